@@ -172,10 +172,8 @@ def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) 
 
 def _articles(layout: Layout, ledger: Ledger) -> Iterator[Row]:
     """Yield every page and plain text of the ledger once."""
-    fetched = (loads(FetchOutput, step.output).sha256 for step in ledger.steps("fetch").values() if step.output)
-    distilled = (
-        loads(DistilOutput, step.output).text_sha256 for step in ledger.steps("distil").values() if step.output
-    )
+    fetched = (page.sha256 for page in ledger.outputs("fetch", FetchOutput).values())
+    distilled = (output.text_sha256 for output in ledger.outputs("distil", DistilOutput).values())
     own = (text.sha256 for addition in additions(ledger).values() for text in addition.texts)
     for sha256 in sorted({found for found in (*fetched, *distilled, *own) if found is not None}):
         yield {"sha256": sha256, "text": layout.articles.read(sha256).decode()}

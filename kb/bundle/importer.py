@@ -160,7 +160,7 @@ def _copy_ledger(
     with ledger.transaction():
         ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
         left_out = read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT))
-        ledger.set_left_out((str(row["name"]), str(row["reason"]), str(row["detail"])) for row in left_out)
+        ledger.set_left_out(LeftOut(**{column: str(row[column]) for column in LEFT_OUT}) for row in left_out)
         steps = (_step(row) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
         if not takes_vectors:
             steps = (_without_bare_anchors(step) for step in steps if step.stage not in REPEATED_STAGES)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from data.codec import loads
 from data.errors import BadInput, UnknownTaxon
 from data.files import writer_lock
-from data.records import Removed, Taxon, Term
+from data.records import LeftOut, Removed, Taxon, Term
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.index import shipped_terms
@@ -72,7 +72,7 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
         with ledger.transaction():
             ledger.set_fact(FILES, json.dumps(sorted(str(file.relative_to(layout.root)) for file in files)))
-            ledger.set_left_out((subject.name, subject.reason, "") for subject in found)
+            ledger.set_left_out(LeftOut(name=subject.name, reason=subject.reason) for subject in found)
             ledger.drop_subjects(keys)
         project(layout, info, ledger)
         unused = files - _files(layout, ledger)
@@ -131,19 +131,16 @@ def _shipped(name: str) -> _Subject | None:
 
 def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) -> set[Path]:
     """Return the files of some subjects, or of all."""
-    texts: set[str | None] = set()
-    photos: set[str | None] = set()
 
-    def outputs(stage: str, record: type[OutputT]) -> Iterator[OutputT]:
-        for key, step in ledger.steps(stage).items():
-            if step.output and (keys is None or key in keys):
-                yield loads(record, step.output)
+    def outputs(stage: str, record: type[OutputT]) -> list[OutputT]:
+        return [found for key, found in ledger.outputs(stage, record).items() if keys is None or key in keys]
 
-    texts.update(page.sha256 for page in outputs("fetch", FetchOutput))
-    texts.update(distilled.text_sha256 for distilled in outputs("distil", DistilOutput))
-    texts.update(text.sha256 for added in outputs(STAGE, Addition) for text in added.texts)
-    photos.update(anchor.sha256 for found in outputs("anchor", AnchorOutput) for anchor in found.anchors)
-    photos.update(anchor.sha256 for added in outputs(STAGE, Addition) for anchor in added.anchors)
+    added = outputs(STAGE, Addition)
+    texts = {page.sha256 for page in outputs("fetch", FetchOutput)}
+    texts |= {distilled.text_sha256 or "" for distilled in outputs("distil", DistilOutput)}
+    texts |= {text.sha256 for addition in added for text in addition.texts}
+    anchors = [anchor for found in outputs("anchor", AnchorOutput) for anchor in found.anchors]
+    photos = {anchor.sha256 for anchor in (*anchors, *(own for addition in added for own in addition.anchors))}
     return {layout.articles.path_of(sha256) for sha256 in texts if sha256} | {
         layout.anchors.path_of(sha256) for sha256 in photos if sha256
     }

@@ -97,11 +97,7 @@ def _measure(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -
         return 0, 0, []
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
         taxa = {key: loads(Taxon, record) for key, record in ledger.subjects("taxon").items()}
-        fetched = {
-            key: loads(FetchOutput, step.output)
-            for key, step in ledger.steps("fetch").items()
-            if step.status == "done" and step.output is not None and key in taxa
-        }
+        fetched = {key: page for key, page in ledger.outputs("fetch", FetchOutput, "done").items() if key in taxa}
         done = {key: step.fingerprint for key, step in ledger.steps("distil").items() if step.status == "done"}
     todo = [
         key

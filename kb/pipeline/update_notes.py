@@ -53,7 +53,7 @@ def note(run: BuildRun, findings: Findings) -> None:
                 item = term_left_out(subject, now)
             else:
                 item = replace(now, name=subject.scientific_name)
-            ledger.set_left_out([(item.name, item.reason, item.detail)])
+            ledger.set_left_out([item])
             ledger.record(left_out_steps(before.subject_id, item.reason))
         ledger.record(anchors[key]._replace(fingerprint=STALE) for key in findings.stale_photos)
 

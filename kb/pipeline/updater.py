@@ -31,7 +31,7 @@ from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import FACT as DISTILLER
-from kb.store.stage_outputs import anchors_of, read_origins
+from kb.store.stage_outputs import AnchorOutput, read_origins
 
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
 
@@ -181,11 +181,8 @@ def _find_changes(run: BuildRun) -> Findings:
 
 def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
     """Yield the subjects with a replaced photo, or with a new author or licence of one."""
-    checked = {
-        key: anchors_of(step).versions
-        for key, step in run.ledger.steps("anchor").items()
-        if key in subject_ids and step.status == "done"
-    }
+    outputs = run.ledger.outputs("anchor", AnchorOutput, "done")
+    checked = {key: output.versions for key, output in outputs.items() if key in subject_ids}
     files = sorted({file for versions in checked.values() for file in versions})
     now = run.source.photo_versions(files) if files else {}
     for key, versions in checked.items():

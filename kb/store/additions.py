@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from data.codec import loads
 from data.records import Anchor, Source, Span, Statement, Summary, Taxon, Term
 from kb.store.ledger import Ledger
 
@@ -39,7 +38,7 @@ class Addition:
 
 def additions(ledger: Ledger) -> dict[str, Addition]:
     """Return subject_id -> addition."""
-    return {key: loads(Addition, step.output) for key, step in ledger.steps(STAGE).items() if step.output is not None}
+    return ledger.outputs(STAGE, Addition)
 
 
 def joined_summary(addition: Addition, summary: Summary | None) -> Summary | None:

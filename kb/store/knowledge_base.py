@@ -189,8 +189,7 @@ class KnowledgeBase:
     def _skipped_photos(self) -> Counter[str]:
         from kb.store.stage_outputs import AnchorOutput
 
-        steps = self.ledger.steps("anchor").values()
-        outputs = [loads(AnchorOutput, step.output) for step in steps if step.status == "done" and step.output]
+        outputs = self.ledger.outputs("anchor", AnchorOutput, "done").values()
         return Counter(photo.reason for output in outputs for photo in output.skipped)
 
     # --- nearest neighbours, queried in Chroma -------------------------------------------------------------------

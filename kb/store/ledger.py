@@ -14,19 +14,20 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray
+from data.codec import loads
 from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
-from data.records import Failure, SubjectKind
+from data.records import Failure, LeftOut, SubjectKind
 from data.sqlite import use_write_ahead_log
 from data.storage_errors import storage_errors
 
+RecordT = TypeVar("RecordT")
 StepStatus = Literal["done", "failed", "left-out"]
 
 LEDGER_VERSION = 3
@@ -79,8 +80,7 @@ class Step(NamedTuple):
     output: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A finished subject, as a row of `entries`. `items`: kind of collection -> ids of its vectors, in order."""
 
     subject_id: str
@@ -88,13 +88,6 @@ class Entry:
     name: str
     document: str
     record: str
-    items: dict[str, list[str]]
-
-
-class Pending(NamedTuple):
-    """A subject whose rows in Chroma are out of date, and the items by kind that Chroma may hold of it."""
-
-    subject_id: str
     items: dict[str, list[str]]
 
 
@@ -328,9 +321,9 @@ class Ledger:
         for table in ("subjects", "steps", "vectors"):
             self._db.executemany(f"DELETE FROM {table} WHERE subject_id = ?", [(key,) for key in ids])
 
-    def set_left_out(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Add or replace `(name, reason, detail)` of left-out pages and names."""
-        self._put("left_out", rows)
+    def set_left_out(self, found: Iterable[LeftOut]) -> None:
+        """Add or replace left-out pages and names."""
+        self._put("left_out", ((item.name, item.reason, item.detail) for item in found))
 
     def drop_left_out(self, names: Iterable[str]) -> None:
         """Remove names from the left-out list."""
@@ -350,6 +343,14 @@ class Ledger:
         """Return subject_id -> result of a stage, sorted by subject."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ?", (stage, space))
         return {row[0]: Step(*row) for row in rows}
+
+    def outputs(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> dict[str, RecordT]:
+        """Return subject_id -> output of a stage, sorted by subject, of steps with one of `statuses` if any."""
+        return {
+            key: loads(record, step.output)
+            for key, step in self.steps(stage).items()
+            if step.output is not None and (not statuses or step.status in statuses)
+        }
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
@@ -440,7 +441,7 @@ class Ledger:
         self.note_pending([*(entry.subject_id for entry in entries), *gone])
         self.set_fact(GENERATION, secrets.token_hex(8))
         self._db.executemany("DELETE FROM entries WHERE subject_id = ?", [(key,) for key in gone])
-        self._put("entries", (_entry_row(entry) for entry in entries))
+        self._put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
     def entries(self, kind: SubjectKind | None = None) -> list[Entry]:
         """Return the finished subjects, species before terms, each sorted by id."""
@@ -477,14 +478,10 @@ class Ledger:
                 items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
             self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
 
-    def pending(self) -> list[Pending]:
-        """Return the pending subjects, sorted by id."""
+    def pending(self) -> dict[str, dict[str, list[str]]]:
+        """Return pending subject, sorted by id -> the items by kind that Chroma may hold of it."""
         rows = self._read("SELECT subject_id, items FROM pending ORDER BY subject_id")
-        return [Pending(subject_id, json.loads(items)) for subject_id, items in rows]
-
-    def is_pending(self) -> bool:
-        """Return whether any subject is pending."""
-        return bool(self._read("SELECT 1 FROM pending LIMIT 1"))
+        return {subject_id: json.loads(items) for subject_id, items in rows}
 
     def drop_pending(self) -> None:
         """Clear the pending subjects."""
@@ -499,11 +496,6 @@ def _vector_row(subject_id: str, collection: str, vectors: Mapping[str, FloatArr
 def _vectors(row: tuple[Any, ...]) -> dict[str, FloatArray]:
     items = json.loads(row[2])
     return dict(zip(items, np.frombuffer(row[3], dtype="<f4").reshape(len(items), -1), strict=True))
-
-
-def _entry_row(entry: Entry) -> tuple[str, ...]:
-    items = json.dumps(entry.items, sort_keys=True)
-    return entry.subject_id, entry.kind, entry.name, entry.document, entry.record, items
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -81,7 +81,7 @@ def _fill(
     with closing(_open(layout, info, ledger, notes)) as collections:
         _write(ledger, collections, report)
         check_counts(ledger, collections)
-        if ledger.is_pending() or not (info.chroma or ledger.fact(SEAL)):
+        if ledger.pending() or not (info.chroma or ledger.fact(SEAL)):
             for name in collections.names:
                 collections.settle(name)
             with ledger.transaction():
@@ -157,7 +157,7 @@ def _drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
     """Upsert the rows of the pending subjects, and delete their old ones."""
-    pending = ledger.pending()
+    pending = list(ledger.pending().items())
     if not pending:
         return
     ledger.drop_fact(SEAL)
@@ -209,7 +209,7 @@ def is_newest(layout: Layout, generation: str) -> bool:
     """Return whether `generation` is still the newest state, and no writer is projecting another one."""
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
         ledger.hold()
-        return ledger.generation() == generation and not ledger.is_pending()
+        return ledger.generation() == generation and not ledger.pending()
 
 
 # --- matrices ----------------------------------------------------------------------------------------------------

@@ -152,12 +152,11 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
         ],
         "anchor": [],
     }
-    for key, step in fetched.items():
-        if step.output is not None and not layout.articles.is_whole(loads(FetchOutput, step.output).sha256):
+    for key, page in ledger.outputs("fetch", FetchOutput).items():
+        if not layout.articles.is_whole(page.sha256):
             lost["fetch"].append(key)
-    for key, step in distilled.items():
-        text = loads(DistilOutput, step.output).text_sha256 if step.output is not None else None
-        if text is not None and not layout.articles.is_whole(text):
+    for key, output in ledger.outputs("distil", DistilOutput).items():
+        if output.text_sha256 is not None and not layout.articles.is_whole(output.text_sha256):
             lost["distil"].append(key)
     own = _lost_additions(layout, ledger)
     gone = {sha256 for _, _, sha256 in own}
@@ -212,9 +211,8 @@ def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[st
             ):
                 wrong.add(name)
             row += len(items)
-    for key, step in sorted(ledger.steps("fetch").items()):
-        if step.output is not None:
-            digest.update(f"{key} {loads(FetchOutput, step.output).sha256}\n".encode())
+    for key, page in sorted(ledger.outputs("fetch", FetchOutput).items()):
+        digest.update(f"{key} {page.sha256}\n".encode())
     for entry in entries:
         digest.update(f"{entry.subject_id} {entry.record}\n".encode())
     return digest.hexdigest(), wrong

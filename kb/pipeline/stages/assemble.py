@@ -9,7 +9,7 @@ from kb.distill.chunk import pack_chunks
 from kb.pipeline.stages.run import BuildRun
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
 from kb.store.rows import Subject
-from kb.store.stage_outputs import AnchorOutput, DistilOutput, anchors_of
+from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
 
 def assemble(run: BuildRun) -> list[Subject]:
@@ -21,12 +21,8 @@ def assemble(run: BuildRun) -> list[Subject]:
     ledger = run.ledger
     taxa = ledger.subjects("taxon")
     fetched = {key: step.status for key, step in ledger.steps("fetch").items()}
-    distilled = {
-        key: loads(DistilOutput, step.output)
-        for key, step in ledger.steps("distil").items()
-        if step.status in ("done", "failed") and step.output is not None
-    }
-    anchors = {key: anchors_of(step) for key, step in ledger.steps("anchor").items()}
+    distilled = ledger.outputs("distil", DistilOutput, "done", "failed")
+    anchors = ledger.outputs("anchor", AnchorOutput)
     added = additions(ledger)
     found: list[Subject] = []
     for key in sorted(distilled.keys() | added.keys()):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from data.codec import dumps, loads
+from data.codec import dumps
 from data.errors import SourceUnavailable, StoreError
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
@@ -34,7 +35,7 @@ def fetch(run: BuildRun) -> None:
             run.ledger.record([step])
             if isinstance(result, LeftOut):
                 lost = term_left_out(terms[key], result) if key in terms else result
-                run.ledger.set_left_out([(taxa.get(key, lost.name), lost.reason, lost.detail)])
+                run.ledger.set_left_out([replace(lost, name=taxa.get(key, lost.name))])
         failed = isinstance(result, Failure)
         in_a_row = in_a_row + 1 if failed else 0
         tracker.add(failed=int(failed))
@@ -63,11 +64,7 @@ def _step(layout: Layout, key: str, mark: str, result: FetchedPage | LeftOut | F
 def fetched_pages(run: BuildRun) -> dict[str, FetchOutput]:
     """Return subject_id -> fetched page, for all pages of this run's source."""
     own = located_pages(run)
-    return {
-        key: loads(FetchOutput, step.output)
-        for key, step in run.ledger.steps("fetch").items()
-        if key in own and step.status == "done" and step.output is not None
-    }
+    return {key: page for key, page in run.ledger.outputs("fetch", FetchOutput, "done").items() if key in own}
 
 
 def read_article(layout: Layout, source: ArticleSource, subject_id: str, output: FetchOutput) -> Article:

@@ -59,7 +59,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(named))])
             ledger.record([resolved_step(run, taxon.taxon_id, page)])
         ledger.record(lost)
-        ledger.set_left_out((item.name, item.reason, item.detail) for item in left_out)
+        ledger.set_left_out(left_out)
         # By title too: an earlier look-up may have rejected the page.
         ledger.drop_left_out(name for taxon, page in found for name in (taxon.scientific_name, page.title))
         ledger.set_fact(key, "done")
@@ -83,8 +83,7 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
         )
         for name, place in places:
             if isinstance(place, LeftOut):
-                lost = term_left_out(name, place)
-                ledger.set_left_out([(lost.name, lost.reason, lost.detail)])
+                ledger.set_left_out([term_left_out(name, place)])
                 continue
             ledger.drop_left_out([name])
             ledger.add_subjects([(term_id(name), "term", name, "")])

@@ -13,7 +13,7 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch
-from data.records import Taxon
+from data.records import LeftOut, Taxon
 from kb import OwnPhoto, OwnText, reasons
 from kb.checklist.selection import own_taxon
 from kb.store.ledger import Ledger
@@ -250,7 +250,7 @@ def test_removing_an_unknown_name_changes_nothing_and_suggests_names(path: Path,
 
 def test_the_next_writer_finishes_a_removal_killed_before_chroma(path: Path, encoders: Encoders) -> None:
     with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # the steps before Chroma
-        ledger.set_left_out([("Avis 003", reasons.REMOVED, "")])
+        ledger.set_left_out([LeftOut(name="Avis 003", reason=reasons.REMOVED)])
         ledger.drop_subjects(["avis-003"])
     with kb.open(path) as store:
         assert "avis-003" not in store.taxon_ids
