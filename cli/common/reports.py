@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cli.common.output import as_fields
-from data.records import Failure, Source, Status, Taxon
+from data.records import HIGHER_RANKS, Failure, Source, Status, Taxon
 from kb.reasons import NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
 
-RANKS = ("class", "order", "family", "genus")
 NOTES = {
     NO_ANCHORS: "no reference photos",
     NO_SUMMARY: "no summary",
@@ -63,5 +62,5 @@ def source_text(source: Source) -> str:
 def lineage_text(taxon: Taxon) -> str:
     """Return the taxa above one, the highest first: `Aves > Passeriformes > Cardinalidae`."""
     # By rank, not as stored: canonical JSON sorts keys. Ranks that we do not know come last.
-    known = [rank for rank in RANKS if rank in taxon.lineage]
+    known = [rank for rank in HIGHER_RANKS if rank in taxon.lineage]
     return " > ".join(taxon.lineage[rank] for rank in [*known, *(taxon.lineage.keys() - set(known))])

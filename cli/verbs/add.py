@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.reports import RANKS
 from data.errors import UsageError
+from data.records import HIGHER_RANKS
 from data.words import plural
 from recognize.settings import PROFILES
 
@@ -83,10 +83,10 @@ def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for pair in pairs:
         rank, _, name = pair.partition("=")
-        if rank not in RANKS or not name:
-            raise UsageError(f"Expected --lineage RANK=NAME, got {pair!r}.", hint=f"Ranks: {', '.join(RANKS)}.")
+        if rank not in HIGHER_RANKS or not name:
+            raise UsageError(f"Expected --lineage RANK=NAME, got {pair!r}.", hint=f"Ranks: {', '.join(HIGHER_RANKS)}.")
         found[rank] = name
-    return {rank: found[rank] for rank in RANKS if rank in found}
+    return {rank: found[rank] for rank in HIGHER_RANKS if rank in found}
 
 
 def added_text(added: Added) -> str:

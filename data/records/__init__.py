@@ -46,9 +46,10 @@ from data.records.queries import (
     TaxonMatch,
     TermNote,
 )
-from data.records.taxa import Rank, SubjectKind, Taxon, taxon_id
+from data.records.taxa import HIGHER_RANKS, Rank, SubjectKind, Taxon, taxon_id
 
 __all__ = [
+    "HIGHER_RANKS",
     "STAGES",
     "Added",
     "Anchor",

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 SubjectKind = Literal["taxon", "term"]
 Rank = Literal["class", "order", "family", "genus", "species"]
+HIGHER_RANKS: Final = ("class", "order", "family", "genus")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,11 @@ class Taxon:
     def common_name(self) -> str:
         """The preferred English name, else the scientific name."""
         return self.common_names[0] if self.common_names else self.scientific_name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names: scientific, English, synonyms."""
+        return (self.scientific_name, *self.common_names, *self.synonyms)
 
 
 def taxon_id(scientific_name: str) -> str:

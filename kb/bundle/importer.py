@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from data.arrays import FloatArray
+from data.batches import grouped
 from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch, StoreError
@@ -26,7 +27,7 @@ from kb.bundle import manifest as bundle
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.builder import run_stages
-from kb.pipeline.stages.run import BuildRun, grouped
+from kb.pipeline.stages.run import BuildRun
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from data.batches import grouped
 from data.codec import dumps
 from data.files import sha256_hex
-from data.records import Anchor, Source, SpeciesEntry, Term
+from data.records import HIGHER_RANKS, Anchor, Source, SpeciesEntry, Term
 
 Row = dict[str, Any]
 Columns = Mapping[str, str]
 """Name of a column -> text, texts, number or vector."""
 
 ROWS_AT_A_TIME = 2_000
-RANKS = ("class", "order", "family", "genus")
 SUFFIXES: Mapping[str, str] = {
     "image/jpeg": ".jpg",
     "image/png": ".png",
@@ -28,7 +27,7 @@ SUFFIXES: Mapping[str, str] = {
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
 _SOURCE: Columns = {"title": "text", "url": "text", "revision": "number", "article_licence": "text", "language": "text"}
-_NAMES: Columns = dict.fromkeys(("taxon_id", "scientific_name", "common_name", *RANKS), "text")
+_NAMES: Columns = dict.fromkeys(("taxon_id", "scientific_name", "common_name", *HIGHER_RANKS), "text")
 _CREDIT: Columns = dict.fromkeys(
     ("caption", "author", "licence", "licence_url", "page_url", "file", "media_type", "sha256"), "text"
 )
@@ -107,16 +106,15 @@ def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
     }
     schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
     path.parent.mkdir(parents=True, exist_ok=True)
-    iterator = iter(rows)
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        while batch := list(islice(iterator, ROWS_AT_A_TIME)):
+        for batch in grouped(rows, ROWS_AT_A_TIME):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
 
 
 def _names(entry: SpeciesEntry) -> Row:
     taxon = entry.taxon
     names = {"taxon_id": taxon.taxon_id, "scientific_name": taxon.scientific_name, "common_name": taxon.common_name}
-    return {**names, **{rank: taxon.lineage.get(rank) for rank in RANKS}}
+    return {**names, **{rank: taxon.lineage.get(rank) for rank in HIGHER_RANKS}}
 
 
 def _source(source: Source | None) -> Row:

@@ -16,12 +16,12 @@ from functools import cache
 from pathlib import Path
 
 from data.errors import MissingRequirement
-from data.records import Taxon, taxon_id
+from data.records import HIGHER_RANKS, Taxon, taxon_id
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import NearNames, epithet_stem, fold
 
 CLASS_NAME = "Aves"
-RANKS = ("class", "order", "family", "genus", "species")
+RANKS = (*HIGHER_RANKS, "species")
 AVILIST = "avilist_2025"
 # Newest first: if two tables assign a name to different species, the newer one counts.
 OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")

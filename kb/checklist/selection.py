@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
-from data.records import LeftOut, Taxon, taxon_id
+from data.records import HIGHER_RANKS, LeftOut, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 if TYPE_CHECKING:
     from data.contracts import TaxonSource
-
-_RANKS = ("class", "order", "family", "genus")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +170,13 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
         scientific_name=" ".join(words),
         rank="species",
         common_names=tuple(common_names),
-        lineage={rank: value for rank in _RANKS if (value := known.get(rank))},
+        lineage={rank: value for rank in HIGHER_RANKS if (value := known.get(rank))},
     )
 
 
 def _taxon_of_row(row: Mapping[str, str]) -> Taxon | None:
     """Return a species outside the checklist, or None if the row has too little information."""
-    lineage = {rank: row[rank] for rank in _RANKS if rank in row}
+    lineage = {rank: row[rank] for rank in HIGHER_RANKS if rank in row}
     common_names = [row["common"]] if "common" in row else []
     if not (lineage or common_names):
         return None

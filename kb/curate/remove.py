@@ -113,8 +113,7 @@ def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
 def _subjects(ledger: Ledger) -> Iterator[_Subject]:
     for key, record in ledger.subjects("taxon").items():
         taxon = loads(Taxon, record)
-        names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
-        yield _Subject(key=key, name=taxon.scientific_name, reason=reasons.REMOVED, names=names)
+        yield _Subject(key=key, name=taxon.scientific_name, reason=reasons.REMOVED, names=taxon.names)
     aliases = {entry.subject_id: loads(Term, entry.record).aliases for entry in ledger.entries("term")}
     for key, name in ledger.subject_names("term").items():
         reason = f"term: {reasons.REMOVED}"

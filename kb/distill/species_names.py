@@ -21,7 +21,7 @@ _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally
 
 def own_names(taxon: Taxon, title: str = "") -> list[str]:
     """Return the names of a species, longest first."""
-    names = [*taxon.common_names, taxon.scientific_name, *taxon.synonyms]
+    names = list(taxon.names)
     if title and not title.startswith(("List ", "Category:")):
         names.append(re.sub(r"\s*\([^)]*\)$", "", title))
     for binomial in (taxon.scientific_name, *taxon.synonyms):

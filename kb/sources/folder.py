@@ -81,8 +81,7 @@ class FolderSource(ArticleSource):
         """Yield the folder of each taxon; of several, that of the preferred name."""
         taken: dict[str, Taxon] = {}
         for taxon in taxa:
-            names = (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
-            path = next((self._by_name[fold(name)] for name in names if fold(name) in self._by_name), None)
+            path = next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
             if path is None or not _may_have_text(path):
                 yield taxon, left_out(taxon, reasons.NO_PAGE, "" if path is None else f"{path.name} has no text")
             elif path.name in taken:
@@ -93,7 +92,7 @@ class FolderSource(ArticleSource):
 
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
         """Return the folders that match no taxon."""
-        names = {fold(name) for t in taxa for name in (t.scientific_name, *t.common_names, *t.synonyms)}
+        names = {fold(name) for taxon in taxa for name in taxon.names}
         unknown = {path.name for name, path in self._by_name.items() if name not in names}
         return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(unknown)]
 

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from data.arrays import FloatArray
+from data.batches import grouped, grouped_by_size
 from data.errors import ConfigError, MissingRequirement, SourceUnavailable, StoreError
 from data.storage_errors import storage_errors
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
@@ -141,7 +142,8 @@ class Collections:
         """
         if not rows:
             return
-        for batch in _batches(rows, self._largest_batch()):
+        share = -(-BATCH_BYTES // self._largest_batch())  # the least that a row counts, so that a batch has few rows
+        for batch in grouped_by_size(rows, lambda row: max(_size(row), share), BATCH_BYTES):
             self._check_space(batch)
             columns = {
                 "ids": [row.id for row in batch],
@@ -166,9 +168,8 @@ class Collections:
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
-        step = self._largest_batch() if ids else 1
-        for start in range(0, len(ids), step):
-            self._run(name, methodcaller("delete", ids=list(ids[start : start + step])))
+        for batch in grouped(ids, self._largest_batch()) if ids else ():
+            self._run(name, methodcaller("delete", ids=batch))
 
     def count(self, name: str) -> int:
         """Return the number of rows."""
@@ -228,21 +229,6 @@ class Collections:
         self._opened.pop(name, None)
         with self._errors(), suppress(NotFoundError):
             self._client.delete_collection(self._prefix + name)
-
-
-def _batches(rows: Sequence[Row], n_most: int) -> Iterator[list[Row]]:
-    """Yield the rows in batches of at most `n_most` rows and `BATCH_BYTES` bytes; a larger row is alone."""
-    batch: list[Row] = []
-    n_bytes = 0
-    for row in rows:
-        size = _size(row)
-        if batch and (len(batch) >= n_most or n_bytes + size > BATCH_BYTES):
-            yield batch
-            batch, n_bytes = [], 0
-        batch.append(row)
-        n_bytes += size
-    if batch:
-        yield batch
 
 
 def _size(row: Row) -> int:

@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from data.arrays import FloatArray
+from data.batches import grouped
 from data.checksums import file_checksum
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
@@ -157,11 +158,11 @@ def _drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
     """Upsert the rows of the pending subjects, and delete their old ones."""
-    pending = list(ledger.pending().items())
+    pending = ledger.pending().items()
     if not pending:
         return
     ledger.drop_fact(SEAL)
-    for group in (pending[start : start + GROUP] for start in range(0, len(pending), GROUP)):
+    for group in grouped(pending, GROUP):
         entries = (ledger.entry(subject_id) for subject_id, _ in group)
         subjects = [subject_of(entry) for entry in entries if entry is not None]
         for name, (kind, _) in collections.names.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.codec import dumps, loads
-from data.records import Anchor, SpeciesEntry, Term
+from data.records import HIGHER_RANKS, Anchor, SpeciesEntry, Term
 from kb.store.chroma import Metadata, Row
 from kb.store.layout import KINDS, CollectionKind
 from kb.store.ledger import Entry, Ledger, fingerprint
@@ -99,5 +99,5 @@ def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:
     taxon = subject.taxon
     if kind in ("chunks", "anchors"):
         return {"taxon_id": taxon.taxon_id}
-    ranks = {rank: taxon.lineage.get(rank, "") for rank in ("class", "order", "family", "genus")}
+    ranks = {rank: taxon.lineage.get(rank, "") for rank in HIGHER_RANKS}
     return {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name, **ranks}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from data.batches import grouped
 from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
 from data.files import writer_lock
@@ -114,10 +115,9 @@ def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str |
 
     The vectors of an embedded Chroma are covered by its seal; those on a server are compared.
     """
-    entries = ledger.entries()
     with closing(Collections(layout, info)) as collections:
-        for start in range(0, len(entries), GROUP):
-            subjects = [subject_of(entry) for entry in entries[start : start + GROUP]]
+        for group in grouped(ledger.entries(), GROUP):
+            subjects = [subject_of(entry) for entry in group]
             for name, (kind, _) in collections.names.items():
                 expected = {row: text for subject in subjects for row, text in texts_of(subject, kind).items()}
                 if collections.texts(name, list(expected)) != expected:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from data.batches import grouped
 from data.codec import dumps
 from data.errors import StoreError
 from data.records import Anchor, AnchorImage, Failure
 from kb.pipeline.stages.fetch import fetched_pages, read_article
-from kb.pipeline.stages.run import BuildRun, grouped
+from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import AnchorBatch
 from kb.store.layout import collection_name
 from kb.store.ledger import Step, fingerprint

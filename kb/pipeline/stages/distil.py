@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from data.batches import grouped
 from data.codec import dumps, loads
 from data.errors import StoreError
 from data.records import Taxon, Term
@@ -9,7 +10,7 @@ from kb.distill.distillers import AsyncDistiller, kind_of
 from kb.distill.terms import term_from_article
 from kb.pipeline.stages.distil_by_model import distil_by_model
 from kb.pipeline.stages.fetch import fetched_pages, lost_body, read_article
-from kb.pipeline.stages.run import BuildRun, grouped
+from kb.pipeline.stages.run import BuildRun
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import FACT, DistilOutput, FetchOutput
 

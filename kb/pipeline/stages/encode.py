@@ -6,18 +6,19 @@ Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from data.arrays import FloatArray, check_vectors
+from data.batches import grouped, grouped_by_size
 from data.contracts import ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images.decode import read_image
 from data.records import Anchor
-from kb.pipeline.stages.run import BuildRun, Tracker, grouped
+from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
@@ -73,7 +74,7 @@ def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tr
                 if anchor.sha256 is not None
             }
 
-        groups = list(_groups(subjects.values()))
+        groups = list(grouped_by_size(subjects.values(), lambda subject: len(_anchors(subject)), PICTURES))
         coming = decode(groups[0]) if groups else {}
         for number, group in enumerate(groups):
             pictures, coming = coming, decode(groups[number + 1]) if number + 1 < len(groups) else {}
@@ -81,21 +82,6 @@ def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tr
                 part = [subject for subject in group if subject_id(subject) in missing[collection]]
                 failed = _encode_anchors(run, collection, encoder, part, pictures) if part else 0
                 tracker.add(len(part), failed=failed)
-
-
-def _groups(subjects: Iterable[Subject]) -> Iterator[list[Subject]]:
-    """Yield the subjects in groups with at most `PICTURES` anchors, or of a single subject with more."""
-    group: list[Subject] = []
-    n_pictures = 0
-    for subject in subjects:
-        n = len(_anchors(subject))
-        if group and n_pictures + n > PICTURES:
-            yield group
-            group, n_pictures = [], 0
-        group.append(subject)
-        n_pictures += n
-    if group:
-        yield group
 
 
 def _anchors(subject: Subject) -> list[Anchor]:

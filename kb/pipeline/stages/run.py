@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
 
 from data.contracts import Encoders
 from data.records import Progress, Stage
@@ -16,8 +14,6 @@ from kb.sources.article_source import ArticleSource
 from kb.sources.own import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
-
-ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +62,3 @@ class Tracker:
         self._failed += failed
         if self._progress is not None:
             self._progress(Progress(stage=self._stage, done=self._done, total=self._total, failed=self._failed))
-
-
-def grouped(items: Iterable[ItemT], size: int) -> Iterator[list[ItemT]]:
-    """Yield the items in lists of `size`, the last one shorter."""
-    iterator = iter(items)
-    while group := list(islice(iterator, size)):
-        yield group

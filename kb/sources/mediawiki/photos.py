@@ -9,6 +9,7 @@ from dataclasses import replace
 from bs4 import BeautifulSoup
 from PIL.Image import Image
 
+from data.batches import grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
 from data.images.decode import media_type_of, read_image
@@ -62,7 +63,8 @@ class PhotoFinder:
             MissingContact: for photos on a Wikimedia host without a contact.
         """
         with wiki_workers("photos") as pool:
-            for group in _groups(articles):
+            shown = [(key, article.figures[:FIGURES_PER_ARTICLE], article) for key, article in articles]
+            for group in grouped_by_size(shown, lambda each: len(each[1]), TITLES_PER_REQUEST):
                 titles = list(dict.fromkeys(f.file for _, figures, _ in group for f in figures if is_title(f.file)))
                 try:
                     found = self._describe(titles)
@@ -240,22 +242,6 @@ class PhotoFinder:
 def _version(info: Json | None) -> str:
     """Return a hash of the metadata of a file; empty without metadata."""
     return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
-
-
-def _groups(articles: Sequence[tuple[str, Article]]) -> Iterator[list[tuple[str, tuple[Figure, ...], Article]]]:
-    """Yield groups of articles; the files of a group fit into one request."""
-    group: list[tuple[str, tuple[Figure, ...], Article]] = []
-    files: set[str] = set()
-    for key, article in articles:
-        figures = article.figures[:FIGURES_PER_ARTICLE]
-        fresh = {figure.file for figure in figures}
-        if group and len(files | fresh) > TITLES_PER_REQUEST:
-            yield group
-            group, files = [], set()
-        group.append((key, figures, article))
-        files |= fresh
-    if group:
-        yield group
 
 
 def _failure(key: str, article: Article, error: SourceError) -> Failure:

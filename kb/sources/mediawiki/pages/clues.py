@@ -142,7 +142,7 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
         return Match.BINOMIAL
     if stated in taxon.synonyms:
         return Match.SYNONYM
-    names = {fold(name) for name in taxon_names(taxon)}
+    names = {fold(name) for name in taxon.names}
     has_title = any(fold(without_qualifier(title)) in names for title in titles)
     if stated is not None:
         is_renamed = has_title and (
@@ -169,11 +169,6 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     )
     is_unclassified = clues.has_taxobox and clues.class_name is None and bool(clues.lead)
     return Match.NAME if is_kin or is_bird or is_unclassified else Match.NO
-
-
-def taxon_names(taxon: Taxon) -> tuple[str, ...]:
-    """Return all names of a taxon: scientific, English, synonyms."""
-    return (taxon.scientific_name, *taxon.common_names, *taxon.synonyms)
 
 
 def without_qualifier(title: str) -> str:

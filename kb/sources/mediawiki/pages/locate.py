@@ -12,7 +12,7 @@ from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
-from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier
+from kb.sources.mediawiki.pages.clues import Match, match_page, without_qualifier
 from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref, title_tries
 from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
@@ -178,7 +178,7 @@ def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
         if found is None:
             continue
         # "Anhinga" is a genus and the English name of one of its species.
-        named = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon_names(taxon))]
+        named = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
         for taxon in named if found.rank == "genus" else [found]:
             if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
                 return taxon

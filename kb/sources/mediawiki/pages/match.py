@@ -8,7 +8,7 @@ from dataclasses import replace
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
-from kb.sources.mediawiki.pages.clues import Match, match_page, taxon_names, without_qualifier
+from kb.sources.mediawiki.pages.clues import Match, match_page, without_qualifier
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage
 
 
@@ -53,7 +53,7 @@ def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tup
     """Yield `(position of the taxon, page)` for each page that shares a title, redirect or binomial with a taxon."""
     by_name: dict[str, list[int]] = {}
     for i, taxon in enumerate(taxa):
-        for name in taxon_names(taxon):
+        for name in taxon.names:
             by_name.setdefault(fold(name), []).append(i)
     for page in pages:
         names = [without_qualifier(title) for title in page.titles]
