@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
-from data.records import SpeciesEntry, Statement
+from data.records import SpeciesEntry, Statement, Summary
 from kb.distill.claims import sexes_ages, swapped, unsupported
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
@@ -72,6 +72,10 @@ class Finding:
     """The sentence."""
     detail: str
     """What is wrong."""
+
+
+_Problem = tuple[Severity, Rule, int | None, str]
+"""Severity, rule, number of the statement and detail of a finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,30 +140,31 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
     summary = entry.summary
     if summary is None:
         return []
-    report = _Report(entry)
+    return [_finding(entry, *problem) for problem in _problems(entry, summary, article_text)]
+
+
+def _problems(entry: SpeciesEntry, summary: Summary, article_text: str | None) -> Iterator[_Problem]:
     hider = NameHider(entry.taxon, entry.source.title if entry.source else "")
     is_fact = summary.scope == "facts"
     for number, statement in enumerate(summary.statements, start=1):
         passages = _passages(statement, article_text)
         if statement.evidence and article_text is None:
-            report.add("error", "no-evidence", number, "the text of the article is missing or damaged")
+            yield "error", "no-evidence", number, "the text of the article is missing or damaged"
         else:
-            _check_evidence(report, number, statement, passages, is_fact=is_fact)
+            yield from _check_evidence(number, statement, passages, is_fact=is_fact)
         if summary.stage == "refined" and (names := hider.names_in(statement.text)):
-            report.add("error", "own-name", number, f"says {names[0]!r}")
+            yield "error", "own-name", number, f"says {names[0]!r}"
         if passages:
             earlier = summary.statements[number - 2].text if number > 1 else ""
-            _check_sexes(report, number, statement.text, passages, earlier)
-        _check_looks(report, number, statement.text)
+            yield from _check_sexes(number, statement.text, passages, earlier)
+        yield from _check_looks(number, statement.text)
     most = MAX_FACT_WORDS if is_fact else MAX_WORDS
     if summary.words < MIN_WORDS:
         # Few agreed facts are normal; so few words from an article mean a stub or bad distilling.
-        report.add(
-            "note" if is_fact else "warning", "too-short", None, f"{summary.words} words, expected {MIN_WORDS} or more"
-        )
+        severity: Severity = "note" if is_fact else "warning"
+        yield severity, "too-short", None, f"{summary.words} words, expected {MIN_WORDS} or more"
     if summary.words > most:
-        report.add("warning", "too-long", None, f"{summary.words} words, expected {most} or fewer")
-    return report.findings
+        yield "warning", "too-long", None, f"{summary.words} words, expected {most} or fewer"
 
 
 def same_texts(entries: Sequence[SpeciesEntry]) -> list[Finding]:
@@ -172,33 +177,22 @@ def same_texts(entries: Sequence[SpeciesEntry]) -> list[Finding]:
     for entries_alike in by_text.values():
         for entry in entries_alike if len(entries_alike) > 1 else ():
             others = [other.taxon.common_name for other in entries_alike if other is not entry]
-            report = _Report(entry)
-            report.add("warning", "same-text", None, f"as {', '.join(others[:3])}{' and more' * (len(others) > 3)}")
-            found += report.findings
+            detail = f"as {', '.join(others[:3])}{' and more' * (len(others) > 3)}"
+            found.append(_finding(entry, "warning", "same-text", None, detail))
     return found
 
 
-class _Report:
-    """The findings of one species."""
-
-    def __init__(self, entry: SpeciesEntry) -> None:
-        self.entry = entry
-        self.findings: list[Finding] = []
-
-    def add(self, severity: Severity, rule: Rule, statement: int | None, detail: str) -> None:
-        summary = self.entry.summary
-        text = summary.statements[statement - 1].text if summary is not None and statement is not None else ""
-        self.findings.append(
-            Finding(
-                severity=severity,
-                rule=rule,
-                taxon_id=self.entry.taxon.taxon_id,
-                name=self.entry.taxon.common_name,
-                statement=statement,
-                text=text,
-                detail=detail,
-            )
-        )
+def _finding(entry: SpeciesEntry, severity: Severity, rule: Rule, number: int | None, detail: str) -> Finding:
+    summary = entry.summary
+    return Finding(
+        severity=severity,
+        rule=rule,
+        taxon_id=entry.taxon.taxon_id,
+        name=entry.taxon.common_name,
+        statement=number,
+        text=summary.statements[number - 1].text if summary is not None and number is not None else "",
+        detail=detail,
+    )
 
 
 def _passages(statement: Statement, article_text: str | None) -> list[str]:
@@ -208,41 +202,41 @@ def _passages(statement: Statement, article_text: str | None) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def _check_evidence(report: _Report, number: int, statement: Statement, passages: list[str], *, is_fact: bool) -> None:
+def _check_evidence(number: int, statement: Statement, passages: list[str], *, is_fact: bool) -> Iterator[_Problem]:
     if len(passages) < len(statement.evidence):
-        report.add("error", "no-evidence", number, "cites a passage that the article does not have")
+        yield "error", "no-evidence", number, "cites a passage that the article does not have"
     elif not passages and not is_fact:
-        report.add("error", "no-evidence", number, "cites no passage")
+        yield "error", "no-evidence", number, "cites no passage"
     if not passages:
         return
     missing = unsupported(statement.text, passages)
     hard = [word for word, kind in missing.items() if kind in ("colour", "number")]
     soft = [word for word, kind in missing.items() if kind in ("part", "shade")]
     if hard:
-        report.add("error", "unsupported", number, f"not in its evidence: {', '.join(hard)}")
+        yield "error", "unsupported", number, f"not in its evidence: {', '.join(hard)}"
     if soft:
-        report.add("warning", "unsupported", number, f"not in its evidence: {', '.join(soft)}")
+        yield "warning", "unsupported", number, f"not in its evidence: {', '.join(soft)}"
 
 
-def _check_sexes(report: _Report, number: int, text: str, passages: list[str], earlier: str) -> None:
+def _check_sexes(number: int, text: str, passages: list[str], earlier: str) -> Iterator[_Problem]:
     claimed_sexes, cited_sexes = sexes_ages(text), sexes_ages(" ".join(passages))
     if uncited := sorted(claimed_sexes - cited_sexes - {"", "both"}):
-        report.add("error", "sex-mixed-up", number, f"says {', '.join(uncited)}, its evidence does not")
+        yield "error", "sex-mixed-up", number, f"says {', '.join(uncited)}, its evidence does not"
     for colour, (owner, real) in swapped(text, passages).items():
         if owner not in uncited:
-            report.add("error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}")
+            yield "error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}"
     subject = stated_subject(passages[-1])
     # "It has ..." continues the statement on the male before it.
     continues = _CONTINUES.match(text) is not None and stated_subject(earlier) == subject
     if subject in ("male", "female", "juvenile") and not claimed_sexes and not continues:
-        report.add("warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all")
+        yield "warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all"
 
 
-def _check_looks(report: _Report, number: int, text: str) -> None:
+def _check_looks(number: int, text: str) -> Iterator[_Problem]:
     if not describes_looks(text):
-        report.add("warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size")
+        yield "warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size"
     elif clauses := [clause for clause in off_topic_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
-        report.add("note", "partly-not-visual", number, f"{_matters(clauses)}: {'; '.join(clauses)}")
+        yield "note", "partly-not-visual", number, f"{_matters(clauses)}: {'; '.join(clauses)}"
 
 
 def _matters(texts: Sequence[str]) -> str:
