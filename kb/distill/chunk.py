@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from data.contracts import TextEncoder
 from data.records import Chunk, Span, Summary
+from kb.distill.sentences import trimmed
 
 _CLAUSE_END = re.compile(r"[;:,–—]\s+")
 _SPACE = re.compile(r"\s+")
@@ -63,7 +64,7 @@ def _chunk(subject_id: str, text: str, span: Span) -> Chunk:
 def _sentence_spans(summary: Summary) -> Iterator[Span]:
     position = 0
     for statement in summary.statements:
-        yield from _trimmed(summary.text, position, position + len(statement.text))
+        yield from trimmed(summary.text, position, position + len(statement.text))
         position += len(statement.text) + 1
 
 
@@ -76,10 +77,10 @@ def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) 
     else:
         begin = span.start
         for seam in seams[0].finditer(text, span.start, span.end):
-            for part in _trimmed(text, begin, seam.end()):
+            for part in trimmed(text, begin, seam.end()):
                 yield from _cut(text, part, fits, seams[1:])
             begin = seam.end()
-        for part in _trimmed(text, begin, span.end):
+        for part in trimmed(text, begin, span.end):
             yield from _cut(text, part, fits, seams[1:])
 
 
@@ -92,12 +93,3 @@ def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
             size = (size + 1) // 2
         yield Span(start=begin, end=begin + size)
         begin += size
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the span of `text[start:end]` without surrounding white space, unless it is empty."""
-    part = text[start:end]
-    left = len(part) - len(part.lstrip())
-    stripped = part.strip()
-    if stripped:
-        yield Span(start=start + left, end=start + left + len(stripped))

@@ -11,28 +11,11 @@ from dataclasses import dataclass, field
 from data.records import Statement
 from kb.distill.claims import swapped, unsupported
 from kb.distill.fencing import NumberedSentence, one_line
+from kb.distill.prompts import cited_texts_schema
 from kb.distill.species_names import NameHider
 from kb.distill.visual import describes_looks
 
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "sentences": {"type": "array", "items": {"type": "integer"}},
-                },
-                "required": ["text", "sentences"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["statements"],
-    "additionalProperties": False,
-}
+SCHEMA = cited_texts_schema("statements", cited="sentences")
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _MARKUP = re.compile(r"<<<|>>>|```|https?://|</?[a-z]+>|\bwww\.|^[#*\[{]", re.IGNORECASE)
 MIN_WORDS = 2

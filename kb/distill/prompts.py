@@ -1,4 +1,4 @@
-"""Prompts for distilling and for context."""
+"""Prompts for distilling and for context, and the schema of replies."""
 
 from __future__ import annotations
 
@@ -30,3 +30,20 @@ class DistilPrompts(Prompts):
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__("kb", PLACEHOLDERS, folder)
+
+
+def cited_texts_schema(name: str, *, cited: str) -> dict[str, object]:
+    """Return the JSON schema of a list `name` of texts, each with the numbers `cited` that support it."""
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    text = {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, cited: numbers},
+        "required": ["text", cited],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "items": text}},
+        "required": [name],
+        "additionalProperties": False,
+    }

@@ -55,19 +55,18 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[S
             if inside[found.start()] or not _ends_here(part, begin, found):
                 continue
             cut = following = found.end()
-        _append(spans, part, begin, cut, start)
+        spans += trimmed(text, start + begin, start + cut)
         begin = following
-    _append(spans, part, begin, len(part), start)
+    spans += trimmed(text, start + begin, stop)
     return spans
 
 
-def _append(spans: list[Span], part: str, begin: int, cut: int, offset: int) -> None:
-    while begin < cut and part[begin].isspace():
-        begin += 1
-    while cut > begin and part[cut - 1].isspace():
-        cut -= 1
-    if begin < cut:
-        spans.append(Span(start=offset + begin, end=offset + cut))
+def trimmed(text: str, start: int, end: int) -> list[Span]:
+    """Return the span of `text[start:end]` without surrounding white space; empty if there is nothing else."""
+    part = text[start:end]
+    left = len(part) - len(part.lstrip())
+    stripped = part.strip()
+    return [Span(start=start + left, end=start + left + len(stripped))] if stripped else []
 
 
 def _ends_here(part: str, begin: int, found: re.Match[str]) -> bool:

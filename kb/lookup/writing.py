@@ -12,7 +12,7 @@ from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.lexicon.word_groups import group_of, words_of
 from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
-from kb.distill.prompts import DistilPrompts
+from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.index import is_question
@@ -25,22 +25,7 @@ MAX_REPLY_TOKENS = 1_000
 MIN_SUPPORT = 0.6
 """Smallest share of a sentence's content words that must be in its sources or the query."""
 FENCE = "=== TEXTS ==="
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "sentences": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"text": {"type": "string"}, "sources": {"type": "array", "items": {"type": "integer"}}},
-                "required": ["text", "sources"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["sentences"],
-    "additionalProperties": False,
-}
+_SCHEMA = cited_texts_schema("sentences", cited="sources")
 _NUMBER_WORDS = frozenset(
     (
         *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

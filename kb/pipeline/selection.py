@@ -70,7 +70,7 @@ def select_from_folder(
         BadInput: for a file that cannot be read.
     """
     checklist = load_checklist()
-    chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)
+    chosen, unknown = _species(checklist, taxa, names)
     source = FolderSource(folder)
     # Folders without a species are reported, but not all birds without a folder.
     birds = checklist.find("Aves")
@@ -110,7 +110,7 @@ def select_from_wiki(
     checklist = load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
     if list_page is None and category is None:
-        chosen, unknown = _species(checklist, taxa or ("Aves",), names, below=taxa)  # all, if no stage resolves
+        chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
         wiki = open_wiki()
         located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
         return Selection(source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms)
@@ -160,14 +160,13 @@ def require_species(status: Status, selection: Selection) -> None:
     )
 
 
-def _species(
-    checklist: TaxonSource, taxa: Sequence[str], names: Path | None, *, below: Sequence[str]
-) -> tuple[list[Taxon], Sequence[LeftOut]]:
+def _species(checklist: TaxonSource, taxa: Sequence[str], names: Path | None) -> tuple[list[Taxon], Sequence[LeftOut]]:
     """Return the species of a file of names that lie below the taxa, or all below them, and the unknown names."""
     if names is None:
-        return list({taxon.taxon_id: taxon for name in taxa for taxon in select(checklist, name)}.values()), ()
+        below = (taxon for name in taxa or ("Aves",) for taxon in select(checklist, name))
+        return list({taxon.taxon_id: taxon for taxon in below}.values()), ()
     listed = read_names(names, checklist)
-    ids = _below(below, checklist)
+    ids = _below(taxa, checklist)
     return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
 
 

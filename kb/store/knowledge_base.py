@@ -276,14 +276,11 @@ class KnowledgeBase:
         name = collection_name(kind, space)
         if name not in self._tables:
             table = read_table(self.layout.cache, self.generation, name)
-            if table is None and self._from_chroma(self._warm_cache):
+            if table is None:
+                self._from_chroma(lambda collections: warm_cache(self.layout, self.ledger, collections))
                 table = read_table(self.layout.cache, self.generation, name)
             self._tables[name] = self._ledger_table(name, kind) if table is None else table
         return self._tables[name]
-
-    def _warm_cache(self, collections: Collections) -> bool:
-        warm_cache(self.layout, self.ledger, collections)
-        return True
 
     def __enter__(self) -> Self:
         return self
