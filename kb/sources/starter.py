@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 
 from data.arrays import FloatArray
 from data.codec import dumps, loads
@@ -59,26 +58,22 @@ class StarterSource(ArticleSource):
 
     parser = "starter/2"
 
-    def __init__(
-        self, *, vectors: Path | None = None, with_vectors: bool = True, spaces: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, *, with_vectors: bool = True, spaces: Sequence[str] = ()) -> None:
         """Set the files, which are read on first use.
 
         Args:
-            vectors: replaces the shipped file of anchor vectors.
             with_vectors: False for drawings as anchors.
             spaces: encoder spaces; if the vectors lack any of them, anchors are drawings.
         """
-        self._vectors_file = vectors
         self._with_vectors = with_vectors
-        self._spaces = tuple(spaces or ())
+        self._spaces = spaces
 
     @cached_property
     def name(self) -> str:
         """`starter` and a digest of facts, drawings and vectors."""
         files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), index_digest().encode()]
         if self._with_vectors:
-            files.append(self._vectors_file.read_bytes() if self._vectors_file else read_bytes(FILE))
+            files.append(read_bytes(FILE))
         digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
         return f"starter/{digest[:12]}"
 
@@ -94,7 +89,7 @@ class StarterSource(ArticleSource):
     def _vectors(self) -> ShippedVectors:
         if not self._with_vectors:
             return ShippedVectors()
-        found = read_vectors(self._vectors_file)
+        found = read_vectors()
         return found if set(self._spaces) <= set(found.spaces) else ShippedVectors()
 
     @property

@@ -12,11 +12,13 @@ import recognize
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
-from data.starter.knowledge import read_species
+from data.starter.knowledge import read_bytes, read_species
+from data.starter.vectors import FILE, read_vectors
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.settings import BuildSettings
 from kb.reasons import NO_PAGE
+from kb.sources import starter
 from kb.sources.article_source import AnchorBatch
 from kb.sources.starter import StarterSource
 
@@ -152,19 +154,25 @@ def test_no_species_gets_more_anchors_than_the_limit(source: StarterSource, limi
     assert len(images(source, "pica-pica", limit=limit)) == limit
 
 
-def vectors_file(folder: Path) -> Path:
+@pytest.fixture
+def vectors_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of vectors in place of the one that ships."""
+    file = tmp_path / "vectors.npz"
+    monkeypatch.setattr(starter, "read_vectors", lambda: read_vectors(file))
+    monkeypatch.setattr(starter, "read_bytes", lambda name: file.read_bytes() if name == FILE else read_bytes(name))
     np.savez(
-        folder / "vectors.npz",
+        file,
         spaces=np.array(["some-space/1"]),
         taxon_ids=np.array(["pica-pica", "pica-pica"]),
         anchor_ids=np.array(["m1", "m2"]),
         vectors_0=np.eye(2, 4, dtype=np.float16),
     )
-    return folder / "vectors.npz"
+    return file
 
 
-def test_shipped_vectors_replace_drawings(tmp_path: Path) -> None:
-    source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1"])
+@pytest.mark.usefixtures("vectors_file")
+def test_shipped_vectors_replace_drawings() -> None:
+    source = StarterSource(spaces=["some-space/1"])
     first, second = images(source, "pica-pica", limit=3)
     assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
     assert first.vectors == {"some-space/1": (1.0, 0.0, 0.0, 0.0)}
@@ -173,23 +181,25 @@ def test_shipped_vectors_replace_drawings(tmp_path: Path) -> None:
     assert all(image.content is not None for image in images(source, "upupa-epops", limit=3))
 
 
-def test_vectors_of_other_encoders_are_ignored(tmp_path: Path) -> None:
-    source = StarterSource(vectors=vectors_file(tmp_path), spaces=["some-space/1", "another/1"])
+@pytest.mark.usefixtures("vectors_file")
+def test_vectors_of_other_encoders_are_ignored() -> None:
+    source = StarterSource(spaces=["some-space/1", "another/1"])
     assert all(image.content is not None for image in images(source, "pica-pica", limit=3))
 
 
-def test_the_source_name_depends_on_the_vectors(source: StarterSource, tmp_path: Path) -> None:
-    assert StarterSource(vectors=vectors_file(tmp_path)).name != source.name
+@pytest.mark.usefixtures("vectors_file")
+def test_the_source_name_depends_on_the_vectors(source: StarterSource) -> None:
+    assert StarterSource().name != source.name
     assert StarterSource(with_vectors=False).name == source.name
 
 
-def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path) -> None:
+def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path, vectors_file: Path) -> None:
     """The texts behind these vectors may not be shipped; users see Fieldmark's own short text instead."""
     encoders = recognize.load_encoders("starter")
     encoder = encoders.text_image[0]
     given = np.eye(1, encoder.dim, k=3, dtype=np.float32)
     np.savez(
-        tmp_path / "vectors.npz",
+        vectors_file,
         spaces=np.array([], dtype=str),
         taxon_ids=np.array([], dtype=str),
         anchor_ids=np.array([], dtype=str),
@@ -197,7 +207,7 @@ def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path) -> None:
         text_taxon_ids=np.array(["pica-pica"]),
         text_vectors_0=given,
     )
-    source = StarterSource(vectors=tmp_path / "vectors.npz")
+    source = StarterSource()
     taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id in ("pica-pica", "upupa-epops")]
     kb.build(tmp_path / "two.kb", taxa, source, encoders, settings=BuildSettings(anchors_per_species=0))
     store = kb.open(tmp_path / "two.kb")
