@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
-from data.records import Answer, Identification, PhotoProgress
+from data.records import Answer, Identification
 from recognize.candidates import CandidateMaker
 from recognize.confidence.calibration import (
     N_JUDGED,
@@ -26,9 +26,6 @@ from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
-
-OnPhoto = Callable[[PhotoProgress], None]
-"""Called after each row that the caller takes, in the caller's own thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +164,7 @@ class Recognizer:
             )
         check_contents(preset, self._knowledge, store.path)
 
-    def identify(self, images: Iterable[ImageSource], *, on_photo: OnPhoto | None = None) -> Iterator[Identification]:
+    def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         """Yield a row for each photo in order; an unreadable photo is a row with an error.
 
         Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, the answer is
@@ -175,14 +172,7 @@ class Recognizer:
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`.
-            on_photo: called after each row with the progress; its total is known if `images` has a length.
         """
-        rows = self._identified(images)
-        if on_photo is None:
-            return rows
-        return _with_progress(rows, len(images) if isinstance(images, Sized) else None, on_photo)
-
-    def _identified(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
         for batch, rankings, queries, seconds in self._ranked(images):
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
             shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
@@ -289,13 +279,3 @@ class Recognizer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = first.lineage if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
-
-
-def _with_progress(rows: Iterable[Identification], total: int | None, on_photo: OnPhoto) -> Iterator[Identification]:
-    """Yield the rows, and report the progress after each; an error in `on_photo` ends the stream."""
-    start = time.monotonic()  # at the first row
-    n_failed = 0
-    for done, row in enumerate(rows, 1):
-        yield row
-        n_failed += row.status == "error"
-        on_photo(PhotoProgress(done=done, failed=n_failed, total=total, seconds=time.monotonic() - start))

@@ -26,9 +26,6 @@ class LabelledPhoto:
     """None if the dataset has no split."""
     box: Box | None = None
     """Box of the bird, if the dataset gives one."""
-    place: tuple[float, float] | None = None
-    """Latitude and longitude in degrees."""
-    date: str | None = None
 
 
 def read_class_folders(folder: Path | str) -> list[LabelledPhoto]:
@@ -84,15 +81,12 @@ def read_cub(folder: Path | str) -> list[LabelledPhoto]:
     return found
 
 
-def read_inaturalist(
-    annotations: Path | str, *, root: Path | str | None = None, class_name: str | None = "Aves"
-) -> list[LabelledPhoto]:
-    """Return the photos of an iNaturalist 2021 list of one class of animals, with binomials as labels.
+def read_inaturalist(annotations: Path | str, *, root: Path | str | None = None) -> list[LabelledPhoto]:
+    """Return the photos of birds in an iNaturalist 2021 list, with binomials as labels.
 
     Args:
         annotations: `train.json`, `train_mini.json` or `val.json`: images, annotations and categories.
         root: folder of the relative `file_name` (`val/05001_Animalia_.../x.jpg`); by default the folder of the list.
-        class_name: the taxonomic class to keep; None keeps all.
 
     Raises:
         BadInput: if the file cannot be read, or is not such a list.
@@ -103,33 +97,19 @@ def read_inaturalist(
     text = "\n".join(read_lines(path))
     try:
         listed = json.loads(text)
-        categories = {
-            category["id"]: category["name"]
-            for category in listed["categories"]
-            if class_name is None or category["class"] == class_name
-        }
+        birds = {each["id"]: each["name"] for each in listed["categories"] if each["class"] == "Aves"}
         category_of = {row["image_id"]: row["category_id"] for row in listed["annotations"]}
         images = [(image, category_of[image["id"]]) for image in listed["images"]]
         return [
-            LabelledPhoto(
-                path=folder / image["file_name"],
-                label=categories[category],
-                split=split,
-                place=_place(image.get("latitude"), image.get("longitude")),
-                date=image.get("date"),
-            )
+            LabelledPhoto(path=folder / image["file_name"], label=birds[category], split=split)
             for image, category in images
-            if category in categories
+            if category in birds
         ]
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
             f"{path}: expected an iNaturalist list with images, annotations and categories "
             f"({type(error).__name__}: {error})"
         ) from error
-
-
-def _place(latitude: float | None, longitude: float | None) -> tuple[float, float] | None:
-    return None if latitude is None or longitude is None else (float(latitude), float(longitude))
 
 
 def _folder(folder: Path | str) -> Path:

@@ -31,7 +31,6 @@ from data.records.photos import (
     Candidate,
     Detection,
     Identification,
-    PhotoProgress,
     Reading,
 )
 from data.records.queries import (
@@ -80,7 +79,6 @@ __all__ = [
     "Judgement",
     "LeftOut",
     "PageRef",
-    "PhotoProgress",
     "Progress",
     "QueryPart",
     "Question",

@@ -148,21 +148,3 @@ class Identification:
     """Id of the species list and its settings, where one was given."""
     answer_without_list: Answer | None = None
     """The answer without the species list, which is the one that was measured."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhotoProgress:
-    """Progress of a run: `done` of `total` photos (None: unknown), `failed` of them unreadable."""
-
-    done: int
-    failed: int
-    total: int | None
-    seconds: float
-    """Since the first photo."""
-
-    @property
-    def left_s(self) -> float | None:
-        """Estimated seconds left at the speed so far; None where `total` is unknown or nothing is done."""
-        if self.total is None or not self.done:
-            return None
-        return self.seconds / self.done * max(0, self.total - self.done)

@@ -306,23 +306,3 @@ def test_place_and_date_of_the_photo_are_carried_along(store: Any, encoders: Any
     photo = Photo(image=bird("red"), place=(47.5, -122.25), date="2024-05-03T07:12:09")
     row = next(Recognizer(store, encoders).identify([photo]))
     assert (row.place, row.date) == ((47.5, -122.25), "2024-05-03T07:12:09")
-
-
-def test_a_caller_is_told_after_each_row_how_far_it_is(store: Any, encoders: Any, folder: Any) -> None:
-    good = folder / "Corvus corax.png"
-    told = []
-    rows = Recognizer(store, encoders, batch_size=2).identify([good, folder / "none.jpg", good], on_photo=told.append)
-    assert told == []
-    next(rows)
-    assert told == [], "the caller has the row, and is not done with it"
-    assert len(list(rows)) == 2
-    assert [(each.done, each.failed, each.total) for each in told] == [(1, 0, 3), (2, 1, 3), (3, 1, 3)]
-    assert told[-1].left_s == 0
-    assert 0 <= told[0].seconds <= told[-1].seconds
-
-
-def test_how_many_photos_a_stream_holds_is_not_known(store: Any, encoders: Any, folder: Any) -> None:
-    told = []
-    stream = (path for path in [folder / "Corvus corax.png"])
-    list(Recognizer(store, encoders).identify(stream, on_photo=told.append))
-    assert (told[0].done, told[0].total, told[0].left_s) == (1, None, None)
