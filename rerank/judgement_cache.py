@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from data.closing import Closing
 from data.errors import StoreError
 from data.files import sha256_hex
 from data.sqlite import use_write_ahead_log
@@ -23,7 +24,7 @@ def cache_key(parts: Mapping[str, object]) -> str:
     return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False))
 
 
-class JudgementCache:
+class JudgementCache(Closing):
     """Texts by key in an SQLite file that several processes may share; a context manager.
 
     Every entry is committed on its own, so a killed process loses none of them.
@@ -57,12 +58,6 @@ class JudgementCache:
             # A power cut may lose the last rows; a killed process loses none.
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_TABLE)
-
-    def __enter__(self) -> JudgementCache:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from data.closing import Closing
 from data.contracts import ChatModel
 from data.errors import UsageError
 from data.records import ChatReply, ChatRequest
@@ -13,7 +14,7 @@ from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 
-class Connection:
+class Connection(Closing):
     """A `ChatModel` over an endpoint with cache, retries and cost limit; a context manager, to be closed.
 
     Args:
@@ -78,9 +79,3 @@ class Connection:
         finally:
             if self._cache is not None:
                 self._cache.close()
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

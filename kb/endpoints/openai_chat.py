@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx  # noqa: F401 - the SDK fails if another thread, such as Chroma's, is halfway through this import
 
+from data.closing import Closing
 from data.errors import (
     ConnectionRefused,
     FieldmarkError,
@@ -32,7 +33,7 @@ SHORTEST_SECRET = 12  # characters of a key
 _NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
 
 
-class OpenAIChat:
+class OpenAIChat(Closing):
     """A `ChatModel` over one endpoint: one try per reply, at most `max_concurrent` requests at a time.
 
     Cache, retries and cost limit are wrappers around it, joined by `Connection`. A parameter that the server rejects
@@ -88,12 +89,6 @@ class OpenAIChat:
         client, self._client = self._client, None
         if client is not None:
             wait_for(client.close())
-
-    def __enter__(self) -> OpenAIChat:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     async def _post(self, payload: Payload) -> object:
         """Return the parsed answer; failures are errors of `data.errors`."""

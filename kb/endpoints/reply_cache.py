@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
 
+from data.closing import Closing
 from data.codec import dumps, loads
 from data.errors import Refused, StoreError
 from data.files import sha256_hex
@@ -54,11 +54,10 @@ def request_key(model: str, request: ChatRequest) -> str:
     return sha256_hex(f"{model}\n{request_json(request)}")
 
 
-class ReplyCache:
+class ReplyCache(Closing):
     """Replies in one SQLite file, shared by many processes and safe against kills; a context manager, to be closed.
 
-    Args:
-        path: the file; created on first use.
+    The file is created on first use.
 
     Raises:
         StoreError: from every method, if the file is not a reply cache or is damaged.
@@ -115,12 +114,6 @@ class ReplyCache:
                 if connection.db is not None:
                     connection.db.close()
                     connection.db = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _open(self, connection: _LockedConnection) -> sqlite3.Connection:
         if connection.db is None:

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
+from data.closing import Closing
 from data.errors import ConfigError, MissingRequirement, SourceUnavailable, StoreError
 from data.storage_errors import storage_errors
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
@@ -53,12 +54,8 @@ class Row:
     vector: FloatArray
 
 
-class Collections:
+class Collections(Closing):
     """The collections of one knowledge base.
-
-    Args:
-        layout: paths of the knowledge base.
-        info: contents of `kb.toml`.
 
     Raises:
         ConfigError: if `chroma` in `kb.toml` is not an address.
@@ -206,12 +203,6 @@ class Collections:
             return []
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return sorted(((row, 1.0 - float(distance)) for row, distance in pairs), key=lambda pair: (-pair[1], pair[0]))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the folder or the connection."""

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from data.arrays import FloatArray, rank_descending
+from data.closing import Closing
 from data.codec import loads
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
@@ -34,7 +35,7 @@ AnswerT = TypeVar("AnswerT")
 DerivedT = TypeVar("DerivedT")
 
 
-class KnowledgeBase:
+class KnowledgeBase(Closing):
     """A knowledge base, read-only, in the state in which `kb.open` found it, also while a writer changes it.
 
     Args:
@@ -281,12 +282,6 @@ class KnowledgeBase:
                 table = read_table(self.layout.cache, self.generation, name)
             self._tables[name] = self._ledger_table(name, kind) if table is None else table
         return self._tables[name]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all files."""
