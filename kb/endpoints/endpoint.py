@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
 from data.errors import ConfigError
+from kb.http import is_loopback
 
 JsonMode = Literal["schema", "object", "text"]
 
@@ -78,7 +78,7 @@ class Endpoint:
         A loopback address has no port here: the same local server may use another port tomorrow.
         """
         host = urlsplit(self.base_url).hostname or ""
-        return f"{self.model}@{host}" if _is_loopback(host) else self.address
+        return f"{self.model}@{host}" if is_loopback(host) else self.address
 
     @property
     def address(self) -> str:
@@ -95,10 +95,3 @@ class Endpoint:
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
         """Return the cost of one request in US dollars; None if the prices are unknown."""
         return None if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -16,7 +16,7 @@ from data.errors import (
     UnsupportedParameter,
 )
 from kb.endpoints.payload import OPTIONAL, shortened
-from kb.retry_after import parse_retry_after
+from kb.http import parse_retry_after
 
 _REJECTED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from data.errors import MalformedAnswer, MissingContact, UsageError
+from kb.http import is_loopback
 
 WIKIMEDIA_DOMAINS = (
     "wikipedia.org", "wikimedia.org", "wiktionary.org", "wikidata.org", "wikibooks.org", "wikiquote.org",
@@ -55,7 +55,7 @@ def check_redirect(url: str, *, origin: str) -> None:
     parts, own = urlsplit(url), urlsplit(origin)
     host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
     is_downgrade = own.scheme == "https" and parts.scheme == "http"  # would expose the request
-    is_known = host == own_host or is_wikimedia(url) or (_is_loopback(host) and _is_loopback(own_host))
+    is_known = host == own_host or is_wikimedia(url) or (is_loopback(host) and is_loopback(own_host))
     if parts.scheme not in ("http", "https") or not host or is_downgrade or not is_known:
         raise MalformedAnswer(
             f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"
@@ -82,12 +82,3 @@ def require_contact(url: str, contact: str | None) -> None:
     given = (contact or "").strip()
     if is_wikimedia(url) and not ("@" in given or "://" in given):
         raise MissingContact(host_of(url), given)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

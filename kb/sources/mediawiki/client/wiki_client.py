@@ -23,7 +23,7 @@ from wikipediaapi import Wikipedia
 
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
 from data.version import fieldmark_version
-from kb.retry_after import parse_retry_after
+from kb.http import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 
@@ -105,11 +105,9 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return host_of(self.api_url)
 
     def _build_url(self, language: str) -> str:  # the library's is fixed to LANG.wikipedia.org
-        del language
         return self.api_url
 
     def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods keep our limits
-        del language
         return self.request({**params, "formatversion": 1})  # the shape that they read
 
     def request(self, params: Mapping[str, str | int]) -> Json:

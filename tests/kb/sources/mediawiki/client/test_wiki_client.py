@@ -20,7 +20,7 @@ from data.errors import (
     SourceUnavailable,
     UsageError,
 )
-from kb.retry_after import parse_retry_after
+from kb.http import parse_retry_after
 from kb.sources.mediawiki.client.hosts import check_redirect
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient

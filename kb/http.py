@@ -1,10 +1,11 @@
-"""The HTTP header Retry-After, as wikis and model servers send it."""
+"""HTTP addresses and headers, for wikis and model servers."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
@@ -25,3 +26,11 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> floa
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     left_s: float = (moment - (now or datetime.now(UTC))).total_seconds()
     return max(0.0, left_s)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
