@@ -87,15 +87,7 @@ def card(
     *,
     with_vectors: bool,
 ) -> str:
-    """Return the dataset card as Markdown with a YAML header.
-
-    Args:
-        info: contents of `kb.toml`.
-        species: all species.
-        terms: all terms.
-        licences: licence -> number of photos.
-        with_vectors: whether the bundle has vectors.
-    """
+    """Return the dataset card as Markdown with a YAML header; `licences` counts the photos of each licence."""
     n_images = sum(licences.values())
     texts = Counter((entry.source.licence if entry.source else None) or "no licence stated" for entry in species)
     highest = Counter(_highest(entry) for entry in species)

@@ -172,15 +172,15 @@ class AviList:
                 self._add_names(entry, common, code, by_code)
             # A table with both names means two species: only species that it lacks get a synonym from it.
             unlisted = [entry for entry in self._species if entry.scientific_name not in listed]
-            by_stem = _unique(
-                {_stem_key(entry.parents[2], entry.scientific_name): entry for entry in unlisted}, unlisted
-            )
+            by_stem: dict[tuple[str, str], list[_Entry]] = {}
+            for entry in unlisted:
+                by_stem.setdefault(_stem_key(entry.parents[2], entry.scientific_name), []).append(entry)
             stems = Counter(_stem_key(family, scientific) for scientific, _, _, family in unmatched)
             for scientific, common, code, family in unmatched:
                 key = _stem_key(family, scientific)
                 found = by_code.get(code) or by_common.get(fold(common))
-                if found is None and stems[key] == 1:
-                    found = by_stem.get(key)
+                if found is None and stems[key] == len(by_stem.get(key, ())) == 1:
+                    (found,) = by_stem[key]
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
                     for name in filter(None, (scientific, common, code)):
                         self._unlisted.setdefault(fold(name), scientific)
@@ -258,9 +258,3 @@ def _taxon(entry: _Entry) -> Taxon:
 
 def _stem_key(family: str, scientific_name: str) -> tuple[str, str]:
     return family, epithet_stem(scientific_name)
-
-
-def _unique(by_key: dict[tuple[str, str], _Entry], entries: list[_Entry]) -> dict[tuple[str, str], _Entry]:
-    """Return `by_key` without ambiguous keys."""
-    counts = Counter(_stem_key(entry.parents[2], entry.scientific_name) for entry in entries)
-    return {key: entry for key, entry in by_key.items() if counts[key] == 1}

@@ -50,11 +50,6 @@ class FoundTaxon:
 def find_taxon(checklist: TaxonSource, name: str, held: Collection[str] | None = None) -> FoundTaxon:
     """Return the taxon of any rank with that scientific or common name.
 
-    Args:
-        checklist: the checklist.
-        name: its name.
-        held: the taxon ids in a knowledge base.
-
     Raises:
         UnknownTaxon: with suggestions.
     """

@@ -78,10 +78,6 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
 
     Names go through the checklist: synonyms, codes and spellings lead to a species. One that the checklist does not
     know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge base itself.
-
-    Args:
-        listed: the list.
-        taxa: the species of the knowledge base.
     """
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}

@@ -23,11 +23,6 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
 
     A sentence above the limit is cut at its clauses, then between words, then inside a word; nothing but white space is
     lost. Ids depend on subject, text and span alone. Time is linear in the text.
-
-    Args:
-        summary: summary to cut.
-        subject_id: id of its species or term.
-        encoders: text encoders of the knowledge base.
     """
     text = summary.text
     limited = [encoder for encoder in encoders if encoder.max_tokens is not None]

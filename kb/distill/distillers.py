@@ -94,12 +94,7 @@ _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
 
 
 def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | None = None) -> AnyDistiller:
-    """Return a distiller by name.
-
-    Args:
-        name: one of `DISTILLERS`.
-        chat: language model; required by the `model` distillers.
-        prompts: folder of prompts that replace ours.
+    """Return a distiller by name, one of `DISTILLERS`, with the prompts in a folder instead of ours, if one is given.
 
     Raises:
         MissingRequirement: if the distiller needs a language model and none is given.

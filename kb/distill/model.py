@@ -52,11 +52,6 @@ class ModelDistiller:
         summary refined to visual attributes (76), as in `model-two-pass`; `model-summary` stops after the first pass.
         Differs: prompts in our own words; structured replies with evidence; checks. `model` needs one pass, with the
         rules of both.
-
-    Args:
-        chat: language model.
-        mode: `model`, `model-two-pass` or `model-summary`.
-        prompts: ours by default.
     """
 
     def __init__(self, chat: ChatModel, *, mode: Mode = "model", prompts: DistilPrompts | None = None) -> None:

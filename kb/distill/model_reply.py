@@ -50,13 +50,6 @@ def check_reply(
     refined statement. Dropped: empty and repeated statements, and refined ones without looks. Dropped and reported as a
     problem: statements without a known sentence, with colours or numbers that their sentences lack or give to another
     sex, with markup or addresses, or too long. A reply above `max_words` loses its last statements, also a problem.
-
-    Args:
-        text: the reply.
-        sentences: the sentences in the prompt.
-        article: text of the article.
-        rules: limits of the pass.
-        hider: hides the names of the species.
     """
     result = CheckedReply()
     by_number = {sentence.number: sentence for sentence in sentences}

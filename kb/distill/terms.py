@@ -77,10 +77,6 @@ def term_from_article(name: str, article: Article) -> Term | None:
     The definition is the first defining sentence of the lead, with the next one if it is short. `look_for` holds the
     most visual sentences of the lead and of sections on looks, in their order.
 
-    Args:
-        name: the term as the user wrote it.
-        article: its page.
-
     Returns:
         The term, or None for a disambiguation or an empty lead.
     """

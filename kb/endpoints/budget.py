@@ -39,10 +39,7 @@ class Budget:
     """A cost limit shared by several models, never exceeded, however many requests run at once.
 
     Each request reserves its highest possible cost and returns the rest afterwards. A request that does not fit waits
-    for those in flight; with none in flight, the limit is reached.
-
-    Args:
-        limit_usd: US dollars; None counts without a limit.
+    for those in flight; with none in flight, the limit is reached. A limit of None only counts.
     """
 
     def __init__(self, limit_usd: float | None = None) -> None:

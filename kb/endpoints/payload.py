@@ -20,14 +20,7 @@ TOKENS_PER_MESSAGE = 16
 
 
 def payload_of(model: str, request: ChatRequest, *, json_mode: JsonMode, without: Collection[str] = ()) -> Payload:
-    """Return the body of a chat request.
-
-    Args:
-        model: the server's name of the model.
-        request: the chat request.
-        json_mode: request form for a JSON schema.
-        without: parameters of `OPTIONAL` that the server rejects.
-    """
+    """Return the body of a chat request, without the parameters of `OPTIONAL` that the server rejects."""
     if "response_format" in without:
         json_mode = "text"
     messages = [_message(message) for message in request.messages]

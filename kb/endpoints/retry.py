@@ -29,12 +29,7 @@ class RetryPolicy:
 
 
 class RetryingChat:
-    """A `ChatModel` that repeats requests after passing failures; one Retry-After holds for all requests.
-
-    Args:
-        inner: the model; one try per reply.
-        retry: number and spacing of tries.
-    """
+    """A `ChatModel` that repeats requests after passing failures; one Retry-After holds for all requests."""
 
     def __init__(self, inner: ChatModel, retry: RetryPolicy | None = None) -> None:
         self._inner = inner

@@ -51,11 +51,6 @@ class Findings:
 def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
     """Return the terms, species and groups that a query names or describes.
 
-    Args:
-        store: open knowledge base.
-        query: free text.
-        encoder: sentence encoder of the knowledge base.
-
     Raises:
         SpaceMismatch: for another encoder.
     """

@@ -29,11 +29,6 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
 
     The open knowledge base keeps the state in which it was opened.
 
-    Args:
-        store: open knowledge base.
-        terms: terms to store.
-        encoder: sentence encoder of the knowledge base.
-
     Raises:
         SpaceMismatch: for another encoder.
         KnowledgeBaseLocked: if another process is writing to it.

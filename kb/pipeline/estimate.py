@@ -54,12 +54,7 @@ def estimate_distilling(
 ) -> DistilEstimate:
     """Return the estimated work of a model in a build of `n_pages` pages; nothing is requested or written.
 
-    Args:
-        path: the knowledge base; if it exists, fetched articles are measured and finished summaries are not counted.
-        source: the source of the pages.
-        distiller: the distiller of the build.
-        endpoint: the endpoint of its model.
-        n_pages: number of pages of the build.
+    If the knowledge base exists, its fetched articles are measured, and finished summaries are not counted.
     """
     fetched, done, lengths = _measure(Layout(path), source, distiller)
     pages = fetched - done + max(0, n_pages - fetched)

@@ -95,13 +95,7 @@ def select_from_wiki(
 ) -> Selection:
     """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
-    Args:
-        open_wiki: opens the wiki, after all names are checked.
-        taxa: names of taxa of any rank.
-        list_page: title of a page that links to the species.
-        category: title of a category.
-        names: file of names.
-        terms: file of terms.
+    The wiki is opened after all names are checked.
 
     Raises:
         UnknownTaxon: for a taxon that is not in the checklist.

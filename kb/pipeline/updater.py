@@ -136,11 +136,7 @@ def update(
 
 
 def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[Mapping[str, str]]:
-    """Return the records of the sources to update from, for `kb.sources.reopen`.
-
-    Args:
-        store: the knowledge base.
-        kinds: `wikipedia`, `folder`, `starter`; all if empty.
+    """Return the records of the sources of these kinds (of all if empty) to update from, for `kb.sources.reopen`.
 
     Raises:
         UsageError: if there is no such source, or only the shipped knowledge, which does not change.

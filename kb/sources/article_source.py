@@ -85,7 +85,6 @@ class ArticleSource(ABC):
 
         A source gives vectors where it may not show the full text from which they were made.
         """
-        del subject_id, space
         return None
 
     # updates
@@ -108,7 +107,6 @@ class ArticleSource(ABC):
 
         By default {}: the revision of a page covers its photos.
         """
-        del files
         return {}
 
     def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:

@@ -52,13 +52,7 @@ def project(
 ) -> list[str]:
     """Update Chroma and the cache from the ledger, and return notes on what had to be filled again.
 
-    For the holder of the writer's lock.
-
-    Args:
-        layout: the knowledge base.
-        info: contents of its `kb.toml`.
-        ledger: open for writing, outside a transaction.
-        report: called with the number of subjects written.
+    For the holder of the writer's lock, outside a transaction. `report` gets the number of subjects written.
 
     Raises:
         SourceUnavailable: if the Chroma server does not answer.
