@@ -178,7 +178,7 @@ def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
 def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
     """Yield the page of each taxon, then the pages of a small wiki without a species."""
     yield from wiki.locate(taxa)
-    yield from _as_located(wiki.unclaimed(checklist))
+    yield from _as_located(wiki.locator.unclaimed(checklist))
 
 
 def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
@@ -189,7 +189,7 @@ def _matched(
     wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
     """Yield the species of each title, without those outside the taxa."""
-    for title, match in wiki.match_titles(titles, checklist):
+    for title, match in wiki.locator.match_titles(titles, checklist):
         if isinstance(match, LeftOut):
             yield title, match
         elif below is None or match[0].taxon_id in below:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
-from data.contracts import TaxonSource
 from data.errors import BadInput, PageNotFound, SourceError
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
@@ -61,7 +60,8 @@ class WikipediaSource(ArticleSource):
         self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, retry=retry)
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
-        self._locator = Locator(self._pages)
+        self.locator = Locator(self._pages)
+        """Finds the pages of taxa and titles."""
 
     @property
     def name(self) -> str:
@@ -100,21 +100,11 @@ class WikipediaSource(ArticleSource):
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield the page of each taxon, or why it has none, as `Locator.locate` does; bodies are not fetched."""
-        return self._locator.locate(taxa)
-
-    def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
-        """Return the articles of a small wiki that belong to no located taxon, as `Locator.unclaimed` does."""
-        return self._locator.unclaimed(checklist)
-
-    def match_titles(
-        self, titles: Sequence[str], checklist: TaxonSource
-    ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
-        """Yield the species of each title's page, or why there is none, as `Locator.match_titles` does."""
-        return self._locator.match_titles(titles, checklist)
+        return self.locator.locate(taxa)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, page title or None)`, or why it has none, as `Locator.locate_terms` does."""
-        return self._locator.locate_terms(terms)
+        return self.locator.locate_terms(terms)
 
     def titles_in_list(self, page: str) -> list[str]:
         """Return the titles that a list page links to, in its order, including red links.
@@ -185,7 +175,7 @@ class WikipediaSource(ArticleSource):
 
     def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
         """Yield the current page of each taxon or term, as `newest_pages` does."""
-        return newest_pages(self._pages, self._locator, known)
+        return newest_pages(self._pages, self.locator, known)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
         """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file."""

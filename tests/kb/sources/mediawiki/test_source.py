@@ -149,7 +149,7 @@ def test_unclaimed_pages_report_duplicates_but_not_unrequested_species(
     wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
     asked = [taxon for taxon in birds() if taxon.scientific_name != "Falco columbarius"]
     assert "Merlin" not in titles_of(list(source.locate(asked))).values()
-    left = {item.name: (item.reason, item.detail) for item in source.unclaimed(CHECKLIST)}
+    left = {item.name: (item.reason, item.detail) for item in source.locator.unclaimed(CHECKLIST)}
     assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is stronger evidence
     assert "Merlin" not in left
 
@@ -212,7 +212,7 @@ def test_the_source_name_contains_no_secrets() -> None:
 
 def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
-    found = dict(source.match_titles([*bad, "Merlin"], CHECKLIST))
+    found = dict(source.locator.match_titles([*bad, "Merlin"], CHECKLIST))
     assert isinstance(found["Merlin"], tuple)
     assert all(isinstance(found[title], LeftOut) for title in bad)
     assert len(wiki.requests) == 1
@@ -249,7 +249,7 @@ def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(odd_wiki: str)
     found = list(source.locate(birds()))
     assert titles_of(found) == ODD_BIRDS
     assert reasons_of(found) == {"no page": 11131 - 12, "about another subject": 2}
-    others = {item.name: item.reason for item in source.unclaimed(CHECKLIST)}
+    others = {item.name: item.reason for item in source.locator.unclaimed(CHECKLIST)}
     assert others == {
         "Main Page": "not a bird", "Merlin": "not a bird", "Ruff": "not a bird", "Black swan": "not a bird",
         "Bird bath": "not a bird", "Common toad": "not a bird", "Bird & Co. 50% (brand)": "not a bird",
@@ -265,7 +265,7 @@ def test_unclaimed_pages_do_not_include_unrequested_species(odd_wiki: str) -> No
     few, all_of_them = WikipediaSource(odd_wiki, contact=None), WikipediaSource(odd_wiki, contact=None)
     assert titles_of(list(few.locate(asked))).keys() == {next(iter(ODD_BIRDS))}
     assert titles_of(list(all_of_them.locate(birds()))) == ODD_BIRDS
-    assert few.unclaimed(CHECKLIST) == all_of_them.unclaimed(CHECKLIST) != []
+    assert few.locator.unclaimed(CHECKLIST) == all_of_them.locator.unclaimed(CHECKLIST) != []
 
 
 @pytest.mark.parametrize("name", ["Merlin", "Kea", "Great Indian Bustard", "Common Starling", "Eurasian Goshawk"])
@@ -283,7 +283,7 @@ def test_a_list_page_gives_species_and_reasons_for_the_rest(odd_wiki: str) -> No
         "Merlin (bird)", "Falcon", "Kea", "Gray Heron", "NORTHERN CARDINAL", "Struthio camelus", "Common ostrich",
         "Common toad", "Dodo of nowhere", "Bird & Co. 50% (brand)",
     ]  # fmt: skip
-    found = dict(source.match_titles(titles, CHECKLIST))
+    found = dict(source.locator.match_titles(titles, CHECKLIST))
     matched = {title: match[0].scientific_name for title, match in found.items() if isinstance(match, tuple)}
     assert matched == {
         "Merlin (bird)": "Falco columbarius", "Gray Heron": "Ardea cinerea",
@@ -337,7 +337,7 @@ def test_all_184_birds_have_text_and_credits(wiki_api_url: str) -> None:
     pages = [page for _, page in found if isinstance(page, PageRef)]
     assert len(pages) == 184
     assert reasons_of(found) == {"no page": 11131 - 184}
-    assert {item.name: item.reason for item in source.unclaimed(CHECKLIST)} == {
+    assert {item.name: item.reason for item in source.locator.unclaimed(CHECKLIST)} == {
         "Main Page": "not a bird", "Robin": "disambiguation", "Binoculars": "not a bird", "Amplexus": "not a bird",
         "Plain stub bird": "not in the checklist", "Bird without a box": "not in the checklist",
         "List of birds by common name": "not a species",
@@ -360,8 +360,8 @@ def test_all_184_birds_have_text_and_credits(wiki_api_url: str) -> None:
 @pytest.mark.integration
 def test_the_list_page_and_the_category_give_the_same_birds(wiki_api_url: str) -> None:
     source = WikipediaSource(wiki_api_url, contact=None)
-    by_list = dict(source.match_titles(source.titles_in_list("List of birds by common name"), CHECKLIST))
-    by_category = dict(source.match_titles(source.titles_in_category("Category:Birds"), CHECKLIST))
+    by_list = dict(source.locator.match_titles(source.titles_in_list("List of birds by common name"), CHECKLIST))
+    by_category = dict(source.locator.match_titles(source.titles_in_category("Category:Birds"), CHECKLIST))
     assert sum(isinstance(match, tuple) for match in by_list.values()) == 184
     assert sum(isinstance(match, tuple) for match in by_category.values()) == 184
     left_out = {title: match.reason for title, match in by_list.items() if isinstance(match, LeftOut)}
