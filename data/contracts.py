@@ -54,10 +54,6 @@ class ChatModel(Protocol):
 class WebSearch(Protocol):
     """Finds passages on a question on the web or in a wiki."""
 
-    @property
-    def name(self) -> str:
-        """The searched service, without secrets."""
-
     def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
         """Return up to `n` passages with their sources, best first; empty if nothing was found."""
 

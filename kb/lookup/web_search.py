@@ -28,11 +28,6 @@ class ChatWebSearch:
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
-    @property
-    def name(self) -> str:
-        """Model and provider."""
-        return self._chat.name
-
     def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
         """Return up to `n` passages, the model's answer first; empty if it cites no source.
 

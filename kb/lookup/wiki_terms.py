@@ -42,11 +42,6 @@ class WikiTerms:
         self._source = source
         self._pages = WikiPages(source.client)
 
-    @property
-    def name(self) -> str:
-        """The wiki's address."""
-        return self._source.name
-
     def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
         """Return the wiki's terms for words of a query except `known`, in order, each with its page as source.
 
