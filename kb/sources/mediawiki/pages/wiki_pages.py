@@ -29,9 +29,8 @@ _SITE: Mapping[str, str | int] = {"meta": "siteinfo", "siprop": "general|statist
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteInfo:
-    """Name, language, licence and namespaces of a wiki."""
+    """Language, licence and namespaces of a wiki."""
 
-    name: str
     page_address: str
     """With `$1` for the title."""
     language: str
@@ -181,7 +180,6 @@ class WikiPages:
         address = urljoin(self.client.api_url, server + str(general.get("articlepath") or "/index.php?title=$1"))
         spaces = answer.get("namespaces", {})
         return SiteInfo(
-            name=str(general.get("sitename") or self.client.host),
             page_address=address,
             language=str(general.get("lang") or "en"),
             licence=short_licence(str(rights.get("text") or ""), str(rights.get("url") or "")),
