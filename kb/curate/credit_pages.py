@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
-from kb.curate.credits import Credits, TextCredit
-from kb.sources.licences import Freedom
+from kb.curate.credits import Credits, PhotoCredit, TextCredit
 
 UNKNOWN_LICENCE = "licence unknown"
 UNKNOWN_AUTHOR = "unknown author"
@@ -17,48 +15,33 @@ OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # control characters and direction marks
 
 
-class CreditRow(NamedTuple):
-    """A text or photo; the title of a photo is its file name, and its address that of its file page."""
-
-    kind: str
-    title: str
-    url: str | None
-    revision: int | None
-    author: str | None
-    licence: str | None
-    licence_url: str | None
-    freedom: Freedom
-    publishable: bool
-    adapted: bool
-    species: tuple[str, ...]
-    sha256: str | None
+COLUMNS = (
+    "kind", "title", "url", "revision", "author", "licence", "licence_url", "freedom", "publishable", "adapted",
+    "species", "sha256",
+)  # fmt: skip
+Credit = TextCredit | PhotoCredit
 
 
-COLUMNS = CreditRow._fields
+def as_rows(credits: Credits) -> list[tuple[object, ...]]:
+    """Return the values of `COLUMNS` for each text and photo: `yes` or `no`, species joined with semicolons.
 
-
-def credit_rows(credits: Credits) -> list[CreditRow]:
-    """Return the texts, then the photos, which all forms of the credits list."""
+    The title of a photo is its file name, and its address that of its file page.
+    """
     texts = [
-        CreditRow(
+        (
             *(text.kind, text.title, text.url, text.revision, None, text.licence, text.licence_url, text.freedom),
             *(text.is_publishable, text.is_adapted, text.species, None),
         )
         for text in credits.texts
     ]
     photos = [
-        CreditRow(
+        (
             *("photo", photo.file, photo.page_url, None, photo.author, photo.licence, photo.licence_url),
             *(photo.freedom, photo.is_publishable, False, photo.species, photo.sha256),
         )
         for photo in credits.photos
     ]
-    return texts + photos
-
-
-def as_rows(credits: Credits) -> list[tuple[object, ...]]:
-    """Return the values of `COLUMNS` for each text and photo: `yes` or `no`, species joined with semicolons."""
-    return [tuple(_cell(value) for value in row) for row in credit_rows(credits)]
+    return [tuple(map(_cell, row)) for row in (*texts, *photos)]
 
 
 def _cell(value: object) -> object:
@@ -78,19 +61,17 @@ def _in_one_line(line: str) -> str:
 
 
 def _parts(credits: Credits) -> list[list[str]]:
-    rows = credit_rows(credits)
     starter = [text for text in credits.texts if text.kind == "starter"]
 
-    def listed(title: str, kind: str) -> list[str]:
-        lines = [_line(row) for row in rows if row.kind == kind]
-        return [title, *lines] if lines else []
+    def listed(title: str, found: Sequence[Credit]) -> list[str]:
+        return [title, *map(_line, found)] if found else []
 
     return [
         [f"Credits of {credits.kb}"],
-        listed("Articles", "article"),
-        listed("Your own texts", "own"),
+        listed("Articles", [text for text in credits.texts if text.kind == "article"]),
+        listed("Your own texts", [text for text in credits.texts if text.kind == "own"]),
         [f"Fieldmark's own texts: {_counted(starter)}.", OWN_TEXTS] if starter else [],
-        listed("Pictures", "photo"),
+        listed("Pictures", credits.photos),
         _remarks(credits),
     ]
 
@@ -101,16 +82,16 @@ def _counted(texts: Sequence[TextCredit]) -> str:
     return f"{len(names):,} species and terms, {licences}"
 
 
-def _line(row: CreditRow) -> str:
-    licence = row.licence or UNKNOWN_LICENCE
-    licence += f" ({row.licence_url})" if row.licence_url else ""
-    if row.kind == "photo":
-        line = ", ".join(filter(None, [f"{row.title}: {row.author or UNKNOWN_AUTHOR}", licence, row.url]))
+def _line(credit: Credit) -> str:
+    licence = credit.licence or UNKNOWN_LICENCE
+    licence += f" ({credit.licence_url})" if credit.licence_url else ""
+    if isinstance(credit, PhotoCredit):
+        parts = [f"{credit.file}: {credit.author or UNKNOWN_AUTHOR}", licence, credit.page_url]
     else:
-        revision = f"revision {row.revision}" if row.revision is not None else ""
-        line = ", ".join(filter(None, [f'"{row.title}"', revision, row.url, licence]))
-    line += "." if row.publishable else ". NOT TO BE PUBLISHED."
-    return line + (f" {ADAPTATION}" if row.adapted else "")
+        revision = f"revision {credit.revision}" if credit.revision is not None else ""
+        parts = [f'"{credit.title}"', revision, credit.url, licence]
+    line = ", ".join(filter(None, parts)) + ("." if credit.is_publishable else ". NOT TO BE PUBLISHED.")
+    return line + (f" {ADAPTATION}" if isinstance(credit, TextCredit) and credit.is_adapted else "")
 
 
 def _remarks(credits: Credits) -> list[str]:
@@ -149,36 +130,35 @@ th {{ white-space: nowrap; }}
 
 def as_html(credits: Credits) -> str:
     """Return the credits as a self-contained HTML page without scripts."""
-    rows = credit_rows(credits)
-    texts = [row for row in rows if row.kind in ("article", "own")]
-    photos = [row for row in rows if row.kind == "photo"]
+    texts = [text for text in credits.texts if text.kind in ("article", "own")]
     starter = [text for text in credits.texts if text.kind == "starter"]
     body = [f"<p>{escape(line)}</p>" for line in _remarks(credits)]
     if texts:
         body.append(_table("Texts", ("Article", "Revision", "Species", "Licence"), texts))
-    if any(row.adapted for row in texts):
+    if any(text.is_adapted for text in texts):
         body.append(f"<p>Texts marked <em>adapted</em>: {escape(ADAPTATION)}</p>")
     if starter:
         body.append(f"<h2>Fieldmark's own texts</h2>\n<p>{escape(_counted(starter))}. {escape(OWN_TEXTS)}</p>")
-    if photos:
-        body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), photos))
+    if credits.photos:
+        body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), credits.photos))
     return _PAGE.format(title=escape(f"Credits of {credits.kb}"), body="\n".join(body))
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[CreditRow]) -> str:
+def _table(title: str, headings: Sequence[str], credits: Sequence[Credit]) -> str:
     head = "".join(f"<th>{heading}</th>" for heading in headings)
-    return f"<h2>{title}</h2>\n<table>\n<tr>{head}</tr>\n" + "\n".join(map(_html_row, rows)) + "\n</table>"
+    return f"<h2>{title}</h2>\n<table>\n<tr>{head}</tr>\n" + "\n".join(map(_html_row, credits)) + "\n</table>"
 
 
-def _html_row(row: CreditRow) -> str:
-    revision = "" if row.revision is None else str(row.revision)
-    cells = (
-        _link(row.title, row.url),
-        escape(row.author or UNKNOWN_AUTHOR) if row.kind == "photo" else revision,
-        escape(", ".join(row.species)),
-        _link(row.licence or UNKNOWN_LICENCE, row.licence_url) + (", <em>adapted</em>" if row.adapted else ""),
-    )
-    mark = "" if row.publishable else ' class="unfree"'
+def _html_row(credit: Credit) -> str:
+    adapted = ""
+    if isinstance(credit, PhotoCredit):
+        title, origin = _link(credit.file, credit.page_url), escape(credit.author or UNKNOWN_AUTHOR)
+    else:
+        title, origin = _link(credit.title, credit.url), "" if credit.revision is None else str(credit.revision)
+        adapted = ", <em>adapted</em>" if credit.is_adapted else ""
+    licence = _link(credit.licence or UNKNOWN_LICENCE, credit.licence_url) + adapted
+    mark = "" if credit.is_publishable else ' class="unfree"'
+    cells = (title, origin, escape(", ".join(credit.species)), licence)
     return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
