@@ -63,11 +63,6 @@ class Connection(Closing):
         """Number of retries so far."""
         return self._retrying.n_retries
 
-    @property
-    def unsupported(self) -> frozenset[str]:
-        """Parameters that the server has rejected."""
-        return self._bare.unsupported
-
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the reply to one request; errors are those of the wrapped models."""
         return await self._model.reply(request)
