@@ -15,9 +15,12 @@ from typing import Protocol
 from data.contracts import ChatModel, TextEncoder, WebSearch
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, Term
+from kb.distill.prompts import DistilPrompts
 from kb.lookup.findings import Findings, look_up
 from kb.lookup.index import Lookup
+from kb.lookup.learning import remember, terms_of_passages
 from kb.lookup.passages import compose
+from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase
 
 N_PASSAGES = 3  # per web search
@@ -120,9 +123,6 @@ def contexts(
 
     After a failure of the model, the remaining queries are answered without it.
     """
-    from kb.distill.prompts import DistilPrompts
-    from kb.lookup.writing import write_passage
-
     loaded = DistilPrompts(prompts) if chat is not None else None  # before anything costs money
     with ThreadPoolExecutor(N_PARALLEL) as pool:
         for start in range(0, len(queries), N_PARALLEL):
@@ -160,8 +160,6 @@ def gather(
     search: WebSearch | None = None,
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms among them that are new to the knowledge base."""
-    from kb.lookup.learning import terms_of_passages
-
     found = look_up(store, query, encoder)
     learnt: list[Term] = []
     if wiki is not None and not found.is_by_description:
@@ -176,8 +174,6 @@ def gather(
 
 
 def _learn(store: KnowledgeBase, learnt: Sequence[Term], encoder: TextEncoder) -> None:
-    from kb.lookup.learning import remember
-
     store.derived(Lookup).learn(learnt)
     try:
         remember(store, learnt, encoder)
