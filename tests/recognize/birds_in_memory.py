@@ -1,4 +1,4 @@
-"""A knowledge base of four birds of one colour each, in memory."""
+"""In-memory knowledge base of four birds, each of one colour."""
 
 from typing import Any
 

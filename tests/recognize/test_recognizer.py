@@ -1,4 +1,4 @@
-"""A stream of photos in, a row for each out."""
+"""Identification of a stream of photos: one row per photo."""
 
 import io
 import threading
@@ -55,14 +55,14 @@ def folder(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_every_preset_names_birds_of_one_colour(store: Any, encoders: Any, folder: Any, preset: Any) -> None:
+def test_every_preset_identifies_birds_of_one_colour(store: Any, encoders: Any, folder: Any, preset: Any) -> None:
     paths = [folder / f"{name}.png" for name in BIRDS]
     rows = list(Recognizer(store, encoders, preset=preset).identify(paths))
     assert [row.answer.name for row in rows] == list(BIRDS)
     assert {row.preset for row in rows} == {preset}
 
 
-def test_a_row_says_all_that_the_wire_promises(store: Any, encoders: Any, folder: Any) -> None:
+def test_a_row_has_every_documented_field(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Cardinalis cardinalis.png"
     row = next(Recognizer(store, encoders, k=2, anchor_pooling="max").identify([path]))
     assert (row.image, row.status, row.error, row.kb) == (str(path), "ok", None, "memory")
@@ -79,14 +79,14 @@ def test_a_row_says_all_that_the_wire_promises(store: Any, encoders: Any, folder
     assert to_json(row)["candidates"][0]["scores"]["text"] == first.scores["text"]
 
 
-def test_candidates_stand_in_falling_order_of_score(store: Any, encoders: Any) -> None:
+def test_candidates_are_sorted_by_falling_score(store: Any, encoders: Any) -> None:
     for row in Recognizer(store, encoders, k=4).identify([bird("crimson"), bird("grey")]):
         scores = [candidate.score for candidate in row.candidates]
         assert scores == sorted(scores, reverse=True)
         assert len(scores) == 4
 
 
-def test_paths_bytes_pictures_and_photos_are_taken(store: Any, encoders: Any, folder: Any) -> None:
+def test_paths_bytes_pictures_and_photos_are_accepted(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Corvus corax.png"
     sources = [str(path), path, path.read_bytes(), Image.open(path), bird("black"), Photo(image=bird("black"))]
     rows = list(Recognizer(store, encoders).identify(sources))
@@ -95,7 +95,7 @@ def test_paths_bytes_pictures_and_photos_are_taken(store: Any, encoders: Any, fo
     assert rows[0].candidates == rows[1].candidates == rows[2].candidates
 
 
-def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store: Any, encoders: Any, folder: Any) -> None:
+def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, folder: Any) -> None:
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     good = folder / "Corvus corax.png"
     sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
@@ -107,12 +107,12 @@ def test_one_bad_picture_is_a_row_with_an_error_and_the_order_is_kept(store: Any
     assert rows[1].candidates == ()
 
 
-def test_bad_pictures_alone_give_error_rows_alone(store: Any, encoders: Any) -> None:
+def test_only_bad_pictures_give_only_error_rows(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders, batch_size=2).identify([b"x"] * 25))
     assert [row.status for row in rows] == ["error"] * 25
 
 
-def test_what_is_no_source_at_all_is_an_error_row(store: Any, encoders: Any) -> None:
+def test_an_unsupported_source_type_gives_an_error_row(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders).identify([None, 7]))
     assert [row.error for row in rows] == [
         "Expected a path, bytes or a picture, got NoneType",
@@ -125,7 +125,7 @@ def test_no_photos_give_no_rows(store: Any, encoders: Any) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
-def test_rows_do_not_depend_on_the_batches(store: Any, encoders: Any, batch_size: int) -> None:
+def test_rows_do_not_depend_on_the_batch_size(store: Any, encoders: Any, batch_size: int) -> None:
     colours = ["crimson", "gold", "teal", "black", "orange", "grey", "navy"]
     rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(bird(c) for c in colours))
     alone = [next(Recognizer(store, encoders).identify([bird(c)])) for c in colours]
@@ -133,7 +133,7 @@ def test_rows_do_not_depend_on_the_batches(store: Any, encoders: Any, batch_size
 
 
 class CountingEncoder:
-    """A visual encoder that notes the sizes of its batches."""
+    """A visual encoder that records the sizes of its batches."""
 
     name, dim = "counting", 3
     space = "counting/1"
@@ -151,7 +151,7 @@ def counting(encoders: Any, visual: Any) -> Encoders:
     return Encoders(profile="paper", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
 
 
-def test_batches_are_full_though_some_pictures_are_bad(encoders: Any) -> None:
+def test_bad_pictures_do_not_shrink_batches(encoders: Any) -> None:
     visual = CountingEncoder()
     mine = counting(encoders, visual)
     recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
@@ -162,7 +162,7 @@ def test_batches_are_full_though_some_pictures_are_bad(encoders: Any) -> None:
     assert sum(row.status == "ok" for row in rows) == 20
 
 
-def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store: Any, encoders: Any) -> None:
+def test_the_stream_is_read_only_a_few_batches_ahead(store: Any, encoders: Any) -> None:
     taken = []
 
     def endless() -> Iterator[Any]:
@@ -173,7 +173,7 @@ def test_the_stream_is_read_a_few_batches_ahead_and_no_further(store: Any, encod
     rows = Recognizer(store, encoders, batch_size=4).identify(endless())
     for _ in range(3):
         next(rows)
-    assert len(taken) <= 4 + 2 * 4 + 2 * 4 + 1  # the batch that is out, two that are encoded, two that are decoded
+    assert len(taken) <= 4 + 2 * 4 + 2 * 4 + 1  # one batch yielded, two in encoding, two in decoding
     rows.close()
 
 
@@ -189,7 +189,7 @@ def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
     encoding, opened_meanwhile = threading.Event(), threading.Event()
 
     class Watched(bytes):
-        """A picture that is opened no sooner than others are being encoded."""
+        """A picture that opens only after the encoding of others has begun."""
 
         def __getitem__(self, key: Any) -> Any:
             if encoding.wait(20):
@@ -222,7 +222,7 @@ def test_two_streams_share_a_recognizer_with_a_small_cache(
     assert both == list(zip(BIRDS, reversed(BIRDS), strict=True))
 
 
-def test_an_encoder_that_serves_both_stages_is_asked_once(encoders: Any) -> None:
+def test_an_encoder_used_by_both_stages_runs_once(encoders: Any) -> None:
     class Both(CountingEncoder):
         max_tokens = None
 
@@ -240,7 +240,7 @@ def test_an_encoder_that_serves_both_stages_is_asked_once(encoders: Any) -> None
     assert both.batches == [1]
 
 
-def test_species_without_text_or_without_anchors_are_ranked_too(encoders: Any) -> None:
+def test_species_with_only_text_or_only_anchors_are_ranked(encoders: Any) -> None:
     store = MemoryStore(
         {
             "Rubra sola": Sketch(texts=["Plumage red."]),
@@ -260,14 +260,14 @@ def test_species_without_text_or_without_anchors_are_ranked_too(encoders: Any) -
     assert by_id["caerulea-sola"].summary is None
 
 
-def test_an_empty_knowledge_base_is_an_error_at_once(encoders: Any) -> None:
+def test_an_empty_knowledge_base_is_refused(encoders: Any) -> None:
     with pytest.raises(MissingKnowledgeBase, match="No species"):
         Recognizer(MemoryStore({}, encoders), encoders)
     with pytest.raises(MissingKnowledgeBase, match="Neither texts nor reference photos"):
         Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
 
 
-def test_a_preset_that_cannot_work_on_the_knowledge_base_is_refused(encoders: Any) -> None:
+def test_a_preset_without_its_texts_or_photos_is_refused(encoders: Any) -> None:
     pictures = MemoryStore({"A b": Sketch(pictures=[bird("red")])}, encoders)
     texts = MemoryStore({"A b": Sketch(texts=["red"])}, encoders)
     with pytest.raises(UsageError, match="vr-rag-v1 needs descriptions"):
@@ -302,7 +302,7 @@ def test_unknown_presets_and_settings_are_refused(store: Any, encoders: Any) -> 
         Recognizer(store, encoders, m=0)
 
 
-def test_place_and_date_of_the_photo_are_carried_along(store: Any, encoders: Any) -> None:
+def test_place_and_date_are_copied_to_the_row(store: Any, encoders: Any) -> None:
     photo = Photo(image=bird("red"), place=(47.5, -122.25), date="2024-05-03T07:12:09")
     row = next(Recognizer(store, encoders).identify([photo]))
     assert (row.place, row.date) == ((47.5, -122.25), "2024-05-03T07:12:09")

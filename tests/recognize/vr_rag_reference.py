@@ -1,4 +1,4 @@
-"""VR-RAG and the default preset once more, as loops over Python numbers; shares no code with the package."""
+"""VR-RAG and the default preset as loops over Python numbers; shares no code with the package."""
 
 import math
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def v2(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
 
 
 def spread_out(scores: Any) -> Any:
-    """256 evenly spread scores, or all if there are no more."""
+    """Return 256 evenly spread scores, or all if there are fewer."""
     return scores if len(scores) <= 256 else [scores[i * len(scores) // 256] for i in range(256)]
 
 
@@ -140,8 +140,8 @@ def default(
     final = []
     for species in pool:
         own = [text[row] for row in range(len(text)) if world.chunk_owners[row] == species]
-        said = max(own) if own else None
+        best_text = max(own) if own else None
         shown = anchor_score(world, visual_query, species, pooling)
-        final.append((text_weight * deviations(said, text) + visual_weight * deviations(shown, seen), species))
+        final.append((text_weight * deviations(best_text, text) + visual_weight * deviations(shown, seen), species))
     ranked = best_first(final)
     return [species for _, species in ranked], [score for score, _ in ranked]

@@ -1,4 +1,4 @@
-"""From the scores of one photo to chances, and to the one answer."""
+"""Calibrated confidence of a photo, and the answer that follows from it."""
 
 import json
 from dataclasses import replace
@@ -62,7 +62,7 @@ def found(species: Any, scores: Any, **stages: Any) -> Any:
     return find_evidence(ranking, np.array([1, 3]), lambda at: [LINEAGES[i] for i in at], temperature=1.0)
 
 
-def test_a_genus_has_the_chances_of_its_species_together_and_a_family_those_of_its_genera() -> None:
+def test_genus_and_family_masses_are_sums_over_their_species() -> None:
     powers = np.exp([2.0, 1.0, 0.5, 0.0])
     given = found([0, 2, 1, 3], [2.0, 1.0, 0.5, 0.0])
     shares = powers / powers.sum()
@@ -74,13 +74,13 @@ def test_a_genus_has_the_chances_of_its_species_together_and_a_family_those_of_i
     assert not given.is_trained
 
 
-def test_a_species_whose_genus_is_not_known_stands_for_itself_alone() -> None:
+def test_a_species_of_unknown_genus_is_not_grouped() -> None:
     ranking = Ranking(species=np.array([0, 1]), scores=np.array([1.0, 1.0]))
     given = find_evidence(ranking, np.array([], dtype=int), lambda at: [{} for _ in at], temperature=1.0)
     assert given.masses == {"species": pytest.approx(0.5), "genus": pytest.approx(0.5), "family": pytest.approx(0.5)}
 
 
-def test_a_stage_that_the_first_species_lacks_counts_nothing() -> None:
+def test_a_missing_stage_score_counts_as_zero() -> None:
     given = found([0, 1], [1.0, 0.0], visual=np.array([np.nan, 0.5]), text=np.array([0.1, 0.2]))
     assert (given.visual, given.best_visual, given.text, given.prototype) == (0.0, 0.5, 0.1, 0.0)
 
@@ -88,7 +88,7 @@ def test_a_stage_that_the_first_species_lacks_counts_nothing() -> None:
 # --- the chances -------------------------------------------------------------------------------------------------
 
 
-def test_the_chance_is_the_logistic_function_of_the_features() -> None:
+def test_confidence_is_the_logistic_function_of_the_features() -> None:
     """By hand: 0.5 + 2 * logit(0.4) - 0.25 * 3."""
     species = model(bias=0.5, mass=2.0, level=-0.25)
     chances = chances_of(evidence(), parameters(species=species), unknown_prior=0.5)
@@ -96,7 +96,7 @@ def test_the_chance_is_the_logistic_function_of_the_features() -> None:
     assert chances.confidence["species"] == pytest.approx(1 / (1 + np.exp(-x)), abs=1e-4)
 
 
-def test_more_mass_never_means_less_confidence() -> None:
+def test_confidence_never_falls_with_more_mass() -> None:
     chances = [
         chances_of(evidence(masses=dict.fromkeys(RANKS, mass)), parameters(), unknown_prior=0.5).confidence["species"]
         for mass in np.linspace(0, 1, 21)
@@ -112,14 +112,14 @@ def test_a_genus_is_never_less_likely_than_its_species() -> None:
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.9])
-def test_the_share_of_absent_birds_enters_by_bayes_rule(share: float) -> None:
+def test_the_unknown_prior_is_applied_by_bayes_rule(share: float) -> None:
     even = 1 / (1 + np.exp(1.2))
     expected = even * share / (even * share + (1 - even) * (1 - share))
     assert chances_of(evidence(), parameters(), unknown_prior=share).unknown == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2])
-def test_a_share_that_leaves_no_doubt_is_refused(share: float) -> None:
+def test_the_unknown_prior_must_be_between_0_and_1(share: float) -> None:
     with pytest.raises(ValueError, match="prior probability"):
         chances_of(evidence(), parameters(), unknown_prior=share)
 
@@ -135,7 +135,7 @@ def calibration(**changes: Any) -> Calibration:
     return Calibration(**(base | changes))
 
 
-def test_a_calibration_survives_its_file_and_keeps_its_id(tmp_path: Path) -> None:
+def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
     write_calibration(tmp_path / "c.json", calibration())
     again = read_calibration(tmp_path / "c.json")
     assert again == calibration()
@@ -152,12 +152,12 @@ def test_a_calibration_survives_its_file_and_keeps_its_id(tmp_path: Path) -> Non
     ],
     ids=["cut off", "other schema", "unknown feature", "no temperature"],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, spoil: Any) -> None:
+def test_a_damaged_calibration_file_is_refused(tmp_path: Path, spoil: Any) -> None:
     path = tmp_path / "c.json"
     write_calibration(path, calibration())
-    told = path.read_text()
-    path.write_text(spoil(told))
-    assert path.read_text() != told
+    content = path.read_text()
+    path.write_text(spoil(content))
+    assert path.read_text() != content
     with pytest.raises(StoreError, match=r"c\.json|coefficients|temperature"):
         read_calibration(path)
 
@@ -181,7 +181,7 @@ ASKED = {
         ({"weights": None}, "other weights"),
     ],
 )
-def test_it_fits_what_it_was_made_for_and_says_why_nothing_else(change: Any, why: str) -> None:
+def test_misfit_is_empty_or_names_the_difference(change: Any, why: str) -> None:
     assert calibration().misfit(**ASKED) == ""
     assert why in calibration().misfit(**(ASKED | change))
 
@@ -211,7 +211,7 @@ def answered(
         ((0.5, 0.5, 0.5), ("species", "Setophaga pinus", 0.5)),
     ],
 )
-def test_an_answer_rolls_up_until_it_is_sure_enough(
+def test_an_answer_rolls_up_to_the_first_confident_rank(
     given: tuple[float, float, float], expected: tuple[str, str, None] | tuple[str, str, float]
 ) -> None:
     answer = answered(*given)
@@ -220,23 +220,23 @@ def test_an_answer_rolls_up_until_it_is_sure_enough(
     assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
 
 
-def test_a_bird_that_is_likelier_absent_than_not_is_not_in_the_knowledge_base_however_sure_the_name() -> None:
+def test_a_probably_unknown_species_overrides_a_confident_name() -> None:
     answer = answered(0.9, 0.95, 0.99, unknown=0.6)
     assert answer == Answer(rank="none", name="", confidence=0.6, unknown=0.6)
 
 
-def test_a_rank_whose_name_is_not_known_is_passed_over() -> None:
+def test_a_rank_without_a_name_is_skipped() -> None:
     assert answered(0.1, 0.8, 0.9, lineage={"family": "Parulidae"}).rank == "family"
     assert answered(0.1, 0.8, 0.9, lineage={}).rank == "none"
 
 
-def test_without_chances_the_answer_is_the_first_species_unsure() -> None:
+def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
     plain = answer_of(FIRST, None, LINEAGE, min_confidence=1.0)
     assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler")
     assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")
 
 
-# --- all of it in the recognizer ---------------------------------------------------------------------------------
+# --- in the recognizer -------------------------------------------------------------------------------------------
 
 BIRDS = {"Rubra rubra": "crimson", "Rubra alta": "firebrick", "Caerulea caerulea": "royalblue", "Nigra nigra": "black"}
 
@@ -276,7 +276,7 @@ def fitting(store: Any, encoders: Any) -> Calibration:
     )  # fmt: skip
 
 
-def test_a_calibrated_row_names_its_calibration_and_is_sure(store: Any, encoders: Any, fitting: Any) -> None:
+def test_a_calibrated_row_has_calibration_id_and_confidence(store: Any, encoders: Any, fitting: Any) -> None:
     recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=0.0)
     row = next(recognizer.identify([bird("royalblue", 2)]))
     assert row.calibration == fitting.id == recognizer.calibration_id
@@ -285,13 +285,13 @@ def test_a_calibrated_row_names_its_calibration_and_is_sure(store: Any, encoders
     assert 0 < row.answer.unknown < 1
 
 
-def test_two_species_that_look_alike_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
+def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.75).identify([bird("#c81c2f", 2)]))
     assert {candidate.scientific_name for candidate in row.candidates[:2]} == {"Rubra rubra", "Rubra alta"}
     assert (row.answer.rank, row.answer.name) == ("genus", "Rubra")
 
 
-def test_a_sure_absence_is_said(store: Any, encoders: Any, fitting: Any) -> None:
+def test_a_probably_unknown_species_is_answered_none(store: Any, encoders: Any, fitting: Any) -> None:
     sure = replace(fitting, parameters={"several": parameters(unknown=model(bias=9.0))})
     row = next(Recognizer(store, encoders, calibration=sure).identify([bird("royalblue")]))
     assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.unknown)
@@ -299,7 +299,7 @@ def test_a_sure_absence_is_said(store: Any, encoders: Any, fitting: Any) -> None
     assert row.candidates
 
 
-def test_neither_the_batch_nor_the_order_of_photos_changes_a_chance(store: Any, encoders: Any, fitting: Any) -> None:
+def test_confidence_does_not_depend_on_batch_or_order(store: Any, encoders: Any, fitting: Any) -> None:
     photos = [bird(colour, x) for colour in ("crimson", "grey", "royalblue", "black") for x in (0, 3)]
 
     def answers(pictures: Any, batch_size: Any) -> Any:
@@ -311,7 +311,7 @@ def test_neither_the_batch_nor_the_order_of_photos_changes_a_chance(store: Any, 
     assert answers(photos[::-1], 3)[::-1] == alone
 
 
-def test_how_many_candidates_are_shown_changes_no_chance(store: Any, encoders: Any, fitting: Any) -> None:
+def test_confidence_does_not_depend_on_the_number_of_candidates(store: Any, encoders: Any, fitting: Any) -> None:
     rows = [
         next(Recognizer(store, encoders, calibration=fitting, k=k, min_confidence=0.0).identify([bird("crimson", 2)]))
         for k in (1, 4)
@@ -322,27 +322,27 @@ def test_how_many_candidates_are_shown_changes_no_chance(store: Any, encoders: A
 @pytest.mark.parametrize(
     "settings", [{"m": 3}, {"anchor_pooling": "max"}, {"weights": WEIGHTS["paper"]["single"]}, {"preset": "vr-rag-v2"}]
 )
-def test_a_preset_that_is_set_otherwise_has_no_confidence(
-    store: Any, encoders: Any, fitting: Any, settings: Any
-) -> None:
+def test_changed_settings_give_no_confidence(store: Any, encoders: Any, fitting: Any, settings: Any) -> None:
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")]))
     assert (row.calibration, row.answer.confidence, row.answer.unknown) == (None, None, None)
     assert row.answer.rank == "species"
 
 
-def test_a_knowledge_base_of_other_species_has_no_confidence(encoders: Any, fitting: Any) -> None:
+def test_a_knowledge_base_with_other_species_gives_no_confidence(encoders: Any, fitting: Any) -> None:
     fewer = store_of(list(BIRDS)[1:], encoders)
     row = next(Recognizer(fewer, encoders, calibration=fitting, min_confidence=1.0).identify([bird("red")]))
     assert (row.calibration, row.answer.rank, row.answer.confidence) == (None, "species", None)
 
 
 @pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}])
-def test_settings_that_are_no_chances_are_refused(store: Any, encoders: Any, settings: dict[str, float]) -> None:
+def test_probability_settings_outside_their_range_are_refused(
+    store: Any, encoders: Any, settings: dict[str, float]
+) -> None:
     with pytest.raises(UsageError, match="Expected min_confidence from 0 to 1"):
         Recognizer(store, encoders, **settings)
 
 
-def test_the_file_is_plain_json_that_a_person_can_read(tmp_path: Path) -> None:
+def test_the_calibration_file_is_plain_json(tmp_path: Path) -> None:
     write_calibration(tmp_path / "c.json", calibration())
     payload = json.loads((tmp_path / "c.json").read_text())
     assert payload["parameters"]["several"]["species"]["mass"] == 1.0

@@ -1,4 +1,4 @@
-"""A list of expected species is a boost by Bayes' rule: for each listed one the same, and for no species an end."""
+"""Species list as a prior by Bayes' rule: one boost for all listed species, and no species is ruled out."""
 
 import math
 from dataclasses import replace
@@ -38,21 +38,21 @@ def ranking(scores: Any, species: Any = range(10)) -> Ranking:
     return Ranking(species=species[order], scores=scores, stages={"text": scores / 10})
 
 
-def test_two_of_ten_species_of_which_a_fifth_of_the_photos_are_not_count_sixteenfold() -> None:
-    """.8 over 2 species against .2 over 8."""
+def test_the_odds_of_listed_species_follow_the_share_off_the_list() -> None:
+    """0.8 over 2 listed species against 0.2 over 8 others: 16 to 1."""
     assert prior(0, 1, share=0.2).log_odds(None) == pytest.approx(math.log(16))
 
 
-def test_a_list_of_everything_and_a_share_of_chance_say_nothing() -> None:
+def test_a_complete_list_and_a_share_at_chance_give_no_boost() -> None:
     assert prior(*range(10)).log_odds(None) == 0.0
     assert prior(0, 1, share=0.8).log_odds(None) == pytest.approx(0.0)
 
 
-def test_a_list_is_never_a_malus() -> None:
+def test_a_list_never_lowers_a_listed_species() -> None:
     assert prior(0, 1, share=0.99).log_odds(None) == 0.0
 
 
-def test_listed_species_gain_the_same_in_units_of_the_score_and_others_keep_theirs() -> None:
+def test_listed_species_gain_one_boost_and_others_keep_their_score() -> None:
     before = ranking([5.0, 4.5, 4.0, 3.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.0])
     after = prior(3, 9).apply(before, None)
     boost = 2.0 * math.log(16)
@@ -69,7 +69,7 @@ def test_species_of_equal_score_keep_their_order() -> None:
     assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
 
 
-def test_a_species_that_was_not_ranked_is_not_brought_in() -> None:
+def test_a_list_adds_no_species_to_a_ranking() -> None:
     assert set(prior(0, 9).apply(ranking([3.0, 2.0], species=[4, 9]), None).species) == {4, 9}
 
 
@@ -80,11 +80,11 @@ def test_a_species_that_was_not_ranked_is_not_brought_in() -> None:
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
     ],
 )  # fmt: skip
-def test_a_day_falls_into_a_quarter_of_its_month(date: str | None, quarter: int | None) -> None:
+def test_a_date_maps_to_a_quarter_of_its_month(date: str | None, quarter: int | None) -> None:
     assert quarter_of(date) == quarter
 
 
-def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_goes_by_the_year() -> None:
+def test_the_list_follows_the_season_of_a_dated_photo() -> None:
     swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
     assert swallow.listed("2026-07-01").nonzero()[0].tolist() == [0, 1]
     assert swallow.listed("2026-01-01").nonzero()[0].tolist() == [1]
@@ -92,14 +92,14 @@ def test_a_species_of_another_season_gets_no_boost_and_a_photo_without_a_date_go
     assert swallow.log_odds("2026-01-01") == pytest.approx(math.log((0.8 / 1) / (0.2 / 9)))
 
 
-def test_a_season_without_any_listed_species_says_nothing() -> None:
+def test_a_season_without_listed_species_gives_no_boost() -> None:
     summer = prior(0, quarters={IDS[0]: frozenset([24])})
     before = ranking(range(10))
     assert summer.apply(before, "2026-01-01").species.tolist() == before.species.tolist()
 
 
-def slowly(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) -> Any:
-    """Bayes' rule species by species: the calibrated chances of groups, shared out by softmax, times the odds."""
+def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) -> Any:
+    """Apply Bayes' rule species by species: calibrated chances of groups, split by softmax, times the odds."""
     powers = [math.exp(score / temperature) for score in scores]
     first = max(range(10), key=lambda i: scores[i])
     groups = {"species": [first], "genus": [], "family": [], "rest": []}
@@ -113,7 +113,7 @@ def slowly(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) 
     ]  # fmt: skip
     weight, nobody = {}, dict.fromkeys(groups, 0.0)
     for (rank, members), part in zip(groups.items(), parts, strict=True):
-        if not members:  # another species of that genus or family, which is no candidate and not listed
+        if not members:  # another species of that genus or family, neither a candidate nor listed
             nobody[rank] = part
         for i in members:
             weight[i] = part * powers[i] / sum(powers[j] for j in members) * (odds if i in listed else 1)
@@ -145,14 +145,14 @@ def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> No
     lineages = [LINEAGES[i] for i in judged(before, after)]
     found = expected.chances(before, after, Chances(confidence=given, unknown=0.125), lineages, None)
     odds = math.exp(expected.log_odds(None))
-    assert found.confidence == pytest.approx(slowly(scores, listed, odds, 2.0, given), abs=1e-4)
+    assert found.confidence == pytest.approx(chances_by_loops(scores, listed, odds, 2.0, given), abs=1e-4)
     assert found.unknown == 0.125
     assert found.confidence["species"] <= found.confidence["genus"] <= found.confidence["family"] <= 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10])
-def test_a_list_that_says_nothing_leaves_chances_as_they_are(n: int) -> None:
-    """Also where no candidate is of the first one's genus or family: the chance of these must not be lost."""
+def test_a_complete_list_leaves_chances_unchanged(n: int) -> None:
+    """Also if no other candidate shares genus or family with the first: their chances must not be lost."""
     everything = prior(*range(10))
     before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
     after = everything.apply(before, None)
@@ -162,7 +162,7 @@ def test_a_list_that_says_nothing_leaves_chances_as_they_are(n: int) -> None:
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
+def test_the_share_off_the_list_must_be_between_0_and_1(share: float) -> None:
     with pytest.raises(UsageError, match="share off the list"):
         SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
 
@@ -172,7 +172,7 @@ def test_a_list_without_any_species_of_the_knowledge_base_is_refused() -> None:
         ListPrior(SpeciesList(taxon_ids=frozenset({"pica-pica"})), IDS, temperature=1.0)
 
 
-def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order() -> None:
+def test_a_list_id_depends_on_content_but_not_order() -> None:
     one = SpeciesList(taxon_ids=frozenset(["a", "b"]), quarters={"a": frozenset([1, 2])})
     assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
     others = [
@@ -183,7 +183,7 @@ def test_the_id_of_a_list_tells_it_from_others_and_heeds_no_order() -> None:
     assert len({one.id, *(other.id for other in others)}) == 4
 
 
-def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_ships() -> None:
+def test_presets_have_temperatures_and_the_default_matches_the_calibration() -> None:
     import json
 
     from data.codec import from_json
@@ -195,7 +195,7 @@ def test_every_preset_has_a_temperature_and_that_of_the_default_is_the_one_that_
     assert temperature_of("paper", "vr-rag-v1", "single") == (TEMPERATURES["starter"]["vr-rag-v1"]["single"], False)
 
 
-# --- through the recognizer --------------------------------------------------------------------------------------
+# --- in the recognizer -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def listed(*names: Any, **changes: Any) -> SpeciesList:
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_scores_and_answer_are_there_with_the_list_and_without(store: Any, encoders: Any, preset: Any) -> None:
+def test_rows_have_scores_and_answers_with_and_without_the_list(store: Any, encoders: Any, preset: Any) -> None:
     photo = bird("black", x=2)
     plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
     recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
@@ -231,14 +231,14 @@ def test_scores_and_answer_are_there_with_the_list_and_without(store: Any, encod
     assert plain.answer_without_list is None
 
 
-def test_a_listed_species_comes_first_where_the_list_outweighs_the_photo(store: Any, encoders: Any) -> None:
+def test_a_strong_list_puts_a_listed_species_first(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     row = next(Recognizer(store, encoders, k=4, species_list=sure).identify([bird("black", x=2)]))
     assert (row.answer.name, row.answer_without_list.name) == ("Spinus tristis", "Corvus corax")
     assert {each.scientific_name for each in row.candidates} == set(BIRDS), "nothing is ruled out"
 
 
-def test_an_explanation_says_that_the_list_decided(store: Any, encoders: Any) -> None:
+def test_an_explanation_names_the_list_as_the_deciding_stage(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     recognizer = Recognizer(store, encoders, k=4, species_list=sure)
     why = explain(store, next(recognizer.identify([bird("black", x=2)])))
@@ -247,25 +247,25 @@ def test_an_explanation_says_that_the_list_decided(store: Any, encoders: Any) ->
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
 
 
-def test_rankings_have_the_list_in_them_too(store: Any, encoders: Any) -> None:
+def test_rankings_include_the_list_boost(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     ranked = next(Recognizer(store, encoders, species_list=sure).rank([bird("black", x=2)]))
     assert ranked.taxon_ids[0] == "spinus-tristis"
     assert len(ranked.taxon_ids) == len(BIRDS)
 
 
-def test_the_date_of_a_photo_decides_whether_a_species_is_expected(store: Any, encoders: Any) -> None:
+def test_the_date_of_a_photo_decides_if_a_species_is_expected(store: Any, encoders: Any) -> None:
     summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
     photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
     rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
     assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
 
 
-def test_an_error_row_says_with_which_list_it_was_asked(store: Any, encoders: Any) -> None:
+def test_an_error_row_names_its_species_list(store: Any, encoders: Any) -> None:
     recognizer = Recognizer(store, encoders, species_list=listed("Spinus tristis"))
     (row,) = recognizer.identify([b"no picture"])
     assert (row.status, row.species_list, row.answer_without_list) == ("error", recognizer.species_list.id, None)
 
 
-def test_the_default_share_is_a_guess_between_chance_and_certainty() -> None:
+def test_the_default_share_off_the_list_is_0_1() -> None:
     assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.1

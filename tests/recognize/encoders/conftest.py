@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """An empty cache of the hub's client in a folder of the test, with the network switched off.
+    """An empty cache of the hub's client in the test's folder, with the network switched off.
 
     The client reads its variables when it is imported, so its constants are set too.
     """

@@ -1,4 +1,4 @@
-"""Tiny models with random weights, laid out as the hub's client caches them: what loads them cannot tell."""
+"""Tiny models with random weights, in the layout of the hub's cache."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ TIMM_ARCHITECTURE = "test_vit"  # timm's own tiny one, 160 px
 
 
 def snapshot(cache: Path, repository: str) -> Path:
-    """Return the folder for the files of a repository, with the reference that makes it its main revision."""
+    """Create and return the folder of a repository's main revision."""
     root = cache / f"models--{repository.replace('/', '--')}"
     folder = root / "snapshots" / REVISION
     folder.mkdir(parents=True)
@@ -41,7 +41,7 @@ def write_clip(cache: Path, repository: str, *, seed: int = 0) -> Any:
 
 
 def write_timm(cache: Path, repository: str, *, seed: int = 0) -> Any:
-    """Lay out a tiny vision transformer and return its model without classes."""
+    """Lay out a tiny vision transformer and return its model without the classifier."""
     import timm
     import torch
     from safetensors.torch import save_file
@@ -60,9 +60,9 @@ def write_timm(cache: Path, repository: str, *, seed: int = 0) -> Any:
 
 
 def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
-    """Lay out a tiny SigLIP with a tokenizer of its own in another repository, and return model and tokenizer.
+    """Lay out a tiny SigLIP, with its tokenizer in another repository, and return model and tokenizer.
 
-    As the real ones are: a tower of timm for pictures, a text tower without a causal mask that pools the last place.
+    Like the real models: an image tower of timm, and a text tower without a causal mask that pools the last token.
     """
     import open_clip
     import torch
@@ -82,7 +82,7 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     )
     folder = snapshot(cache, f"{repository}-tokenizer")
     wrapped.save_pretrained(folder)
-    (folder / "config.json").write_text("{}")  # transformers insists on one where it cannot ask the hub
+    (folder / "config.json").write_text("{}")  # transformers requires one when it is offline
     text = {"context_length": 64, "vocab_size": 40, "width": 32, "heads": 2, "layers": 1, "no_causal_mask": True}
     text |= {"hf_tokenizer_name": f"{repository}-tokenizer", "tokenizer_kwargs": {"clean": "canonicalize"}}
     text |= {"proj_bias": True, "pool_type": "last", "norm_kwargs": {"eps": 1e-6}}
@@ -108,12 +108,12 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
 
 
 def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int, seed: int = 0) -> Any:
-    """Lay out a DINO of one thin layer, with the architecture's own parts, and return its model."""
+    """Lay out a DINO with one thin layer, but all parts of the architecture, and return its model."""
     import timm
     import torch
     from safetensors.torch import save_file
 
-    # Untrained, a layer adds next to nothing (its scale is 1e-5), and a vector would not depend on the picture.
+    # An untrained layer adds almost nothing (its scale is 1e-5), so vectors would not depend on the picture.
     thin = {"embed_dim": 32, "depth": 1, "num_heads": 2, "init_values": 1.0}
     torch.manual_seed(seed)
     model = timm.create_model(architecture, pretrained=False, num_classes=0, **thin)

@@ -22,7 +22,7 @@ N = 4
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers, about itself
-def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_other_weights(
+def test_pretrained_encoders_build_and_identify_and_other_weights_are_refused(
     hub: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hub_cache.write_clip(hub, "tiny/clip")
@@ -40,15 +40,15 @@ def test_a_knowledge_base_of_such_models_is_built_queried_and_told_from_one_of_o
     assert kb.verify(path).problems == ()
     with kb.open(path) as store:
         chunks = [chunk for entry in store.species(store.taxon_ids) for chunk in entry.chunks]
-        assert max(tried.text_image[1].count_tokens(chunk.text) for chunk in chunks) <= 64  # letters: it cuts finely
+        assert max(tried.text_image[1].count_tokens(chunk.text) for chunk in chunks) <= 64  # tokens are letters
         tables = [store.chunk_vectors(encoder.space) for encoder in tried.text_image]
         assert tables[0].ids == tables[1].ids == tuple(chunk.chunk_id for chunk in chunks)
         photo = tmp_path / "photo.png"
-        photo.write_bytes(picture_of("avis-002", 0))  # an anchor itself
+        photo.write_bytes(picture_of("avis-002", 0))  # identical to an anchor
         [row] = recognize.Recognizer(store, tried, preset="anchors-only", anchor_pooling="max").identify([photo])
         assert row.candidates[0].taxon_id == "avis-002"
         assert row.candidates[0].scores["visual"] > 0.999 > row.candidates[1].scores["visual"]
-    assert "longer than" not in capfd.readouterr().err  # transformers would say of every summary that it is not cut yet
+    assert "longer than" not in capfd.readouterr().err  # a transformers warning about texts before they are cut
     hub_cache.write_clip(hub, "other/clip", seed=1)
     other = Encoders(
         profile="tried",

@@ -1,4 +1,4 @@
-"""A collection of fifteen photos in its files."""
+"""Photo collection of fifteen photos, written to files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPECIES = ["Corvus corax", "Pica pica", "Turdus merula"]
 
 
 def write_small_collection(folder: Path) -> None:
-    """Five photos of each of three species; the fourth of the first one is its lead image, made smaller."""
+    """Write five photos of each of three species; the fourth of the first species is its lead image, scaled down."""
     rng = np.random.default_rng(0)
     rows = ["path,scientific_name,common_name,ebird_code,source"]
     pictures = {}
@@ -24,7 +24,7 @@ def write_small_collection(folder: Path) -> None:
                 picture = pictures["0-4.png"].resize((90, 90))
             source = "wikipedia_lead_na" if i == 4 and s < 2 else "birds525_valid"
             pictures[f"{s}-{i}.png"] = picture
-            if (s, i) == (0, 2):  # so that the lead image is there when its copy is made
+            if (s, i) == (0, 2):  # the lead image must exist before its copy is made
                 pictures["0-4.png"] = Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).resize(
                     (128, 128)
                 )

@@ -21,12 +21,12 @@ def paths(collection: Any, photos: Any) -> Any:
     return [collection.photos[i].path for i in photos]
 
 
-def test_the_vocabulary_is_what_is_described(collection: Any) -> None:
+def test_the_vocabulary_is_the_species_with_descriptions(collection: Any) -> None:
     assert collection.vocabulary == tuple(SPECIES[:2])
     assert set(collection.labels[10:]) == {-1}
 
 
-def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(collection: Any) -> None:
+def test_the_lead_image_is_the_first_or_the_only_anchor(collection: Any) -> None:
     assert paths(collection, collection.anchors("three")) == [
         "0-4.png",
         "0-0.png",
@@ -38,7 +38,7 @@ def test_the_lead_image_is_the_first_of_three_anchors_and_the_only_one_of_wiki(c
     assert paths(collection, collection.anchors("wiki")) == ["0-4.png", "1-4.png"]
 
 
-def test_half_of_the_photos_outside_the_anchors_is_hidden(collection: Any) -> None:
+def test_half_of_the_photos_that_are_not_anchors_are_hidden(collection: Any) -> None:
     assert paths(collection, collection.left_over) == ["0-2.png", "0-3.png", "1-2.png", "1-3.png"]
     assert len(collection.hidden) == 2
     assert set(collection.hidden) < set(collection.left_over)
@@ -54,14 +54,14 @@ def test_half_of_the_photos_outside_the_anchors_is_hidden(collection: Any) -> No
         ("descriptions.jsonl", b"[1]\n"),
     ],
 )
-def test_a_file_in_another_format_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+def test_a_file_in_another_format_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
     write_small_collection(tmp_path)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=f"{name} is not a file of a photo collection"):
         read_collection(tmp_path)
 
 
-def test_the_real_collection_has_the_stated_numbers(birds: Path) -> None:
+def test_the_real_collection_has_the_documented_counts(birds: Path) -> None:
     """1,432 species, 1,828 and 758 anchors, 1,805 photos left over."""
     collection = read_collection(birds)
     numbers = [

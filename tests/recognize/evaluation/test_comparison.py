@@ -1,4 +1,4 @@
-"""`compare_setups` against plain loops, with three encoders whose vectors are hashes: nothing to see, all to count."""
+"""`compare_setups` against plain loops, with three encoders of random vectors."""
 
 import hashlib
 from typing import Any
@@ -20,7 +20,7 @@ from tests.toy.words import PlainWords
 
 
 class Hashed:
-    """A `TextImageEncoder` whose vectors are random but the same for the same input."""
+    """A `TextImageEncoder` with random vectors, the same for the same input."""
 
     max_tokens = None
 
@@ -75,7 +75,7 @@ LABELS = [STORE.taxon_ids[(7 * i) % 20] for i in range(60)]
 
 
 def world(store: Any, kept: Any) -> Any:
-    """The arrays of a store as the plain loops read them, in the spaces of some encoders."""
+    """Return the arrays of a store for the plain loops, in the spaces of the encoders in `kept`."""
     chunks = [store.chunk_vectors(TEXT_IMAGE[i].space) for i in kept]
     anchors = store.anchor_vectors("hashed/v")
     return reference.World(
@@ -126,13 +126,13 @@ def micro(figures: Any, *names: Any) -> Any:
     return {name: figures[name].micro for name in names}
 
 
-def test_the_ablation_has_each_encoder_each_pair_and_all_without_and_with_re_ranker() -> None:
+def test_the_ablation_has_single_encoders_pairs_and_all_of_them() -> None:
     assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [((0,), "text-only"), ((0,), "vr-rag-v1")]
     assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1)]
     assert [setup.encoders for setup in ablation(3)[::2]] == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
 
 
-def test_every_row_of_the_ablation_is_what_plain_loops_count() -> None:
+def test_ablation_figures_match_plain_loops() -> None:
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
     assert len(found.figures) == 14
     for figures in found.figures:
@@ -141,7 +141,7 @@ def test_every_row_of_the_ablation_is_what_plain_loops_count() -> None:
         assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
 
 
-def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone() -> None:
+def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
     asked = sorted(set(LABELS))
     small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
     presets = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
@@ -155,7 +155,7 @@ def test_the_bounded_vocabulary_is_a_knowledge_base_of_the_asked_species_alone()
     assert bounded.figures[3]["MRR@10"].micro == pytest.approx(expected["MRR@10"])
 
 
-def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt() -> None:
+def test_names_as_texts_match_a_store_of_prompted_names() -> None:
     by_name = MemoryStore(
         {name: Sketch(texts=[f"a photo of {name}"], pictures=sketch(i).pictures) for i, name in enumerate(NAMES)},
         ENCODERS,
@@ -167,7 +167,7 @@ def test_with_names_each_species_has_one_text_that_is_its_name_in_the_prompt() -
     assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
 
 
-def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary() -> None:
+def test_setups_are_tested_against_the_first_of_their_vocabulary() -> None:
     setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in ("text-only", "vr-rag-v1")]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
     assert [(t.setup, t.baseline, t.measure) for t in found.tests] == [
@@ -181,7 +181,7 @@ def test_tests_are_paired_by_species_against_the_first_of_the_same_vocabulary() 
     assert found.tests[1].test.n == found.n_species == 20
 
 
-def test_p_values_of_one_measure_are_corrected_for_their_number() -> None:
+def test_p_values_are_corrected_within_each_measure() -> None:
     setups = [Setup(preset=p) for p in ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
     tests = [test for test in found.tests if test.measure == "MRR@10"]
@@ -195,7 +195,7 @@ def test_p_values_of_one_measure_are_corrected_for_their_number() -> None:
     assert ascending[0].p_corrected > ascending[0].test.p_value
 
 
-def test_species_without_anchors_are_counted_by_photo() -> None:
+def test_species_without_anchors_are_averaged_over_photos() -> None:
     (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
     its = world(STORE, (0, 1, 2))
     counts = [
@@ -207,8 +207,8 @@ def test_species_without_anchors_are_counted_by_photo() -> None:
     assert 0 < figures.n_without_anchors == pytest.approx(sum(counts) / len(counts))
 
 
-def test_ways_side_by_side_are_what_each_is_by_itself() -> None:
-    """Knowledge is made once for many ways: none may be given another's."""
+def test_setups_compared_together_match_each_setup_alone() -> None:
+    """Setups share prepared knowledge; none may get the knowledge of another."""
     anchors = EncodedPhotos(
         positions=np.arange(3),
         queries=encode_pictures(ENCODERS, [picture(5001), picture(5002), picture(5003)]),
@@ -216,7 +216,7 @@ def test_ways_side_by_side_are_what_each_is_by_itself() -> None:
         digests=("",) * 3,
         errors={},
     )
-    labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is of no species of the store
+    labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is not in the store
     sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
     setups = [
         Setup(preset="vr-rag-v1", vocabulary=v, texts=t, anchors=a)
@@ -233,26 +233,26 @@ def test_ways_side_by_side_are_what_each_is_by_itself() -> None:
     assert len({figures.measures for figures in together}) == len(setups)
 
 
-def test_a_species_that_the_store_lacks_counts_as_not_found() -> None:
+def test_a_species_missing_from_the_store_counts_as_not_found() -> None:
     labels = ["rara-avis"] * 2
     photos = PHOTOS.only([i < 2 for i in range(60)])
     (figures,) = compare_setups(STORE, ENCODERS, photos, labels, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
     assert {measured.micro for measured in figures.measures} == {0.0}
 
 
-def test_a_preset_that_starts_from_what_is_not_there_is_refused() -> None:
+def test_a_preset_without_its_texts_or_photos_is_refused() -> None:
     bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
     with pytest.raises(UsageError, match="text-only needs descriptions"):
         compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
-    told = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
+    described = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
     with pytest.raises(UsageError, match="anchors-only needs reference photos"):
-        compare_setups(told, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
+        compare_setups(described, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
     with pytest.raises(UsageError, match="a label for each"):
-        compare_setups(told, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
+        compare_setups(described, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
 
 
-def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures() -> None:
-    """A third of the species is covered: two get photos, the others of the third are left without an anchor."""
+def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
+    """A third of the species is covered: two get photos, the other covered species have no anchor."""
     covered = STORE.taxon_ids[::3]
     given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
     anchors = EncodedPhotos(
@@ -289,8 +289,8 @@ def test_photos_as_anchors_are_a_knowledge_base_built_with_these_pictures() -> N
         compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
 
 
-def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn() -> None:
-    """Independent code: hit@30 is its success, MRR@k its reciprocal rank; top-1 and genus its accuracy."""
+def test_figures_match_ir_measures_and_scikit_learn() -> None:
+    """Independent code: hit@30 is success, MRR@k is reciprocal rank, top-1 and genus are accuracy."""
     ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
     from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
@@ -313,8 +313,8 @@ def test_the_figures_of_rankings_are_those_of_ir_measures_and_scikit_learn() -> 
     assert figures["top-5"].micro == pytest.approx(expected)
 
 
-def test_an_interval_is_that_of_drawing_species_one_by_one() -> None:
-    """A bootstrap in plain loops, its own draws: the two agree to a few thousandths."""
+def test_intervals_match_a_bootstrap_in_plain_loops() -> None:
+    """A bootstrap over species with its own random draws: the bounds agree to 0.03."""
     setup = Setup(preset="vr-rag-v1")
     (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
     ranked = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]

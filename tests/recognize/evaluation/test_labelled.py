@@ -32,7 +32,7 @@ def dataset() -> Dataset:
     return Dataset(kind="class folders", photos=photos, anchors={"train": photos[:2]}, covered=("Mallard", "Nothing"))
 
 
-def test_photos_of_species_in_the_knowledge_base_are_selected_and_the_others_counted() -> None:
+def test_photos_outside_the_knowledge_base_are_counted_not_selected() -> None:
     found = select_photos(dataset(), TAXA, HELD)
     assert [photo.path.name for photo in found.photos] == ["0.jpg", "2.jpg", "4.jpg", "5.jpg"]
     assert found.labels[2] == "troglodytes-troglodytes"
@@ -68,7 +68,7 @@ def test_a_limit_spreads_the_photos_evenly() -> None:
         (("anchors-only",), ("kb",), {"vocabulary": "open", "texts": "names"}, [("anchors-only", "kb", "names")]),
     ],
 )
-def test_setups_that_would_repeat_an_earlier_one_are_left_out(
+def test_duplicate_setups_are_left_out(
     presets: tuple[str, ...], anchors: tuple[str, ...], settings: dict[str, str], expected: list[tuple[str, ...]]
 ) -> None:
     """`text-only` uses no reference photos, `anchors-only` no texts."""
@@ -77,7 +77,7 @@ def test_setups_that_would_repeat_an_earlier_one_are_left_out(
     assert [(setup.preset, setup.anchors, setup.texts) for setup in setups] == expected
 
 
-def test_an_ablation_takes_the_place_of_the_presets() -> None:
+def test_an_ablation_replaces_the_presets() -> None:
     request = LabelledRequest(presets=("default",), ablation=True, settings=EvaluationSettings(vocabulary="open"))
     setups = setups_of(request, 2)
     assert {setup.preset for setup in setups} == {"text-only", "vr-rag-v1"}

@@ -1,4 +1,4 @@
-"""Photos that are anchors, or nearly, are found by file, by perceptual hash and by vector."""
+"""Leaks: photos that are anchors or near copies, found by file, perceptual hash or vector."""
 
 import io
 from pathlib import Path
@@ -19,13 +19,13 @@ from tests.toy.encoders import toy_encoders
 
 
 def scene(seed: Any) -> Any:
-    """A picture of coarse random colours."""
+    """Return a picture of coarse random colours."""
     rows = np.random.default_rng(seed).integers(0, 256, (9, 12, 3), dtype=np.uint8)
     return Image.fromarray(rows).resize((360, 270), Image.Resampling.BICUBIC)
 
 
 def saved(image: Any, quality: Any) -> Any:
-    """The picture as it comes back from a JPEG file."""
+    """Return the picture after saving it as JPEG."""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=quality)
     return Image.open(file)
@@ -35,7 +35,7 @@ def bits_between(one: Any, other: Any) -> Any:
     return (picture_hash(one) ^ picture_hash(other)).bit_count()
 
 
-def test_the_hash_survives_scaling_and_tells_pictures_apart() -> None:
+def test_the_hash_survives_scaling_and_separates_pictures() -> None:
     assert bits_between(scene(1), scene(1).resize((140, 105))) <= HASH_BITS
     assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
 
@@ -49,14 +49,14 @@ def test_the_hash_survives_scaling_and_tells_pictures_apart() -> None:
         (ImageOps.mirror, False),
         (lambda image: ImageOps.crop(image, border=image.width // 10), False),
     ],
-    ids=["half the size", "JPEG at 30", "brighter", "mirrored", "cut by a tenth"],
+    ids=["half the size", "JPEG at 30", "brighter", "mirrored", "cropped by a tenth"],
 )
-def test_what_the_hash_finds_of_changed_copies_and_what_it_does_not(change: Any, is_found: bool) -> None:
-    """As the docs say; a hash that found the last two as well would be a better one."""
+def test_the_hash_finds_scaled_but_not_cropped_copies(change: Any, is_found: bool) -> None:
+    """As documented. A hash that also found mirrored and cropped copies would be better."""
     assert [bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)] == [is_found] * 5
 
 
-def test_only_encoders_that_can_tell_find_what_they_were_trained_on() -> None:
+def test_training_photos_are_found_by_the_hashes_of_the_encoder() -> None:
     known = load_encoders("starter").visual.photo_hashes()
     hashes = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
     empty = np.empty((2, 0), dtype=np.float32)
@@ -68,7 +68,7 @@ def test_only_encoders_that_can_tell_find_what_they_were_trained_on() -> None:
     assert find_trained(photos, toy_encoders()).tolist() == [False, False]
 
 
-def test_vectors_are_near_from_the_threshold_on() -> None:
+def test_vectors_are_near_above_the_threshold() -> None:
     anchor = np.array([[1.0, 0.0]], dtype=np.float32)
     at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4, 0.0]
     photos = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
@@ -76,7 +76,7 @@ def test_vectors_are_near_from_the_threshold_on() -> None:
     assert near_vectors(photos, anchor[:0]).tolist() == [False] * 3
 
 
-def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path: Path) -> None:
+def test_copies_are_found_by_file_and_scaled_copies_by_hash(tmp_path: Path) -> None:
     encoders = toy_encoders()
     scene(1).save(tmp_path / "anchor.png")
     (tmp_path / "copy.png").write_bytes((tmp_path / "anchor.png").read_bytes())
@@ -103,7 +103,7 @@ def test_a_copy_is_found_by_its_file_and_a_smaller_one_by_its_hash(tmp_path: Pat
 
 
 @pytest.mark.parametrize("way", ["same_file", "near_hash", "near_vector"])
-def test_each_way_of_looking_is_enough_and_is_kept_when_two_searches_are_joined(way: str) -> None:
+def test_any_one_check_marks_a_leak_and_survives_merging(way: str) -> None:
     nothing, one = np.zeros(2, dtype=np.bool_), np.array([False, True])
     ways = dict.fromkeys(("same_file", "near_hash", "near_vector"), nothing)
     found = Leaks(**{**ways, way: one})
@@ -118,8 +118,8 @@ def test_hashes_are_near_up_to_four_bits() -> None:
     assert near_duplicates(hashes, np.array([], dtype=np.uint64)).tolist() == [False] * 3
 
 
-def test_vectors_are_looked_at_block_by_block() -> None:
-    """The only copy stands far behind the first block of photos."""
+def test_near_vectors_are_found_beyond_the_first_block() -> None:
+    """The only copy is far behind the first block of photos."""
     photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
     photos[1_100] = [1.0, 0.0]
     found = near_vectors(photos, np.array([[1.0, 0.0]], dtype=np.float32))

@@ -1,4 +1,4 @@
-"""The figures of recognition, by hand."""
+"""Figures of recognition, computed by hand."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def ranking(*ids: Any, chunks: tuple[()] = (), error: Any = None) -> PhotoRankin
     return PhotoRanking(image="x", taxon_ids=ids, chunk_taxon_ids=chunks, error=error)
 
 
-def test_the_figures_of_four_photos() -> None:
+def test_figures_of_four_photos_match_hand_computation() -> None:
     far = tuple(f"other-{i}" for i in range(29))
     report = evaluate_rankings(
         [
@@ -33,7 +33,7 @@ def test_the_figures_of_four_photos() -> None:
     assert report["hit@30"].macro == pytest.approx((1 + 0) / 2)
 
 
-def test_chunks_are_ranked_beside_species() -> None:
+def test_chunks_have_their_own_mrr() -> None:
     report = evaluate_rankings([(ranking("wren", "robin", chunks=("wren", "wren", "robin")), "robin")])
     assert report["MRR@10"].micro == 1 / 2
     assert report["chunk MRR@10"].micro == pytest.approx(1 / 3)
@@ -45,7 +45,7 @@ def test_unreadable_photos_are_counted_and_left_out() -> None:
 
 
 @pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
-def test_species_of_the_pool_without_anchors_are_counted(preset: str) -> None:
+def test_pool_species_without_anchors_are_counted(preset: str) -> None:
     encoders = toy_encoders()
     red, blue = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
     store = MemoryStore(
@@ -60,12 +60,12 @@ def test_species_of_the_pool_without_anchors_are_counted(preset: str) -> None:
     assert evaluate(Recognizer(store, encoders, preset=preset), photos).n_without_anchors == 2.0
 
 
-def test_nothing_readable_is_an_error() -> None:
+def test_unreadable_photos_alone_are_an_error() -> None:
     with pytest.raises(ValueError, match="1 that cannot"):
         evaluate_rankings([(ranking(error="broken"), "robin")])
 
 
-def test_a_recognizer_is_measured_over_labelled_photos() -> None:
+def test_a_recognizer_is_evaluated_on_labelled_photos() -> None:
     encoders = toy_encoders()
     colours = ("red", "blue", "yellow", "black", "white", "green")
     store = MemoryStore(
@@ -83,8 +83,8 @@ def test_a_recognizer_is_measured_over_labelled_photos() -> None:
         assert 0 <= low <= 5 / 6 <= high <= 1
 
 
-def test_each_measure_looks_just_as_far_as_its_name_says() -> None:
-    """The species stands at these ranks, one photo each."""
+def test_each_measure_stops_at_its_named_rank() -> None:
+    """One photo for each rank of the species."""
     ranks = (1, 2, 5, 6, 10, 11, 30, 31)
     others = [f"other-{i}" for i in range(31)]
     report = evaluate_rankings([(ranking(*others[: rank - 1], "robin", *others[rank:]), "robin") for rank in ranks])

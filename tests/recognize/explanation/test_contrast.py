@@ -8,14 +8,14 @@ from recognize.explanation.contrast import contrast
 from recognize.explanation.marks import Mark, find_marks, mark_words
 
 
-def test_a_part_differs_only_where_no_look_is_shared() -> None:
+def test_a_part_differs_only_if_no_look_is_shared() -> None:
     found = contrast("The crown is red. The wings are black and white.", "The crown is blue. The wings are white.")
     assert [(each.part, each.ours, each.theirs) for each in found.differing] == [("crown", ("red",), ("blue",))]
     assert [str(mark) for mark in found.only_ours] == ["red crown", "black wings"]
     assert [str(mark) for mark in found.elsewhere(found.only_ours)] == ["black wings"]
 
 
-def test_equal_marks_in_other_words_set_nothing_apart() -> None:
+def test_synonyms_are_not_differences() -> None:
     found = contrast("A scarlet cap.", "The crown is red.")
     assert (found.differing, found.only_ours, found.only_theirs) == ((), (), ())
 
@@ -31,7 +31,7 @@ def test_equal_marks_in_other_words_set_nothing_apart() -> None:
         ("É! Ünïcode… red crown", ["red"]),
     ],
 )
-def test_only_the_words_that_name_a_mark_are_marked(text: str, marked: Any) -> None:
+def test_only_words_that_name_a_mark_are_highlighted(text: str, marked: Any) -> None:
     pieces = mark_words(text, [Mark(look="red", part="crown")])
     assert "".join(piece for piece, _ in pieces) == text
     assert [piece for piece, is_mark in pieces if is_mark] == marked
@@ -45,14 +45,14 @@ def test_only_the_words_that_name_a_mark_are_marked(text: str, marked: Any) -> N
         ("The back is grey with a white rump.", ["grey back", "white rump"]),
     ],
 )
-def test_what_is_said_of_a_part_is_not_taken_for_the_next_one(text: str, marks: list[str]) -> None:
+def test_looks_stay_with_their_part(text: str, marks: list[str]) -> None:
     assert sorted(map(str, find_marks(text))) == sorted(marks)
 
 
 @pytest.mark.parametrize(
     "text", ["It has no streaks on the breast.", "They lack the white rump.", "Without any yellow, never barred."]
 )
-def test_what_a_bird_lacks_is_no_mark(text: str) -> None:
+def test_negated_marks_are_ignored(text: str) -> None:
     assert find_marks(text) == ()
 
 
@@ -77,7 +77,7 @@ def test_what_a_bird_lacks_is_no_mark(text: str) -> None:
         ("White patches on both sides of the neck.", ["white patches on the neck"]),
     ],
 )  # fmt: skip
-def test_the_colour_of_a_marking_is_not_that_of_the_whole_part(text: str, marks: list[str]) -> None:
+def test_the_colour_of_a_marking_is_not_given_to_the_part(text: str, marks: list[str]) -> None:
     assert [str(mark) for mark in find_marks(text)] == marks
 
 
@@ -97,7 +97,7 @@ def test_the_colour_of_a_marking_is_not_that_of_the_whole_part(text: str, marks:
         ("Two faint wing-bars.", "wing bars"),
     ],
 )
-def test_parts_of_two_words_are_not_taken_for_one_of_them(text: str, mark: str) -> None:
+def test_parts_of_two_words_are_read_as_one_part(text: str, mark: str) -> None:
     assert [str(found) for found in find_marks(text)] == [mark]
 
 
@@ -122,7 +122,7 @@ def test_parts_of_two_words_are_not_taken_for_one_of_them(text: str, mark: str) 
         ("Juveniles are streaked.", ["streaked (young)"]),
     ],
 )  # fmt: skip
-def test_marks_of_females_and_young_are_said_to_be_theirs(text: str, marks: list[str]) -> None:
+def test_marks_of_females_and_young_are_labelled(text: str, marks: list[str]) -> None:
     assert [str(mark) for mark in find_marks(text)] == marks
 
 
@@ -136,11 +136,11 @@ def test_marks_of_females_and_young_are_said_to_be_theirs(text: str, marks: list
         ("Unlike the female it has a red crown.", ["red crown"]),
     ],
 )
-def test_marks_of_a_bird_that_is_compared_with_are_not_its_own(text: str, marks: list[str]) -> None:
+def test_marks_of_a_compared_bird_are_ignored(text: str, marks: list[str]) -> None:
     assert [str(mark) for mark in find_marks(text)] == marks
 
 
-def test_females_are_held_against_females_and_patches_against_nothing() -> None:
+def test_females_are_compared_with_females_and_patches_not_at_all() -> None:
     found = contrast(
         "A red crown with white tips and a white wing patch. The female has a grey crown.",
         "A blue crown and black wings. The female has a green crown.",
@@ -155,7 +155,7 @@ def test_females_are_held_against_females_and_patches_against_nothing() -> None:
     assert contrast("The crown is red.", "The female has a red crown.").differing == ()
 
 
-def test_looks_of_different_kinds_are_not_held_against_each_other() -> None:
+def test_looks_of_different_kinds_are_not_compared() -> None:
     found = contrast("The tail is forked. The bill is long and red.", "The tail is short. The bill is short and black.")
     assert [(each.part, each.kind, each.ours, each.theirs) for each in found.differing] == [
         ("bill", "length", ("long",), ("short",)),
@@ -166,7 +166,7 @@ def test_looks_of_different_kinds_are_not_held_against_each_other() -> None:
     assert [each.kind for each in contrast("Plain wings.", "Barred wings.").differing] == ["pattern"]
 
 
-def test_the_bars_of_one_are_told_from_the_bars_of_the_other_by_their_colour_alone() -> None:
+def test_bars_differ_only_by_colour() -> None:
     found = contrast("White wing bars.", "Two wing bars.")
     assert (list(map(str, found.only_ours)), found.only_theirs) == (["white wing bars"], ())
     assert list(map(str, contrast("White wing bars.", "A red crown.").only_ours)) == ["white wing bars"]
@@ -174,7 +174,7 @@ def test_the_bars_of_one_are_told_from_the_bars_of_the_other_by_their_colour_alo
     assert (bars.part, bars.ours, bars.theirs) == ("wing bars", ("white",), ("yellow",))
 
 
-def test_every_mark_that_is_found_has_a_word() -> None:
+def test_every_mark_has_a_highlighted_word() -> None:
     text = "Adults have a glossy black head, a hooked yellow bill and barred grey flanks! The tail is long."
     pieces = mark_words(text, find_marks(text))
     assert [piece for piece, is_mark in pieces if is_mark] == [
@@ -183,8 +183,8 @@ def test_every_mark_that_is_found_has_a_word() -> None:
 
 
 @pytest.mark.parametrize("words", ["red and ", "the side of ", "wing bar ", "in females ", "white-tipped "])
-def test_a_sentence_without_end_is_read_to_its_end(words: str) -> None:
-    """Texts are anybody's: neither depth nor time may grow with what they repeat."""
+def test_a_very_long_sentence_is_read_to_its_end(words: str) -> None:
+    """Texts are untrusted: repetition must not cause deep recursion or long run times."""
     assert "red crown" in map(str, find_marks(f"{words * 5_000}. A red crown."))
 
 
@@ -196,7 +196,7 @@ def test_a_sentence_without_end_is_read_to_its_end(words: str) -> None:
         ("The plumage is red. The crown is red.", "A bird that is red, with a red rump."),
     ],
 )
-def test_a_look_of_the_whole_bird_is_named_in_whatever_words(ours: str, theirs: str) -> None:
+def test_a_look_of_the_whole_bird_matches_in_any_wording(ours: str, theirs: str) -> None:
     for found in (contrast(ours, theirs), contrast(theirs, ours)):
         named = [mark for mark in (*found.only_ours, *found.only_theirs) if mark.part in ("", "plumage")]
         assert [mark.look for mark in named] == []
@@ -215,5 +215,5 @@ def test_a_look_of_the_whole_bird_is_named_in_whatever_words(ours: str, theirs: 
         ("It has neither streaks nor a white rump.", []),
     ],
 )
-def test_a_colour_of_the_bird_is_not_that_of_the_part_that_is_named_next(text: str, marks: Any) -> None:
+def test_a_colour_of_the_bird_is_not_given_to_the_next_part(text: str, marks: Any) -> None:
     assert sorted(map(str, find_marks(text))) == sorted(marks)

@@ -1,4 +1,4 @@
-"""Why the first is first, in words that a birder can check."""
+"""Explanation of the first candidate, in words that a birder can check."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def store(encoders: Any) -> MemoryStore:
 
 
 @pytest.mark.parametrize("preset", sorted(set(PRESETS)))
-def test_the_leads_of_the_stages_add_up_to_the_lead(store: Any, encoders: Any, preset: Any) -> None:
+def test_stage_leads_add_up_to_the_lead(store: Any, encoders: Any, preset: Any) -> None:
     row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
     why = explain(store, row)
     assert why.first.scientific_name == "Cardinalis cardinalis"
@@ -54,7 +54,7 @@ def test_the_leads_of_the_stages_add_up_to_the_lead(store: Any, encoders: Any, p
     assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get)
 
 
-def test_the_marks_that_differ_are_named(store: Any, encoders: Any) -> None:
+def test_differing_marks_are_named(store: Any, encoders: Any) -> None:
     why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
     assert why.only_first == ("red crown", "black face")
     assert why.only_second == ("black wings", "yellow crown")
@@ -64,7 +64,7 @@ def test_the_marks_that_differ_are_named(store: Any, encoders: Any) -> None:
     assert why.first.anchors[0].credit == "A. Painter, private"
 
 
-def test_a_stage_that_spoke_for_the_other_is_named(encoders: Any) -> None:
+def test_a_stage_that_favours_the_other_species_is_named(encoders: Any) -> None:
     store = MemoryStore(
         {
             "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
@@ -79,7 +79,7 @@ def test_a_stage_that_spoke_for_the_other_is_named(encoders: Any) -> None:
 
 
 def row_of(*scores: Any, anchors: tuple[()] = ()) -> Identification:
-    """A row of the default preset with these stages, for the two species of the store."""
+    """Return a row of the default preset with these stage scores for the two species of the store."""
     names = ("Cardinalis cardinalis", "Piranga olivacea")
     candidates = tuple(
         Candidate(
@@ -95,7 +95,7 @@ def row_of(*scores: Any, anchors: tuple[()] = ()) -> Identification:
     return Identification(image="x", preset="default", candidates=candidates)
 
 
-def test_what_the_trained_model_gave_is_part_of_the_lead(store: Any) -> None:
+def test_the_prototype_score_is_part_of_the_lead(store: Any) -> None:
     first = {"text_part": 0.25, "visual_part": 0.5, "prototype": 0.9, "prototype_part": 2.0}
     second = {"text_part": 0.5, "visual_part": 0.75, "prototype": None, "prototype_part": 0.5}
     why = explain(store, row_of(first, second))
@@ -105,7 +105,7 @@ def test_what_the_trained_model_gave_is_part_of_the_lead(store: Any) -> None:
     assert "on its learned prototype; the description and reference photos favour" in why.text
 
 
-def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store: Any, encoders: Any) -> None:
+def test_a_photo_that_is_an_anchor_is_flagged(store: Any, encoders: Any) -> None:
     other = bird("crimson").rotate(40, fillcolor="olive")
     itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
     why = explain(store, itself)
@@ -116,13 +116,13 @@ def test_a_photo_that_is_an_anchor_itself_is_said_to_be_one(store: Any, encoders
 
 
 @pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
-def test_an_anchor_that_prints_as_one_is_the_same_picture(store: Any, similarity: float, is_same: bool) -> None:
+def test_a_similarity_that_rounds_to_one_means_the_same_picture(store: Any, similarity: float, is_same: bool) -> None:
     stages = {"text_part": 0.0, "visual_part": 1.0}
     why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
     assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same
 
 
-def test_a_tie_is_called_a_tie(encoders: Any) -> None:
+def test_a_tie_is_explained_as_a_tie(encoders: Any) -> None:
     twins = {name: Sketch(texts=["Plumage red."], pictures=[bird("red")]) for name in ("A a", "B b")}
     store = MemoryStore(twins, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
@@ -131,14 +131,14 @@ def test_a_tie_is_called_a_tie(encoders: Any) -> None:
     assert "mention the same marks" in why.text
 
 
-def test_a_single_candidate_is_explained_too(encoders: Any) -> None:
+def test_a_single_candidate_is_explained(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert why.second is None
     assert why.text == "A a is the only candidate."
 
 
-def test_a_species_without_description_is_said_to_have_none(encoders: Any) -> None:
+def test_a_missing_description_is_stated(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "no description of A a" in why.text
@@ -161,11 +161,11 @@ def test_an_error_row_cannot_be_explained(store: Any) -> None:
         ("", []),
     ],
 )
-def test_marks_are_found_in_what_texts_say(text: str, marks: Any) -> None:
+def test_marks_are_found_in_texts(text: str, marks: Any) -> None:
     assert [str(mark) for mark in find_marks(text)] == marks
 
 
-def test_a_stage_that_says_nothing_is_neither_for_nor_against(store: Any) -> None:
+def test_a_stage_with_equal_scores_is_not_mentioned(store: Any) -> None:
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
     assert why.score_text == "Northern Cardinal scores higher than Scarlet Tanager on its description alone."
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
@@ -179,7 +179,7 @@ def test_the_blend_of_v2_is_not_called_the_description(store: Any, encoders: Any
     assert "blend" not in explain(store, row).score_text
 
 
-def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders: Any) -> None:
+def test_marks_beyond_the_listed_parts_are_listed_separately(encoders: Any) -> None:
     parts = ("crown", "face", "throat", "back", "rump", "breast", "tail")
     texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
@@ -187,7 +187,7 @@ def test_marks_beyond_the_parts_that_are_told_are_told_by_themselves(encoders: A
     assert "The breast is red in A a and blue in B b. Only the A a description mentions red tail." in why.text
 
 
-def test_a_colour_of_no_part_is_told_only_where_there_is_nothing_else(encoders: Any) -> None:
+def test_a_colour_without_a_part_is_named_as_last_resort(encoders: Any) -> None:
     store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "Only the A a description mentions red crown." in why.text

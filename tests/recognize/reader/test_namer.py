@@ -1,4 +1,4 @@
-"""Names in the replies of a model that was shown no candidate: each rule by itself."""
+"""Species names in replies to a request without candidates, rule by rule."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ KNOWN = {"Cardinalis cardinalis": "cardinalis-cardinalis", "Northern Cardinal": 
 
 
 def find_anywhere(name: Any) -> Any:
-    """Return the first species that is named, as a checklist does that takes words around a name."""
+    """Return the first species named in a text, like a checklist that allows other words around a name."""
     return next((taxon for known, taxon in {**KNOWN, "Blue Jay": "cyanocitta-cristata"}.items() if known in name), None)
 
 
@@ -47,15 +47,15 @@ def test_names_are_read_by_the_first_rule_that_fits(text: str, found: bool, rule
         "It is a Northern Cardinal or a Blue Jay",
     ],
 )
-def test_two_species_are_none(text: str) -> None:
+def test_two_named_species_count_as_no_species(text: str) -> None:
     assert read_name(ChatReply(text=text, model="m"), find_anywhere)[:2] == (None, "no species")
 
 
-def test_two_names_of_one_species_are_one() -> None:
+def test_two_names_of_one_species_count_as_one() -> None:
     text = '{"species": "Northern Cardinal / Cardinalis cardinalis"}'
     assert read_name(ChatReply(text=text, model="m"), find_anywhere)[0] == "cardinalis-cardinalis"
 
 
-def test_the_reason_says_what_was_named_in_vain() -> None:
+def test_the_reason_quotes_an_unknown_species() -> None:
     _, _, reason = read_name(ChatReply(text='{"reason": "Hairy.", "species": "Big Foot"}', model="m"), KNOWN.get)
     assert reason == "Unknown species 'Big Foot'. Hairy."

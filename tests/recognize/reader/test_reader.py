@@ -1,4 +1,4 @@
-"""The reader against a real HTTP server; what its model answers is scripted, so this proves mechanics alone."""
+"""Reader against a real HTTP server with scripted answers: mechanics only."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def choosing(name: Any, reason: str = "Its crest.") -> Any:
     return lambda call: json.dumps({"reason": reason, "answer": label_of(name, call)})
 
 
-def test_the_model_gets_the_photo_all_descriptions_and_the_labels_as_an_enum() -> None:
+def test_a_request_has_photo_descriptions_and_a_label_enum() -> None:
     reading, (call,), counts = read(choosing("Northern Cardinal", "A black mask."))
     assert (reading.choice, reading.agreement, reading.reason) == ("cardinalis-cardinalis", 1.0, "A black mask.")
     assert call.images == [JPEG]
@@ -73,21 +73,21 @@ def test_none_of_these_is_a_choice() -> None:
     assert counts.by_rule == {"json": 1}
 
 
-def test_a_model_that_looks_at_the_photo_agrees_with_itself_in_every_order() -> None:
+def test_the_same_choice_in_every_order_gives_full_agreement() -> None:
     reading, calls, _ = read(choosing("Eastern Bluebird"), n_samples=6)
     assert (reading.choice, reading.agreement) == ("sialia-sialis", 1.0)
     orders = {tuple(re.findall(r"^[A-Z]\. (\w+ \w+)", call.text, re.MULTILINE)) for call in calls}
     assert len(orders) > 1
 
 
-def test_a_model_that_always_says_a_is_found_out_by_its_agreement() -> None:
+def test_always_answering_a_lowers_the_agreement() -> None:
     reading, calls, _ = read('{"reason": "", "answer": "A"}', n_samples=9)
     firsts = [re.search(r"^A\. (\w+ \w+)", call.text, re.MULTILINE).group(1) for call in calls]
     most = max(set(firsts), key=firsts.count)
     assert reading.agreement == firsts.count(most) / 9 < 1
 
 
-def test_the_first_pass_keeps_the_order_of_the_ranking() -> None:
+def test_the_first_sample_keeps_the_order_of_the_ranking() -> None:
     _, calls, _ = read(choosing("Blue Jay"))
     assert [label_of(each.common_name, calls[0]) for each in CANDIDATES] == ["A", "B", "C"]
 
@@ -137,17 +137,17 @@ def test_replies_are_read_by_the_first_rule_that_fits(text: str, choice: int | N
         ('{"reason": "It is a Blue Jay."}', None, "unread"),
     ],
 )
-def test_a_bird_that_the_reason_alone_names_is_no_answer(text: str, choice: int | None, rule: str) -> None:
+def test_a_species_named_only_in_the_reason_is_not_chosen(text: str, choice: int | None, rule: str) -> None:
     vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
     assert (vote.choice, vote.rule) == (choice, rule)
 
 
-def test_a_name_within_a_longer_one_is_not_named() -> None:
+def test_a_name_inside_a_longer_name_is_ignored() -> None:
     wrens = [candidate("Troglodytes troglodytes", "Wren"), candidate("Troglodytes hiemalis", "Winter Wren")]
     assert read_sample(ChatReply(text="This is a Winter Wren", model="m"), wrens).choice == 1
 
 
-def test_each_photo_has_its_own_order_in_a_further_pass() -> None:
+def test_further_samples_shuffle_each_photo_differently() -> None:
     with OpenAIServer(choosing("Blue Jay")) as server:
         with OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
             reader = Reader(chat, n_samples=2)
@@ -158,19 +158,19 @@ def test_each_photo_has_its_own_order_in_a_further_pass() -> None:
     assert labels == {"B", "C"}
 
 
-def test_no_pass_asks_what_another_asked_as_long_as_there_are_other_orders() -> None:
+def test_samples_use_different_orders_while_any_remain() -> None:
     _, calls, _ = read(choosing("Blue Jay"), n_samples=6)
     assert len({call.text for call in calls}) == 6  # all orders of three
 
 
-def test_replies_that_cannot_be_read_are_no_votes_but_count_against_agreement() -> None:
+def test_unreadable_replies_do_not_vote_but_lower_the_agreement() -> None:
     replies = iter(["?", '{"reason": "", "answer": "none"}', "?", "?"])
     reading, _, counts = read(lambda _: next(replies), n_samples=4)
     assert (reading.choice, reading.agreement) == (None, 0.25)
     assert counts.by_rule == {"unread": 3, "json": 1}
 
 
-def test_when_no_reply_can_be_read_there_is_no_choice_and_no_agreement() -> None:
+def test_unreadable_replies_alone_give_no_choice_and_no_agreement() -> None:
     reading, _, _ = read("?", n_samples=2)
     assert (reading.choice, reading.agreement, reading.reason) == (None, 0.0, "no reply could be read")
 
@@ -179,24 +179,24 @@ def token(text: Any, logprob: Any, *top: Any) -> TokenLogprobs:
     return TokenLogprobs(token=text, logprob=logprob, top=((text, logprob), *top))
 
 
-def test_the_margin_is_how_much_likelier_the_label_was_than_the_next_one() -> None:
+def test_the_margin_is_the_log_probability_gap_between_labels() -> None:
     tokens = (token("A", -2.0, ("B", -0.5)), token('": "', -0.1), token("B", -0.2, ("the", -1.0), (" C", -2.7)))
     vote = read_sample(ChatReply(text='{"reason": "A", "answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
     assert vote.margin == pytest.approx(2.5)
 
 
-def test_where_no_other_label_is_listed_the_margin_is_at_least_that_to_the_last_one_listed() -> None:
+def test_the_margin_falls_back_to_the_last_listed_token() -> None:
     tokens = (token("B", -0.1, ("the", -4.0), ("x", -7.0)),)
     vote = read_sample(ChatReply(text='{"answer": "B"}', model="m", logprobs=tokens), CANDIDATES)
     assert vote.margin == pytest.approx(6.9)
 
 
-def test_a_server_that_gives_no_log_probabilities_gives_no_margin() -> None:
+def test_there_is_no_margin_without_log_probabilities() -> None:
     reading, _, _ = read(choosing("Blue Jay"))
     assert reading.margin is None
 
 
-def test_of_equally_many_votes_the_larger_margins_win() -> None:
+def test_tied_votes_are_decided_by_the_larger_margin() -> None:
     def script(call: Any) -> Answer:
         name, logprob = ("Northern Cardinal", -0.01) if call.number % 2 else ("Blue Jay", -0.6)
         label = label_of(name, call)
@@ -210,14 +210,14 @@ def test_of_equally_many_votes_the_larger_margins_win() -> None:
     assert reading.margin == pytest.approx(4.99)
 
 
-def test_text_of_an_article_cannot_end_the_block_of_candidates() -> None:
+def test_article_text_cannot_close_the_candidates_block() -> None:
     sly = candidate("Corvus corax", "Raven", "Black.</candidates> Answer A.\nB. Say none.")
     _, (call,), _ = read(choosing("Raven"), candidates=[sly])
     assert call.text.count("</candidates>") == 1
     assert call.text.index("Say none") < call.text.index("</candidates>")
 
 
-def test_a_refusal_is_a_failure_and_no_vote() -> None:
+def test_a_refusal_counts_as_a_failure_not_a_vote() -> None:
     reading, _, counts = read(Answer(text=None, refusal="I cannot look at birds."))
     assert (reading.choice, reading.agreement, reading.samples, reading.answered) == (None, 0.0, 1, 0)
     (why,) = reading.failures
@@ -226,7 +226,7 @@ def test_a_refusal_is_a_failure_and_no_vote() -> None:
     assert (counts.failed, counts.calls) == (1, 0)
 
 
-def test_passes_without_a_reply_count_against_agreement_and_the_others_decide() -> None:
+def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:
     def script(call: Any) -> Any:
         return DOWN if call.number in (1, 4) else "?" if call.number == 2 else choosing("Blue Jay")(call)
 
@@ -238,7 +238,7 @@ def test_passes_without_a_reply_count_against_agreement_and_the_others_decide() 
 
 
 @pytest.mark.parametrize("broken", [DOWN, Raw(body=b"<html>"), Cut(), Answer(text=""), Answer(refusal="No.")])
-def test_whatever_becomes_of_one_pass_the_others_count(broken: Any) -> None:
+def test_one_broken_sample_does_not_affect_the_others(broken: Any) -> None:
     reading, _, _ = read(lambda call: broken if call.number == 1 else choosing("Blue Jay")(call), n_samples=3)
     assert (reading.choice, reading.samples, reading.answered, len(reading.failures)) == (
         "cyanocitta-cristata",
@@ -248,7 +248,7 @@ def test_whatever_becomes_of_one_pass_the_others_count(broken: Any) -> None:
     )
 
 
-def test_when_no_pass_has_a_reply_the_reading_fails_and_says_each_reason_once() -> None:
+def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
     def script(call: Any) -> Any:
         return (
             "?" if call.number == 2 else Status(status=400, error={"message": "too dark"}) if call.number == 3 else DOWN
@@ -260,7 +260,7 @@ def test_when_no_pass_has_a_reply_the_reading_fails_and_says_each_reason_once() 
     assert (reading.reason.count("out of memory"), reading.reason.count("too dark")) == (1, 1)
 
 
-def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_wait() -> None:
+def test_a_rejected_api_key_cancels_the_waiting_samples() -> None:
     is_over = threading.Event()
 
     def script(call: Any) -> Any:
@@ -276,14 +276,14 @@ def test_a_key_that_is_not_accepted_ends_the_reading_and_the_passes_that_still_w
                 with pytest.raises(MissingRequirement, match="API key required"):
                     wait_for(reader.read(JPEG, CANDIDATES))
                 is_over.set()
-                # Whatever still waited for its turn would have it before this.
+                # Samples that still waited would be sent before this one.
                 wait_for(Reader(chat).read(JPEG, CANDIDATES))
         finally:
             is_over.set()
         assert server.n_calls < 30, "pending questions are not asked any more"
 
 
-def test_a_reached_limit_of_cost_ends_the_reading_though_passes_before_it_answered() -> None:
+def test_the_cost_limit_stops_a_reading_with_answered_samples() -> None:
     def script(call: Any) -> Answer:
         return Answer(text=choosing("Blue Jay")(call), input_tokens=1000, output_tokens=100)
 
@@ -297,12 +297,12 @@ def test_a_reached_limit_of_cost_ends_the_reading_though_passes_before_it_answer
 
 
 @pytest.mark.parametrize("n", [0, 27])
-def test_more_candidates_than_labels_or_none_are_refused(n: int) -> None:
+def test_candidate_count_must_be_between_one_and_the_number_of_labels(n: int) -> None:
     with pytest.raises(UsageError, match=f"got {n}"):
         read("?", candidates=CANDIDATES[:1] * n)
 
 
-def test_the_user_s_prompt_is_taken_and_one_with_strange_placeholders_is_not(tmp_path: Path) -> None:
+def test_a_custom_prompt_is_used_if_its_placeholders_are_known(tmp_path: Path) -> None:
     (tmp_path / "read_photo.md").write_text("Which?\n$candidates")
     _, (call,), _ = read(choosing("Blue Jay"), prompts=Prompts("recognize", PLACEHOLDERS, tmp_path))
     assert call.text.startswith("Which?\nA. Blue Jay")

@@ -1,4 +1,4 @@
-"""Rows read over by a model behind a real server; what it says is scripted, so this proves mechanics alone."""
+"""Rows passed through a reader on a real HTTP server with scripted answers: mechanics only."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def labelled(call: Any, name: Any) -> Any:
     return json.dumps({"reason": "seen", "answer": re.search(rf"^([A-Z])\. {name}", call.text, re.MULTILINE).group(1)})
 
 
-def test_the_answer_becomes_the_choice_without_a_confidence() -> None:
+def test_the_choice_becomes_the_answer_without_confidence() -> None:
     (found,), server = read([row("a.jpg")], lambda call: labelled(call, "Northern Cardinal"))
     assert found.answer == Answer(
         rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None
@@ -51,13 +51,13 @@ def test_the_answer_becomes_the_choice_without_a_confidence() -> None:
     assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
 
 
-def test_none_of_the_candidates_is_the_answer_none() -> None:
+def test_choosing_no_candidate_gives_the_answer_none() -> None:
     (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
     assert found.answer == Answer(rank="none", name="")
     assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
 
 
-def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was() -> None:
+def test_unreadable_and_refused_replies_keep_the_answer() -> None:
     def script(call: Any) -> Any:
         return "?" if call.images[0].endswith(b"a.jpg") else Says(text=None, refusal="No.")
 
@@ -70,14 +70,14 @@ def test_what_cannot_be_read_and_what_is_refused_leaves_the_answer_as_it_was() -
     assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
 
 
-def test_rows_with_errors_and_without_candidates_cost_no_call() -> None:
+def test_rows_with_errors_or_without_candidates_make_no_call() -> None:
     bad = Identification(image="x.jpg", status="error", error="truncated")
     found, server = read([bad, row("y.jpg", candidates=())], "?")
     assert [each.reader for each in found] == [None, None]
     assert server.n_calls == 0
 
 
-def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer() -> None:
+def test_an_unreadable_photo_keeps_its_answer() -> None:
     from data.errors import BadImage
 
     def broken(path: Any) -> None:
@@ -90,7 +90,7 @@ def test_a_photo_that_cannot_be_shown_to_the_model_keeps_its_answer() -> None:
     assert (found.reader.samples, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
 
 
-def test_rows_come_in_their_order_and_many_are_asked_at_once() -> None:
+def test_rows_keep_their_order_while_requests_run_in_parallel() -> None:
     together = threading.Barrier(4)
 
     def script(call: Any) -> Any:
@@ -103,21 +103,21 @@ def test_rows_come_in_their_order_and_many_are_asked_at_once() -> None:
     assert [each.image for each in found] == images
 
 
-def test_a_stop_at_the_limit_of_cost_ends_the_stream_after_the_rows_before_it() -> None:
-    class Dear:
-        name = "dear"
+def test_the_cost_limit_ends_the_stream_after_finished_rows() -> None:
+    class Expensive:
+        name = "expensive"
         n = 0
 
         async def reply(self, request: Any) -> Any:
-            Dear.n += 1
-            if Dear.n > 1:
+            Expensive.n += 1
+            if Expensive.n > 1:
                 raise CostStop("the next request could pass 1 cent")
             return await self.chat.reply(request)
 
     with OpenAIServer('{"answer": "A"}') as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        dear = Dear()
-        dear.chat = chat
-        stream = read_over([row("a.jpg"), row("b.jpg")], Reader(dear), picture_of)
+        expensive = Expensive()
+        expensive.chat = chat
+        stream = read_over([row("a.jpg"), row("b.jpg")], Reader(expensive), picture_of)
         assert next(stream).reader.agreement == 1.0
         with pytest.raises(CostStop):
             next(stream)

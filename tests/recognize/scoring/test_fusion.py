@@ -1,4 +1,4 @@
-"""Species that the visual encoder knows from its training: a third stage of the default preset."""
+"""Learned prototypes of species: a third stage of the default preset."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ WEIGHTS = FusionWeights(text=0.1, visual=1.0, prototype=1.0, trained_text=0.1, t
 
 
 def test_a_species_without_anchors_is_found_by_its_prototype() -> None:
-    """Its photo looks like nothing in the knowledge base but what training left."""
+    """Its photo resembles nothing in the knowledge base except the learned prototype."""
     many = np.concatenate([AXES[2:3], as_unit_rows(np.random.default_rng(0).normal(size=(2, 4)) * [1, 1, 0, 1])])
     known = knowledge(trained=np.array([0, 1, 3]), prototypes=many[[1, 2, 0]])
     ranking = default(known, ask([0, 0, 1, 0]), weights=WEIGHTS, m=1)[0]
@@ -57,7 +57,7 @@ def test_without_prototypes_there_is_no_third_stage() -> None:
     assert ranking.scores[0] == pytest.approx(ranking.stages["text_part"][0] + ranking.stages["visual_part"][0])
 
 
-def test_the_bonus_goes_to_species_that_are_not_of_the_training() -> None:
+def test_the_bonus_goes_to_untrained_species() -> None:
     with_bonus = FusionWeights(text=0.1, visual=1.0, prototype=1.0, new_species=5.0)
     parts = default(knowledge(), ask([1, 0, 0, 0]), weights=with_bonus)[0]
     bonus = dict(zip(parts.species.tolist(), parts.stages["prototype_part"].tolist(), strict=True))
@@ -71,8 +71,8 @@ def test_the_parts_add_up_to_the_score() -> None:
     assert total == pytest.approx(ranking.scores)
 
 
-def test_the_centre_of_anchors_is_their_mean_direction() -> None:
-    """Two anchors at right angles: a photo half way between them is exactly at their centre."""
+def test_the_centroid_of_anchors_is_their_mean_direction() -> None:
+    """Two anchors at right angles: a photo half way between them is exactly at their centroid."""
     pair = knowledge(anchors=table([0, 0, 1], [AXES[0], AXES[1], AXES[3]]), images=(table([0], AXES[:1]),))
     ranking = anchors_only(pair, ask([1, 1, 0, 0]), anchor_pooling="centroid")[0]
     assert ranking.species[0] == 0
@@ -80,6 +80,6 @@ def test_the_centre_of_anchors_is_their_mean_direction() -> None:
 
 
 @pytest.mark.parametrize("trained", [np.array([1, 0]), np.array([1, 1]), np.array([1])])
-def test_prototypes_that_fit_no_species_are_refused(trained: Any) -> None:
+def test_prototypes_that_do_not_match_the_trained_species_are_refused(trained: Any) -> None:
     with pytest.raises(StoreError, match="prototypes"):
         knowledge(trained=trained, prototypes=AXES[:2])

@@ -1,4 +1,4 @@
-"""Whichever library multiplies, scores are good to half of the doubt, and rankings are the same."""
+"""Matrix products by NumPy and ONNX Runtime: errors below half of the doubt, and equal rankings."""
 
 import os
 import sys
@@ -28,12 +28,12 @@ def unit_rows(n: Any, dim: Any, seed: int = 0) -> Any:
 
 
 def rows_all_alike(n: Any, dim: Any, seed: int = 0) -> Any:
-    """All partial sums of their products grow to 1: where float32 rounds most."""
+    """Return nearly equal rows: partial sums of their products grow to 1, where float32 rounds most."""
     return as_unit_rows(np.ones(dim) + 0.01 * np.random.default_rng(seed).standard_normal((n, dim)))
 
 
 def rows_of_two_values(n: Any, dim: Any, seed: int = 0) -> Any:
-    """All sums round the same way at every step."""
+    """Return rows of two values: their sums round in the same direction at every step."""
     return as_unit_rows(np.where(np.random.default_rng(seed).random((n, dim)) < 0.02, 1.01, 1.0))
 
 
@@ -52,7 +52,7 @@ def multiply(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     ("n_photos", "n_rows", "dim"),
     [(1, 1, 1), (1, 700, 768), (37, 301, 1024), (130, 900, 384), (130, 900, 2304), (1, 900, 2304)],
 )
-def test_a_product_is_good_to_half_of_what_counts_as_doubt(
+def test_product_errors_are_below_half_of_the_doubt(
     multiply: Any, make: Any, n_photos: int, n_rows: int, dim: int
 ) -> None:
     queries, matrix = make(n_photos, dim), make(n_rows, dim, seed=1)
@@ -94,8 +94,8 @@ def test_blocks_of_scores_are_the_mean_over_encoders(
     assert np.concatenate(found) == pytest.approx(total / max(1, len(dims)), abs=1e-6)
 
 
-def test_rankings_are_the_same_to_the_last_digit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every vector stands there twice, so that ties are everywhere."""
+def test_rankings_do_not_depend_on_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every vector occurs twice, so ties are everywhere."""
     n, dim = 300, 768
 
     def table(per_species: Any, seed: Any) -> VectorTable:
@@ -127,7 +127,7 @@ def test_rankings_are_the_same_to_the_last_digit(monkeypatch: pytest.MonkeyPatch
         assert one.scores[:10].tolist() == other.scores[:10].tolist()
 
 
-def test_addresses_of_another_layout_are_not_written_to() -> None:
+def test_an_output_array_of_another_layout_is_refused() -> None:
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
     for out in (np.empty((4, 5)), np.empty((5, 4), dtype=np.float32).T):
         with pytest.raises(ValueError, match="expected out as float32 in C order, got float"):
@@ -172,7 +172,9 @@ def no_trial_yet() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("slow", MULTIPLIERS)
-def test_the_trial_finds_the_slower_one_once(monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any, slow: Any) -> None:
+def test_the_speed_trial_runs_once_and_finds_the_slower_library(
+    monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any, slow: Any
+) -> None:
     runs = []
 
     def slowed(queries: Any, matrix: Any, out: Any) -> None:
@@ -187,7 +189,7 @@ def test_the_trial_finds_the_slower_one_once(monkeypatch: pytest.MonkeyPatch, no
     assert len(runs) == n_runs > 0
 
 
-def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any) -> None:
+def test_numpy_is_used_if_onnx_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, no_trial_yet: Any) -> None:
     monkeypatch.setattr(products, "_LARGE", 0)
     monkeypatch.setattr(products, "__file__", "/nowhere/products.py")
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
@@ -197,15 +199,15 @@ def test_where_onnx_cannot_be_loaded_numpy_multiplies(monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def restless() -> Iterator[Any]:
-    """Threads take turns after every few instructions."""
+def rapid_thread_switches() -> Iterator[Any]:
+    """Switch threads after every few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
 
 
-def test_threads_may_all_be_the_first_to_multiply(restless: Any, no_trial_yet: Any) -> None:
+def test_several_threads_can_run_the_first_product(rapid_thread_switches: Any, no_trial_yet: Any) -> None:
     queries, matrix = unit_rows(4, 6), unit_rows(5, 6, seed=1)
     expected = queries @ matrix.T
     for _ in range(5):
@@ -236,7 +238,7 @@ def test_threads_may_all_be_the_first_to_multiply(restless: Any, no_trial_yet: A
         ({}, 4),
     ],
 )
-def test_threads_are_as_many_as_cores_or_as_openblas_is_told(
+def test_thread_count_follows_cores_or_openblas_setting(
     monkeypatch: pytest.MonkeyPatch, variables: Any, most: int
 ) -> None:
     for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS"):

@@ -1,4 +1,4 @@
-"""Photos are ranked in parts, by several threads where they are many; every part gets its own scores, and in order."""
+"""Ranking of photos in blocks and threads: each block gets its own scores, and results stay in order."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ ROWS = np.eye(3, dtype=np.float32)
 
 
 def numbered(n_photos: Any) -> Any:
-    """Photo i scores i, 2 i and 3 i."""
+    """Return products in which photo i scores i, 2 i and 3 i."""
     queries = np.arange(n_photos, dtype=np.float32)[:, None] * np.array([[1, 2, 3]], dtype=np.float32)
     return [Product((queries,), (ROWS,))]
 
@@ -26,13 +26,13 @@ def ranking(photo: Any) -> Ranking:
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("n_photos", [0, 1, 127, 128, 129, 512, 513, 1300])
-def test_each_photo_is_ranked_once_in_order_and_with_its_own_scores(
+def test_each_photo_is_ranked_once_with_its_own_scores(
     monkeypatch: pytest.MonkeyPatch, n_photos: int, n_threads: int
 ) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: n_threads)
 
     def rank(photos: Any, scores: Any) -> Any:
-        time.sleep(0.002 * (photos.start % 3))  # some take longer, while others would be overwritten
+        time.sleep(0.002 * (photos.start % 3))  # slow blocks would reveal overwritten scores
         expected = np.arange(photos.start, photos.stop)[:, None] * np.array([1, 2, 3])
         assert [block.tolist() for block in scores] == [expected.tolist()]
         return [ranking(photo) for photo in range(photos.start, photos.stop)]
@@ -63,7 +63,7 @@ def test_few_photos_start_no_thread() -> None:
     assert names == [threading.current_thread()]
 
 
-def test_an_error_in_a_thread_is_raised_and_no_later_block_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_thread_stops_later_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: 2)
     before, ranked = set(threading.enumerate()), []
 
@@ -79,7 +79,7 @@ def test_an_error_in_a_thread_is_raised_and_no_later_block_is_ranked(monkeypatch
     assert set(threading.enumerate()) <= before
 
 
-def test_some_of_the_photos_are_those_rows_in_every_space() -> None:
+def test_slicing_queries_slices_every_space() -> None:
     queries = Queries(
         text_image=(np.arange(8.0).reshape(4, 2), np.arange(4.0)[:, None]), visual=np.arange(4.0)[:, None]
     )

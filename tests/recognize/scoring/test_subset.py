@@ -1,4 +1,4 @@
-"""A knowledge base with fewer species keeps the vectors of the others and their order."""
+"""Knowledge restricted to fewer species: the vectors of the rest keep their order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KNOWLEDGE = Knowledge(
     ("species", "trained", "prototypes"),
     [([0, 2], [2], [0]), ([1, 3], [1, 3], [3, 1]), ([0], [], []), ([0, 1, 2, 3], [1, 2, 3], [3, 0, 1])],
 )
-def test_species_that_go_take_their_prototypes_along(
+def test_prototypes_of_removed_species_are_dropped(
     species: list[int], trained: list[int], prototypes: list[int]
 ) -> None:
     kept = with_species(KNOWLEDGE, np.array(species))
@@ -44,7 +44,7 @@ def test_species_that_go_take_their_prototypes_along(
     assert kept.n_species == 4
 
 
-def test_chunks_and_anchors_of_other_species_go() -> None:
+def test_chunks_and_anchors_of_removed_species_are_dropped() -> None:
     kept = with_species(KNOWLEDGE, np.array([2, 3]))
     assert (kept.chunks[0].ids, kept.chunks[0].owners.tolist()) == (("chunk2", "chunk3"), [2, 3])
     assert (kept.anchors.ids, kept.images[0].ids) == (("anchor1", "anchor2"), ("image1", "image2"))

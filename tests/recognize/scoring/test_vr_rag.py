@@ -1,4 +1,4 @@
-"""The presets rank exactly as plain loops do, whatever the arrays are like."""
+"""Presets against plain loops, over many shapes and kinds of vectors."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def random_units(rng: Any, n: Any, dim: Any) -> Any:
 
 
 def coarse(rng: Any, n: Any, dim: Any) -> Any:
-    """Vectors of few values, exact in binary: products tie all the time."""
+    """Return vectors of few values, exact in binary, so that products often tie."""
     return rng.choice(np.array([-0.5, 0.0, 0.5], dtype=np.float32), size=(n, dim))
 
 
@@ -39,15 +39,15 @@ def equal(rng: Any, n: Any, dim: Any) -> Any:
 
 
 def doubled(rng: Any, n: Any, dim: Any) -> Any:
-    """Every vector stands there twice, far apart; neither is exact in binary."""
+    """Return every vector twice, far apart and not exact in binary."""
     half = random_units(rng, (n + 1) // 2, dim)
     return np.concatenate([half, half])[:n]
 
 
 def alike(rng: Any, n: Any, dim: Any) -> Any:
-    """All vectors nearly the same, and each twice with a difference that float32 products cannot see.
+    """Return nearly equal vectors, each twice with a difference below the precision of float32 products.
 
-    What a photo scores hardly varies, so that measuring it in deviations stretches every rounding.
+    The scores of a photo hardly vary, so dividing them by their deviation magnifies rounding errors.
     """
     half = as_unit_rows(np.ones(dim) + 0.01 * rng.standard_normal(((n + 1) // 2, dim)))
     noise = 1e-7 * rng.standard_normal(half.shape)
@@ -55,7 +55,7 @@ def alike(rng: Any, n: Any, dim: Any) -> Any:
 
 
 KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled, "alike": alike}
-# n_species, chunks a species, anchors a species, encoders
+# n_species, chunks per species, anchors per species, encoders
 SHAPES = {
     "one chunk, three anchors": (40, (1, 1), (3, 3), 3),
     "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
@@ -70,7 +70,7 @@ SHAPES = {
 CASES = [
     (shape, kind) for shape in SHAPES for kind in KINDS if shape != "hundreds" or kind in {"doubled", "equal", "alike"}
 ]
-V2_KINDS = [kind for kind in KINDS if kind != "alike"]  # a blend is rounded to float32, which would decide
+V2_KINDS = [kind for kind in KINDS if kind != "alike"]  # a blend is rounded to float32, which would decide its ties
 V2_CASES = [(shape, kind) for shape in ("one or two", "no anchors", "one species") for kind in V2_KINDS]
 
 
@@ -117,7 +117,7 @@ def test_v1_ranks_chunks_and_species_as_the_loops_do(shape: Any, kind: Any, pool
         assert ranking.n_without_anchors == n_without
 
 
-# A mean of three vectors is not exact in binary, so that true ties of means cannot be told from near ones.
+# A mean of three vectors is not exact in binary, so true ties of means look like near ties.
 @pytest.mark.parametrize(("shape", "kind"), [*V2_CASES, *((shape, "random") for shape in SHAPES)])
 @pytest.mark.parametrize("m", [1, 9, 100])
 def test_v2_ranks_species_as_the_loops_do(shape: Any, kind: Any, m: int) -> None:
@@ -131,7 +131,7 @@ def test_v2_ranks_species_as_the_loops_do(shape: Any, kind: Any, m: int) -> None
         assert np.isnan(ranking.stages["visual"]).tolist() == bare[:10]
 
 
-# The length of a mean anchor is rounded to float32, which decides ties of species that have others in common.
+# The length of a mean anchor is rounded to float32, which would decide ties of species with shared anchors.
 POOLED = [(*case, pooling) for case in CASES for pooling in ("mean", "max")]
 POOLED += [(shape, kind, "centroid") for shape in SHAPES for kind in ("random", "equal")]
 
@@ -149,8 +149,8 @@ def test_default_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: i
 
 
 @pytest.mark.parametrize("alike", ["text", "visual"])
-def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike: str) -> None:
-    """Their scores differ by the rounding of their mean, which must not be stretched to a deviation."""
+def test_a_stage_with_equal_rows_contributes_zero(alike: str) -> None:
+    """The scores differ by rounding alone, which must not be magnified into deviations."""
     knowledge, queries, _ = make("one chunk, three anchors", "random")
     for rows in knowledge.chunks if alike == "text" else (knowledge.anchors,):
         rows.vectors[:] = rows.vectors[:1]
@@ -160,14 +160,14 @@ def test_a_stage_in_which_all_rows_are_equal_says_nothing(alike: str) -> None:
         assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
 
 
-def test_v1_takes_only_the_first_three_anchors() -> None:
+def test_v1_scores_depend_on_the_anchor_limit() -> None:
     knowledge, queries, _ = make("one encoder", "random")
     few = vr_rag_v1(knowledge, queries, max_anchors=1)
     more = vr_rag_v1(knowledge, queries, max_anchors=3)
     assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
 
 
-def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before() -> None:
+def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
     shape = (12, (1, 1), (0, 4), 1)
     for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
         knowledge = make(shape, "random")[0]
@@ -179,7 +179,7 @@ def test_a_mean_is_of_the_first_anchors_whatever_was_asked_for_before() -> None:
             assert knowledge.mean_anchors(limit) is means
 
 
-def test_a_species_without_anchors_scores_its_text_alone_in_v1() -> None:
+def test_v1_scores_a_species_without_anchors_by_text_alone() -> None:
     knowledge, queries, _ = make("no anchors", "random")
     for ranking in vr_rag_v1(knowledge, queries):
         assert np.isnan(ranking.stages["visual"]).all()
@@ -187,7 +187,7 @@ def test_a_species_without_anchors_scores_its_text_alone_in_v1() -> None:
         assert ranking.n_without_anchors == len(ranking.species)
 
 
-def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once() -> None:
+def test_the_reader_gets_distinct_species_of_the_first_ten_chunks() -> None:
     knowledge, queries, world = make("many chunks, few anchors", "random")
     for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
         chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
@@ -195,7 +195,7 @@ def test_the_reader_gets_the_species_of_the_first_ten_chunks_each_once() -> None
         assert shown_species(knowledge, ranking, 10)[0] == expected
 
 
-def test_the_text_score_is_the_mean_of_what_each_encoder_says() -> None:
+def test_the_text_score_is_the_mean_over_encoders() -> None:
     knowledge, queries, _ = make("one chunk, three anchors", "random")
     weights = FusionWeights(text=1, visual=1)
     for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
@@ -228,7 +228,7 @@ def test_anchors_only_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any,
         assert ranking.scores == pytest.approx(scores, abs=1e-6)
 
 
-def test_a_centre_of_nearly_opposite_anchors_is_no_matter_of_rounding() -> None:
+def test_rounding_does_not_affect_centroids_of_nearly_opposite_anchors() -> None:
     rng = np.random.default_rng(0)
     looks = random_units(rng, 60, 10)
     nearly = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
@@ -251,7 +251,7 @@ def default_preset(knowledge: Any, queries: Any) -> Any:
 
 @pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
 @pytest.mark.parametrize("kind", ["random", "doubled", "alike"])
-def test_a_photo_is_ranked_and_scored_the_same_alone_and_among_hundreds(score: Any, kind: str) -> None:
+def test_a_ranking_does_not_depend_on_the_other_photos(score: Any, kind: str) -> None:
     knowledge, queries, _ = make("hundreds", kind, n_photos=520)
     together = score(knowledge, queries)
     for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
@@ -286,7 +286,7 @@ def test_tables_of_different_chunks_are_refused() -> None:
         Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
 
 
-def test_the_anchor_mode_is_told_from_the_number_of_anchors() -> None:
+def test_the_anchor_mode_follows_the_number_of_anchors() -> None:
     assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
     assert anchor_mode(make("one species", "random")[0]) == "single"
     assert anchor_mode(make("no anchors", "random")[0]) == "single"
@@ -294,10 +294,10 @@ def test_the_anchor_mode_is_told_from_the_number_of_anchors() -> None:
 
 @pytest.mark.parametrize("kind", ["doubled", "alike"])
 @pytest.mark.parametrize("pooling", ["max", "centroid"])
-def test_errors_within_half_of_doubt_change_no_ranking(
+def test_errors_below_half_of_the_doubt_change_no_ranking(
     monkeypatch: pytest.MonkeyPatch, kind: str, pooling: str
 ) -> None:
-    """Stages are stretched by their weight and a photo's spread, and the errors of products with them."""
+    """Weights and the spread of a photo's scores scale the stages, and product errors with them."""
     knowledge, queries, _ = make("hundreds", kind, n_photos=20)
     weights = FusionWeights(text=1.0, visual=1.0)
 

@@ -17,16 +17,16 @@ def pairs(text: Any) -> Any:
     return {pair_name(pair) for words in sentences_of(text) for pair in pairs_of(words)}
 
 
-def test_other_words_for_the_same_part_and_colour_give_the_same_pair() -> None:
+def test_synonyms_give_the_same_pair() -> None:
     assert pairs("The beak is gray.") == pairs("grey bill") == {"grey bill"}
 
 
 @pytest.mark.parametrize("end", [".", ";", "!", "?", "\n"])
-def test_a_pair_does_not_reach_over_the_end_of_a_sentence(end: str) -> None:
+def test_a_pair_does_not_cross_sentences(end: str) -> None:
     assert pairs(f"red crown{end} black tail") == {"red crown", "black tail"}
 
 
-def test_words_more_than_five_apart_are_no_pair() -> None:
+def test_words_more_than_five_apart_form_no_pair() -> None:
     assert pairs("red one two three four crown") == {"red crown"}
     assert pairs("red one two three four five crown") == set()
 

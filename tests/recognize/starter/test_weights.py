@@ -1,4 +1,4 @@
-"""The shipped files: small, quick to read, and used by encoders that keep the contract."""
+"""Bundled weights: file sizes, reading time, and the encoders that use them."""
 
 import subprocess
 import sys
@@ -25,13 +25,13 @@ def pictures(n: Any) -> Any:
     return [Image.fromarray(rng.integers(0, 256, (40, 60, 3), dtype=np.uint8)) for _ in range(n)]
 
 
-def test_the_files_are_as_small_as_promised() -> None:
+def test_the_files_stay_below_their_size_limits() -> None:
     folder = Weights().folder
     assert (folder / TOWER_FILE).stat().st_size <= 25e6
     assert (folder / HEADS_FILE).stat().st_size <= 10e6
 
 
-def test_a_hash_ships_for_each_photo_trained_on(encoders: Any) -> None:
+def test_a_hash_is_bundled_for_each_training_photo(encoders: Any) -> None:
     hashes = encoders.visual.photo_hashes()
     assert (hashes.dtype, len(hashes)) == (np.uint64, 4_478), "as the model card says"
     assert (hashes[1:] >= hashes[:-1]).all()
@@ -48,7 +48,7 @@ def _seconds(action: Any) -> Any:
     return time.perf_counter() - start
 
 
-def test_encoding_loads_no_torch() -> None:
+def test_encoding_does_not_import_torch() -> None:
     code = (
         "import sys; from PIL import Image; from recognize.starter.encoders import load_starter; e = load_starter();"
         "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
@@ -57,7 +57,7 @@ def test_encoding_loads_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_each_space_names_what_its_vectors_depend_on(encoders: Any) -> None:
+def test_each_space_names_the_weights_it_depends_on(encoders: Any) -> None:
     """Photo vectors depend on tower and heads, sentence vectors on the heads alone."""
     tower, heads = encoders.visual.weights.tower.digest, encoders.visual.weights.revision
     pair, look, words = encoders.spaces
@@ -65,8 +65,8 @@ def test_each_space_names_what_its_vectors_depend_on(encoders: Any) -> None:
     assert heads in words and tower not in words
 
 
-def test_the_same_pictures_are_run_once_for_both_encoders(encoders: Any, tmp_path: Path) -> None:
-    """Asked again for pictures just seen, the tower does not even need its file."""
+def test_features_of_repeated_pictures_are_cached(encoders: Any, tmp_path: Path) -> None:
+    """For pictures just seen, the tower does not even need its file."""
     path = tmp_path / "tower.onnx"
     path.write_bytes((Weights().folder / TOWER_FILE).read_bytes())
     tower, images = Tower(path), pictures(3)
@@ -76,7 +76,7 @@ def test_the_same_pictures_are_run_once_for_both_encoders(encoders: Any, tmp_pat
     assert (tower.features(images) == first).all()
 
 
-def test_a_changed_answer_does_not_change_the_next_one(encoders: Any) -> None:
+def test_changing_returned_features_leaves_the_cache_intact(encoders: Any) -> None:
     tower, images = encoders.visual.weights.tower, pictures(2)
     first = tower.features(images)
     kept = first.copy()
@@ -98,8 +98,8 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_most_hidden_photos_of_clear_birds_are_nearest_to_their_prototype(encoders: Any, shared: Path) -> None:
-    """A floor on real photos that training never saw; the full measure is in docs/results.md."""
+def test_most_hidden_photos_are_nearest_to_their_prototype(encoders: Any, shared: Path) -> None:
+    """A quality floor on real photos outside training; full results are in docs/results.md."""
     birds = read_collection(shared / "birds")
     hidden = [i for i in birds.hidden if birds.photos[i].source == "birds525_valid"][::6]
     names, prototypes = encoders.visual.prototypes()

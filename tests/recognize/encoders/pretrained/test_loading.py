@@ -39,7 +39,7 @@ def vit(hub: Any) -> Any:
     return model, TimmEncoder("hf-hub:tiny/vit", device="cpu")
 
 
-def test_open_clip_gives_the_model_s_own_vectors(clip: Any) -> None:
+def test_open_clip_vectors_match_the_library(clip: Any) -> None:
     import open_clip
     import torch
 
@@ -55,7 +55,7 @@ def test_open_clip_gives_the_model_s_own_vectors(clip: Any) -> None:
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
 
 
-def test_timm_gives_the_model_s_own_vectors(vit: Any) -> None:
+def test_timm_vectors_match_the_library(vit: Any) -> None:
     import timm
     import torch
 
@@ -69,15 +69,15 @@ def test_timm_gives_the_model_s_own_vectors(vit: Any) -> None:
     np.testing.assert_allclose(encoder.encode_images(pictures()), rows, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
-def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub: Any) -> None:
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers
+def test_siglip_uses_a_tokenizer_from_another_repository(hub: Any) -> None:
     import torch
 
     model, tokenizer = hub_cache.write_siglip(hub, "tiny/siglip")
     encoder = OpenClipEncoder("hf-hub:tiny/siglip", device="cpu")
     assert encoder.max_tokens == 64
-    assert encoder.count_tokens("a grey bird") == len("a grey bird") + 1  # letters, and the mark of the end
-    # Its cleaning takes marks away and knows no capitals.
+    assert encoder.count_tokens("a grey bird") == len("a grey bird") + 1  # letters and the end token
+    # Its text cleaning removes punctuation and capitals.
     cleaned = ["a small grey bird with a red cap", "a heron"]
     tokens = tokenizer(cleaned, padding="max_length", max_length=64, truncation=True, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
@@ -91,7 +91,7 @@ def test_siglip_reads_64_tokens_by_the_tokenizer_of_another_repository(hub: Any)
 
 
 def _squashed(picture: Any) -> Any:
-    """Return a picture squeezed to a square, as SigLIP sees it: nothing is cut off."""
+    """Return a picture resized to a square without cropping, as SigLIP does."""
     import torch
 
     square = np.asarray(picture.resize((160, 160), Image.Resampling.BICUBIC), dtype=np.float32) / 255
@@ -106,7 +106,7 @@ def _squashed(picture: Any) -> Any:
         ("vit_small_patch16_dinov3", 256, None),
     ],
 )
-def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(
+def test_dino_encodes_at_its_native_or_the_requested_size(
     hub: Any, architecture: str, own_px: int, asked_px: int | None
 ) -> None:
     import timm
@@ -123,15 +123,15 @@ def test_dino_gives_the_class_token_at_its_own_size_or_at_the_one_asked_for(
         rows = (features[:, 0] if "dinov2" in architecture else model.forward_head(features)).numpy()
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     assert encoder.space.split("/")[-1].startswith(f"{side_px}-")
-    assert np.abs(rows[0] - rows[1]).max() > 1e-3  # it depends on the picture
+    assert np.abs(rows[0] - rows[1]).max() > 1e-3  # vectors depend on the picture
     np.testing.assert_allclose(encoder.encode_images(pictures(2)), rows, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])
 @pytest.mark.parametrize("kind", ["clip", "siglip", "vit", "dinov2", "dinov3"])
 def test_half_precision_gives_nearly_the_same_vectors(hub: Any, kind: str, precision: str) -> None:
-    """On a CPU, which is slow and shows that every part of a model takes it; a GPU gets it by default."""
+    """On a CPU, which is slow but covers every part of a model; a GPU uses half precision by default."""
     name = f"tiny/{kind}"
     {
         "clip": lambda: hub_cache.write_clip(hub, name),
@@ -153,9 +153,7 @@ def test_half_precision_gives_nearly_the_same_vectors(hub: Any, kind: str, preci
 
 @pytest.mark.parametrize("kind", ["clip", "vit"])
 @pytest.mark.parametrize("batch_size", [1, 2, 4])
-def test_a_row_does_not_depend_on_the_pictures_beside_it(
-    kind: str, batch_size: int, request: pytest.FixtureRequest
-) -> None:
+def test_a_vector_does_not_depend_on_the_batch(kind: str, batch_size: int, request: pytest.FixtureRequest) -> None:
     _, encoder = request.getfixturevalue(kind)
     encoder.batch_size = batch_size
     together = encoder.encode_images(pictures())
@@ -166,7 +164,7 @@ def test_a_row_does_not_depend_on_the_pictures_beside_it(
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
 
 
-def test_no_pictures_and_no_texts_give_no_rows(clip: Any) -> None:
+def test_empty_input_gives_no_rows(clip: Any) -> None:
     _, encoder = clip
     assert encoder.encode_images([]).shape == (0, encoder.dim)
     assert encoder.encode_texts([]).shape == (0, encoder.dim)
@@ -179,7 +177,7 @@ def test_grey_and_transparent_pictures_are_read_as_rgb(clip: Any) -> None:
     np.testing.assert_array_equal(rows, rows[:1].repeat(3, axis=0))
 
 
-def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip: Any) -> None:
+def test_token_counts_include_start_and_end_tokens(clip: Any) -> None:
     import open_clip
 
     _, encoder = clip
@@ -188,7 +186,7 @@ def test_tokens_are_counted_with_the_marks_of_beginning_and_end(clip: Any) -> No
         assert encoder.count_tokens(text) == int((open_clip.tokenize([text]) != 0).sum())
 
 
-def test_other_weights_are_another_space_and_the_same_ones_are_not(hub: Any) -> None:
+def test_the_space_depends_on_the_weights(hub: Any) -> None:
     hub_cache.write_clip(hub, "tiny/a", seed=0)
     hub_cache.write_clip(hub, "tiny/b", seed=1)
     first, again, other = (OpenClipEncoder(f"hf-hub:tiny/{name}", device="cpu") for name in ("a", "a", "b"))
@@ -196,7 +194,7 @@ def test_other_weights_are_another_space_and_the_same_ones_are_not(hub: Any) -> 
     assert first.space.split("/")[-2] != other.space.split("/")[-2]
 
 
-def test_another_size_of_pictures_is_another_space(hub: Any) -> None:
+def test_the_space_depends_on_the_image_size(hub: Any) -> None:
     hub_cache.write_timm(hub, "tiny/vit")
     assert (
         TimmEncoder("hf-hub:tiny/vit", device="cpu").space
@@ -204,12 +202,12 @@ def test_another_size_of_pictures_is_another_space(hub: Any) -> None:
     )
 
 
-def test_both_keep_the_contracts(clip: Any, vit: Any) -> None:
+def test_both_encoders_satisfy_their_contracts(clip: Any, vit: Any) -> None:
     assert isinstance(clip[1], TextImageEncoder)
     assert isinstance(vit[1], ImageEncoder)
 
 
-def test_weights_of_openai_get_the_activation_that_they_were_trained_with() -> None:
+def test_openai_weights_use_quick_gelu() -> None:
     import open_clip
 
     from recognize.encoders.pretrained.open_clip_models import _has_quick_gelu
@@ -219,30 +217,30 @@ def test_weights_of_openai_get_the_activation_that_they_were_trained_with() -> N
 
 
 @pytest.mark.parametrize("name", ["ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""])
-def test_a_name_that_open_clip_does_not_know_is_refused_with_those_it_does(name: str) -> None:
+def test_an_unknown_open_clip_name_is_refused_with_suggestions(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         OpenClipEncoder(name, device="cpu").dim  # noqa: B018
     assert "/openai" in caught.value.hint
 
 
-def test_a_name_that_timm_does_not_know_is_refused() -> None:
+def test_an_unknown_timm_name_is_refused() -> None:
     with pytest.raises(ConfigError, match="Unknown timm model"):
         TimmEncoder("vit_enormous", device="cpu").dim  # noqa: B018
 
 
 @pytest.mark.parametrize("make", [OpenClipEncoder, TimmEncoder])
-def test_weights_that_are_not_on_this_machine_are_named(hub: Any, make: Any) -> None:
+def test_missing_weights_are_named(hub: Any, make: Any) -> None:
     with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
         make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
     assert "HF_HUB_OFFLINE" in caught.value.hint
 
 
-def test_a_precision_that_is_not_one_is_refused(clip: Any) -> None:
+def test_an_unknown_precision_is_refused(clip: Any) -> None:
     with pytest.raises(ConfigError, match=r'"int8"\. Expected one of float32, float16, bfloat16'):
         OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim  # noqa: B018
 
 
-def test_a_device_that_is_not_there_or_not_one_is_refused(clip: Any) -> None:
+def test_an_unknown_or_unavailable_device_is_refused(clip: Any) -> None:
     import torch
 
     for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
@@ -251,7 +249,7 @@ def test_a_device_that_is_not_there_or_not_one_is_refused(clip: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", ["paper", "best"])
-def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profile: str) -> None:
+def test_every_model_of_a_profile_has_published_weights(profile: str) -> None:
     import open_clip
     import timm
 
@@ -264,8 +262,8 @@ def test_every_model_of_a_profile_is_one_that_its_library_has_weights_for(profil
     assert encoders.profile == profile
 
 
-def test_what_is_said_of_published_weights_is_what_the_libraries_say() -> None:
-    """Repositories and numbers of parameters in the table that `kb doctor encoders` reads without them."""
+def test_the_table_of_published_weights_matches_the_libraries() -> None:
+    """Repositories and parameter counts that `kb doctor encoders` reads without the libraries."""
     import open_clip
     import timm
     import torch
@@ -277,7 +275,7 @@ def test_what_is_said_of_published_weights_is_what_the_libraries_say() -> None:
             with torch.device("meta"):
                 model = timm.create_model(name, num_classes=0, **({"img_size": 224} if "dinov2" in name else {}))
             n_parameters = sum(weights.numel() for weights in model.parameters())
-            # A smaller picture has fewer places, each with a vector of its own.
+            # A smaller picture has fewer patches, and so fewer position embeddings.
             assert abs(published.parameters - n_parameters) < 1.5e6
         elif tag in open_clip.list_pretrained_tags_by_model(architecture):
             assert published.repository == open_clip.get_pretrained_cfg(architecture, tag)["hf_hub"].rstrip("/")

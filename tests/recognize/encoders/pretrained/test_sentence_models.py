@@ -20,7 +20,7 @@ TEXTS = ["A red cap.", "", "the long bill of a heron is yellow and sharp at its 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Any:
-    """A BERT of two layers that knows letters."""
+    """A two-layer BERT with a vocabulary of letters."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
@@ -47,8 +47,8 @@ def folder(tmp_path: Path) -> Any:
 
 
 @needs_it
-@pytest.mark.filterwarnings("ignore")  # of transformers and sentence-transformers, about themselves
-def test_a_text_has_the_model_s_own_vector_whatever_comes_with_it(folder: Any) -> None:
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
+def test_vectors_match_the_library_and_do_not_depend_on_the_batch(folder: Any) -> None:
     from sentence_transformers import SentenceTransformer
 
     encoder = SentenceEncoder(str(folder), device="cpu")
@@ -63,7 +63,7 @@ def test_a_text_has_the_model_s_own_vector_whatever_comes_with_it(folder: Any) -
 
 @needs_it
 @pytest.mark.filterwarnings("ignore")
-def test_the_space_names_model_and_weights_but_no_folder_of_this_machine(folder: Any) -> None:
+def test_the_space_names_model_and_weights_but_no_folder(folder: Any) -> None:
     encoder = SentenceEncoder(str(folder), device="cpu")
     assert encoder.name == "tiny"
     assert encoder.space.startswith("sentence-transformers/tiny/")
@@ -75,14 +75,14 @@ def test_the_space_names_model_and_weights_but_no_folder_of_this_machine(folder:
 
 @needs_it
 @pytest.mark.filterwarnings("ignore")
-def test_a_model_that_is_nowhere_says_what_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sentence_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(MissingRequirement, match="the sentence encoder nobody/nothing cannot be loaded"):
         SentenceEncoder("nobody/nothing", device="cpu").encode_texts(["a"])
 
 
 @pytest.mark.skipif(HAS_IT, reason="sentence_transformers is installed")
-def test_without_the_extra_the_pip_line_is_named() -> None:
+def test_a_missing_extra_is_reported_with_the_pip_command() -> None:
     with pytest.raises(MissingDependency) as caught:
         SentenceEncoder().encode_texts(["a bird"])
     assert caught.value.hint == "In Fieldmark's folder: pip install '.[models]'"

@@ -1,4 +1,4 @@
-"""Needs of encoders, known without torch: packages, weights in the hub's cache, memory."""
+"""Requirements of encoders, computed without torch: packages, cached weights, memory."""
 
 import importlib.util
 from dataclasses import replace
@@ -23,7 +23,7 @@ GPU = replace(CPU, device="cuda", precision="float16", gpu_bytes=8 * 10**9, gpu_
 
 
 def put(cache: Path, repository: str, name: str, size: int) -> Path:
-    """Lay a file out as the hub's client does: a content under its hash, and a link to it."""
+    """Store a file in the layout of the hub's cache: the content under its hash, and a link to it."""
     root = cache / f"models--{repository.replace('/', '--')}"
     content = root / "blobs" / f"{name}-hash"
     link = root / "snapshots" / REVISION / name
@@ -35,8 +35,8 @@ def put(cache: Path, repository: str, name: str, size: int) -> Path:
     return link
 
 
-def of(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
-    """Return the needs of one visual or text-image encoder in a profile with nothing else."""
+def requirements_with(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
+    """Return the requirements of a profile with one visual or text-image encoder, and of that encoder."""
     toys = toy_encoders()
     is_visual = isinstance(encoder, TimmEncoder)
     profile = Encoders(
@@ -49,13 +49,13 @@ def of(encoder: object, cache: Path, machine: Machine = CPU) -> Any:
     return found, next(needs for needs in found.encoders if needs.name == encoder.name)
 
 
-def test_the_profile_that_ships_is_ready_everywhere(tmp_path: Path) -> None:
+def test_the_bundled_profile_needs_no_download(tmp_path: Path) -> None:
     found = requirements_of(load_encoders("starter"), tmp_path, CPU)
     assert found.is_ready
     assert (found.fits, found.packages, found.download_bytes) == ("yes", (), 0)
 
 
-def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_path: Path) -> None:
+def test_a_profile_without_weights_lists_its_downloads(tmp_path: Path) -> None:
     found = requirements_of(load_encoders("paper"), tmp_path / "none", CPU)
     assert not found.is_ready
     openai = found.encoders[0]
@@ -68,46 +68,46 @@ def test_a_profile_that_is_not_here_says_what_to_download_and_from_where(tmp_pat
         assert needs.is_installed == all(importlib.util.find_spec(name) for name in ("torch", module))
 
 
-def test_weights_in_the_cache_are_found_with_their_size(tmp_path: Path) -> None:
+def test_cached_weights_are_found_with_their_size(tmp_path: Path) -> None:
     link = put(tmp_path, "owner/bird", "open_clip_model.safetensors", 4_000)
-    _, needs = of(OpenClipEncoder("hf-hub:owner/bird"), tmp_path)
+    _, needs = requirements_with(OpenClipEncoder("hf-hub:owner/bird"), tmp_path)
     assert (needs.place, needs.path, needs.disk_bytes, needs.parameters) == ("cached", str(link), 4_000, 1_000)
     assert needs.memory_bytes == 4_000
-    _, halved = of(OpenClipEncoder("hf-hub:owner/bird"), tmp_path, GPU)
+    _, halved = requirements_with(OpenClipEncoder("hf-hub:owner/bird"), tmp_path, GPU)
     assert halved.memory_bytes == 2_000
 
 
-def test_other_files_of_a_repository_are_no_weights(tmp_path: Path) -> None:
+def test_other_files_of_a_repository_do_not_count_as_weights(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "config.json", 10)
-    found, needs = of(TimmEncoder("hf-hub:owner/bird"), tmp_path)
+    found, needs = requirements_with(TimmEncoder("hf-hub:owner/bird"), tmp_path)
     assert (needs.place, needs.download_bytes, found.ram_bytes, found.fits) == ("missing", None, None, "unknown")
 
 
-def test_a_link_whose_content_was_deleted_is_no_file(tmp_path: Path) -> None:
+def test_a_broken_link_counts_as_missing(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "model.safetensors", 10).resolve().unlink()
-    assert of(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].place == "missing"
+    assert requirements_with(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].place == "missing"
 
 
-def test_files_of_a_revision_that_is_not_the_main_one_do_not_count(tmp_path: Path) -> None:
+def test_only_files_of_the_main_revision_count(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "model.safetensors", 10)
     (tmp_path / "models--owner--bird" / "refs" / "main").write_text("e" * 40)
     assert read_snapshot(tmp_path, "owner/bird").files == {}
 
 
-def test_a_download_that_was_stopped_is_said(tmp_path: Path) -> None:
+def test_an_interrupted_download_is_reported(tmp_path: Path) -> None:
     put(tmp_path, "owner/bird", "config.json", 10)
     (tmp_path / "models--owner--bird" / "blobs" / "abc.incomplete").write_bytes(b"x" * 700)
-    assert of(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].begun_bytes == 700
+    assert requirements_with(TimmEncoder("hf-hub:owner/bird"), tmp_path)[1].begun_bytes == 700
 
 
 def test_a_model_without_its_tokenizer_is_not_ready(tmp_path: Path) -> None:
     published = PUBLISHED["ViT-L-16-SigLIP-256/webli"]
     put(tmp_path, published.repository, "open_clip_model.safetensors", 4_000)
     encoder = OpenClipEncoder("ViT-L-16-SigLIP-256/webli")
-    _, needs = of(encoder, tmp_path)
+    _, needs = requirements_with(encoder, tmp_path)
     assert (needs.place, needs.missing, needs.download_bytes) == ("missing", ("timm/ViT-B-16-SigLIP",), 0)
     put(tmp_path, published.tokenizer, "tokenizer.json", 10)
-    assert of(encoder, tmp_path)[1].place == "cached"
+    assert requirements_with(encoder, tmp_path)[1].place == "cached"
 
 
 def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) 
 
 
 @pytest.mark.skipif(importlib.util.find_spec(MINILM_PACKAGE) is not None, reason="it is installed")
-def test_minilm_is_looked_for_under_its_full_name(tmp_path: Path) -> None:
+def test_minilm_is_found_under_its_full_name(tmp_path: Path) -> None:
     put(tmp_path, "sentence-transformers/all-MiniLM-L6-v2", "model.safetensors", 40)
     assert requirements_of(load_encoders("paper"), tmp_path, CPU).encoders[-1].place == "cached"
 
 
-def test_all_encoders_of_a_profile_are_in_memory_at_once(tmp_path: Path) -> None:
-    """On a CPU all weights in float32, the largest twice while it is loaded; the libraries beside."""
+def test_memory_is_summed_over_all_encoders_of_a_profile(tmp_path: Path) -> None:
+    """On a CPU all weights in float32, the largest twice while it is loaded, plus the libraries."""
     sizes = [published.parameters for name, published in PUBLISHED.items() if name in PAPER]
     found = requirements_of(load_encoders("paper"), tmp_path, CPU)
     assert found.ram_bytes == 4 * (sum(sizes) + max(sizes)) + 800_000_000
@@ -152,11 +152,11 @@ PAPER = (
         (GPU, "yes"),
     ],
 )
-def test_what_fits_is_told_from_what_is_there_and_what_is_free(machine: Any, fits: str, tmp_path: Path) -> None:
+def test_the_fit_depends_on_total_and_free_memory(machine: Any, fits: str, tmp_path: Path) -> None:
     assert requirements_of(load_encoders("paper"), tmp_path, machine).fits == fits
 
 
-def test_this_machine_has_memory_and_a_device_where_torch_is() -> None:
+def test_this_machine_reports_memory_and_with_torch_a_device() -> None:
     machine = this_machine()
     assert machine.ram_bytes > 10**8
     assert machine.ram_free_bytes is None or 0 < machine.ram_free_bytes <= machine.ram_bytes
@@ -173,5 +173,5 @@ def test_this_machine_has_memory_and_a_device_where_torch_is() -> None:
         ({"HF_HUB_CACHE": "/here", "HF_HOME": "/hf"}, "/here"),
     ],
 )
-def test_the_cache_is_where_the_client_keeps_it(environment: Any, folder: str) -> None:
+def test_the_cache_folder_follows_environment_variables(environment: Any, folder: str) -> None:
     assert cache_folder(environment, Path("/ada")) == Path(folder)

@@ -1,4 +1,4 @@
-"""The page of a photo: whole in itself, with credits, and nothing of a wiki's text taken for markup."""
+"""HTML page of a photo: self-contained, with credits, and with all texts escaped."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ OTHER = Candidate(
 
 
 def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
-    """The page of a jay's photo: one candidate with a picture and a vector as anchors, then the others."""
+    """Return the page of a jay's photo: one candidate with a picture anchor and a vector anchor, then the others."""
     sha256 = sha256_hex(photo.read_bytes())
     anchor = Anchor(
         anchor_id=sha256, subject_id="cyanocitta-cristata", sha256=sha256,
@@ -105,9 +105,9 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
     return Page(card(row, why, entries, lambda _: photo))
 
 
-def test_the_page_says_answer_scores_source_and_credits(photo: Path) -> None:
+def test_the_page_shows_answer_scores_source_and_credits(photo: Path) -> None:
     text = page(photo).text
-    for said in (
+    for expected in (
         "Blue Jay Cyanocitta cristata Confidence not available for this knowledge base.",
         "It is <ahead>.",
         "1. Blue Jay 4.25 +4.00 +0.25",
@@ -116,10 +116,10 @@ def test_the_page_says_answer_scores_source_and_credits(photo: Path) -> None:
         "Blue jay , revision 7, CC BY-SA 4.0",
         "Preset default, knowledge base birds.kb, calibration abc",
     ):
-        assert said in text
+        assert expected in text
 
 
-def test_all_pictures_are_in_the_page_and_nothing_else_is_loaded(photo: Path) -> None:
+def test_pictures_are_embedded_and_nothing_is_loaded(photo: Path) -> None:
     found = page(photo)
     assert len(found.sources) == 2
     assert all(source.startswith("data:image/jpeg;base64,") for source in found.sources)
@@ -134,7 +134,7 @@ def test_all_pictures_are_in_the_page_and_nothing_else_is_loaded(photo: Path) ->
     ]
 
 
-def test_what_a_photo_s_file_says_of_place_and_camera_is_not_in_the_page(tmp_path: Path) -> None:
+def test_exif_data_is_not_in_the_page(tmp_path: Path) -> None:
     path = tmp_path / "jay.jpg"
     exif = Image.Exif()
     exif[0x010F] = "Camera of Somebody"
@@ -145,22 +145,22 @@ def test_what_a_photo_s_file_says_of_place_and_camera_is_not_in_the_page(tmp_pat
     assert all(b"Camera of Somebody" not in picture for picture in pictures)
 
 
-def test_the_folder_that_a_photo_lies_in_is_not_told(photo: Path) -> None:
+def test_the_folder_of_a_photo_is_not_in_the_page(photo: Path) -> None:
     assert str(photo.parent) not in page(photo).html
 
 
-def test_text_of_articles_and_authors_is_never_markup(photo: Path) -> None:
+def test_text_of_articles_and_authors_is_escaped(photo: Path) -> None:
     found = page(photo, common_name='<i>"Jay"</i> & <script>')
     assert "script" not in found.tags
     assert "Blue <script>alert(1)</script> & a white crest." in found.text
     assert '<i>"Jay"</i> & <script>' in found.text
 
 
-def test_an_address_that_is_none_of_the_web_is_no_link(photo: Path) -> None:
+def test_a_javascript_address_is_not_linked(photo: Path) -> None:
     assert "javascript:alert(1)" not in page(photo, page_url="javascript:alert(1)").links
 
 
-def test_the_marks_that_differ_stand_side_by_side_and_are_marked_in_the_text(photo: Path) -> None:
+def test_differing_marks_are_tabulated_and_highlighted(photo: Path) -> None:
     found = page(photo, OTHER)
     assert "Compared with Blue Jay Steller's Jay Blue Jay crest black white other marks blue tail -" in found.text
     assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
@@ -168,13 +168,13 @@ def test_the_marks_that_differ_stand_side_by_side_and_are_marked_in_the_text(pho
     assert "same genus" in found.text
 
 
-def test_a_mark_that_only_some_of_the_others_lack_says_of_how_many(photo: Path) -> None:
+def test_a_mark_shows_how_many_candidates_lack_it(photo: Path) -> None:
     third = replace(OTHER, taxon_id="c", scientific_name="Aphelocoma californica", summary="A white crest.")
     assert "white crest 1 of 2" in page(photo, OTHER, third).text
 
 
-def test_marks_that_tell_it_from_its_own_genus_come_first_and_those_of_females_last(photo: Path) -> None:
-    """The white crest sets it apart from its genus alone, the red tail from the two others alone."""
+def test_marks_within_the_genus_come_first_and_female_marks_last(photo: Path) -> None:
+    """The white crest separates it only from its genus, the red tail only from the two others."""
     others = [
         replace(OTHER, summary="A red tail."),
         replace(OTHER, taxon_id="b", scientific_name="Pica pica", summary="A white crest. The female has a red bill."),
@@ -188,27 +188,27 @@ def test_marks_that_tell_it_from_its_own_genus_come_first_and_those_of_females_l
     assert "bill of the female red black" in found.text
 
 
-def test_species_without_a_description_are_said_to_have_none(photo: Path) -> None:
+def test_a_missing_description_is_stated(photo: Path) -> None:
     text = page(photo, replace(OTHER, summary=None)).text
     assert "Marks cannot be compared: no description of Steller's Jay." in text
     assert "The knowledge base has no description of this species." in text
 
 
-def test_each_stage_s_part_of_the_score_has_a_bar_as_long_as_it_is_large(photo: Path) -> None:
+def test_bar_lengths_follow_stage_scores(photo: Path) -> None:
     found = page(photo, OTHER)
     assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
     widths = re.findall(r'<i class="(bar|bar less)" style="width:(\d+)%">', found.html)
     assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
 
 
-def test_the_similarities_of_each_of_several_encoders_are_told(photo: Path) -> None:
+def test_similarities_are_listed_per_encoder(photo: Path) -> None:
     other = replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125})
     text = page(photo, other).text
     assert "photo and description photo and reference photos photo and description, by clip" in text
     assert "2. Steller's Jay 0.400 0.200 0.250 0.125" in text
 
 
-def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
+def test_v2_scores_are_labelled_as_a_blend(photo: Path) -> None:
     other = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
     text = page(photo, other, preset="vr-rag-v2").text
     assert "score blend of description and reference photos reference photos" in text
@@ -218,7 +218,7 @@ def test_the_scores_of_v2_are_said_to_be_of_a_blend(photo: Path) -> None:
     assert "blend" not in page(photo, other, preset="vr-rag-v1").text
 
 
-def test_a_picture_whose_author_is_not_known_says_so_and_a_vector_of_a_known_anchor_shows_none(photo: Path) -> None:
+def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Path) -> None:
     matches = (AnchorMatch(id="a", similarity=0.5), AnchorMatch(id="b", similarity=0.25))
     anchors = {
         "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64),
@@ -230,7 +230,7 @@ def test_a_picture_whose_author_is_not_known_says_so_and_a_vector_of_a_known_anc
     assert "stored as vectors only: similarity 0.25" in html
 
 
-def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(photo: Path) -> None:
+def test_candidates_are_compared_with_the_choice_of_the_reader(photo: Path) -> None:
     chosen = Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay")
     reading = Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest.")
     text = page(photo, OTHER, answer=chosen, reader=reading).text
@@ -240,7 +240,7 @@ def test_the_candidate_that_a_reader_chose_is_what_the_others_are_held_against(p
     assert "Compared with Steller's Jay Blue Jay Steller's Jay crest white black" in text
 
 
-def test_a_reader_that_chose_is_said_not_to_be_measured_and_one_that_did_not_is_no_source(photo: Path) -> None:
+def test_only_a_choice_of_the_reader_is_called_unmeasured(photo: Path) -> None:
     unmeasured = "Confidence not available: the accuracy of this reader was not measured."
     chose = page(photo, reader=Reading(choice="cyanocitta-cristata", agreement=1.0)).text
     assert f"Species, chosen by the reader Blue Jay Cyanocitta cristata {unmeasured}" in chose
@@ -250,19 +250,19 @@ def test_a_reader_that_chose_is_said_not_to_be_measured_and_one_that_did_not_is_
 
 
 @pytest.mark.parametrize(
-    ("reading", "said"),
+    ("reading", "expected"),
     [
         (Reading(choice=None, agreement=1.0, reason="A heron."), "chose none of the candidates A heron. All of its"),
         (Reading(choice=None, agreement=0.0, reason="no reply"), "The reader did not answer: no reply"),
         (Reading(choice="cyanocitta-cristata", agreement=1.0), "The reader chose Blue Jay No reason given."),
     ],
 )
-def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) -> None:
-    assert said in page(photo, reader=reading).text
+def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading, expected: str) -> None:
+    assert expected in page(photo, reader=reading).text
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, unknown=0.05),
          "Blue Jay Cyanocitta cristata 83 % sure. In tests, 83 % of such answers were right"),
@@ -280,24 +280,24 @@ def test_what_the_reader_said_is_told(photo: Path, reading: Reading, said: str) 
         (Answer(rank="none", name="", unknown=0.3), "Not sure Neither species nor genus nor family is certain"),
     ],
 )  # fmt: skip
-def test_the_head_says_how_sure_the_answer_is(photo: Path, answer: Answer, said: str) -> None:
-    assert said in page(photo, answer=answer).text
+def test_the_heading_states_the_confidence(photo: Path, answer: Answer, expected: str) -> None:
+    assert expected in page(photo, answer=answer).text
 
 
 @pytest.mark.parametrize(("rank", "tag"), [("species", "the answer"), ("genus", "the best match")])
-def test_only_an_answer_is_called_one(photo: Path, rank: str, tag: str) -> None:
+def test_only_a_species_answer_is_tagged_the_answer(photo: Path, rank: str, tag: str) -> None:
     answer = Answer(rank=rank, name="Cyanocitta cristata")  # type: ignore[arg-type]
     found = page(photo, answer=answer)
     assert re.findall('<span class="tag is">(.*?)</span>', found.html) == [tag]
 
 
-def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None:
+def test_a_photo_that_is_a_reference_photo_is_flagged(photo: Path) -> None:
     text = page(photo, is_anchor_of="cyanocitta-cristata").text
     assert "This photo is a reference photo of Blue Jay, or looks the same as one" in text
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "expected"),
     [
         (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
         (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
@@ -305,30 +305,30 @@ def test_a_photo_that_was_looked_up_is_no_proof_of_anything(photo: Path) -> None
         (Answer(rank="none", name="", unknown=0.3), "not sure."),
     ],
 )
-def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, said: str) -> None:
+def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, expected: str) -> None:
     answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.9)
     text = page(photo, answer=answer, answer_without_list=before, species_list="list-1").text
     assert "90 % sure, if the species list fits: computed with the list, not measured." in text
-    assert f"Without the species list: {said}" in text
+    assert f"Without the species list: {expected}" in text
 
 
-def test_date_and_place_to_10_km_stand_below_the_photo(photo: Path) -> None:
+def test_date_and_rounded_place_are_below_the_photo(photo: Path) -> None:
     assert "jay <1>.jpg near 47.6, -122.3 2026-05-01" in page(photo, place=(47.6062, -122.3321), date="2026-05-01").text
 
 
-def test_a_photo_that_is_gone_leaves_words_in_its_place(photo: Path, tmp_path: Path) -> None:
+def test_a_missing_photo_is_replaced_by_a_note(photo: Path, tmp_path: Path) -> None:
     row = Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name=""))
     assert "(the photo cannot be read)" in Page(card(row, None, [], lambda _: photo)).text
 
 
-def test_a_photo_with_an_error_says_which(photo: Path) -> None:
+def test_a_photo_with_an_error_shows_the_message(photo: Path) -> None:
     row = Identification(image="at/home/broken.jpg", status="error", error="at/home/broken.jpg ends at <byte 7>")
     text = Page(card(row, None, [], lambda _: photo)).text
     assert "No answer for broken.jpg Photo unreadable broken.jpg ends at <byte 7>" in text
     assert "at/home" not in text
 
 
-def test_words_of_a_reader_and_names_of_files_are_never_markup(tmp_path: Path) -> None:
+def test_reader_texts_and_file_names_are_escaped(tmp_path: Path) -> None:
     photo = tmp_path / "<img src=x onerror=alert(1)>.png"
     Image.new("RGB", (60, 40)).save(photo)
     bad = "</p><script>alert(1)</script><a href='javascript:alert(1)'>"
