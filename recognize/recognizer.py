@@ -55,24 +55,16 @@ class Recognizer:
     """Identifies the species in photos with a knowledge base.
 
     Example:
-        >>> from PIL import Image, ImageDraw
-        >>> from data.memory import MemoryStore, Sketch
-        >>> from recognize import load_encoders
-        >>> def draw(colour):
-        ...     picture = Image.new("RGB", (96, 96), "white")
-        ...     ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
-        ...     return picture
-        >>> encoders = load_encoders("starter")
-        >>> store = MemoryStore(
-        ...     {
-        ...         "Cardinalis cardinalis": Sketch(texts=["Plumage bright red."], pictures=[draw("crimson")]),
-        ...         "Cyanocitta cristata": Sketch(texts=["Plumage blue."], pictures=[draw("royalblue")]),
-        ...     },
-        ...     encoders,
-        ... )
-        >>> row = next(Recognizer(store, encoders).identify([draw("firebrick")]))
+        >>> import kb, recognize
+        >>> from data.starter.drawings import drawings_of
+        >>> from kb.sources.starter import StarterSource
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)
+        >>> photo = drawings_of("agelaius-phoeniceus", "query")[0].png()
+        >>> with kb.open("birds.kb") as store:
+        ...     row = next(recognize.Recognizer(store, encoders).identify([photo]))
         >>> row.answer.name, [candidate.taxon_id for candidate in row.candidates]
-        ('Cardinalis cardinalis', ['cardinalis-cardinalis', 'cyanocitta-cristata'])
+        ('Agelaius phoeniceus', ['agelaius-phoeniceus', 'alcedo-atthis'])
     """
 
     def __init__(

@@ -46,14 +46,15 @@ def evaluate(
         ValueError: if no photo could be read.
 
     Example:
-        >>> from PIL import Image
-        >>> from data.memory import MemoryStore, Sketch
-        >>> from recognize import Recognizer, load_encoders
-        >>> encoders = load_encoders("starter")
-        >>> red, blue = (Image.new("RGB", (64, 64), colour) for colour in ("red", "blue"))
-        >>> sketches = {"Rubra rubra": Sketch(pictures=[red]), "Caerulea caerulea": Sketch(pictures=[blue])}
-        >>> recognizer = Recognizer(MemoryStore(sketches, encoders), encoders)
-        >>> evaluate(recognizer, [(red, "rubra-rubra"), (blue, "caerulea-caerulea")])["top-1"].micro
+        >>> import kb, recognize
+        >>> from data.starter.drawings import drawings_of
+        >>> from kb.sources.starter import StarterSource
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)
+        >>> ids = ("agelaius-phoeniceus", "alcedo-atthis")
+        >>> photos = [(drawings_of(taxon_id, "query")[0].png(), taxon_id) for taxon_id in ids]
+        >>> with kb.open("birds.kb") as store:
+        ...     evaluate(recognize.Recognizer(store, encoders), photos)["top-1"].micro
         1.0
     """
     labels: list[str] = []

@@ -70,21 +70,16 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         UsageError: if the row has no candidates.
 
     Example:
-        >>> from PIL import Image
-        >>> from data.memory import MemoryStore, Sketch
-        >>> from recognize import Recognizer, load_encoders
-        >>> encoders = load_encoders("starter")
-        >>> store = MemoryStore(
-        ...     {
-        ...         "Rubra rubra": Sketch(texts=["Crown red."], common_name="Red Bird"),
-        ...         "Caerulea caerulea": Sketch(texts=["Crown blue, long tail."], common_name="Blue Bird"),
-        ...     },
-        ...     encoders,
-        ... )
-        >>> row = next(Recognizer(store, encoders).identify([Image.new("RGB", (64, 64), "red")]))
-        >>> why = explain(store, row)
-        >>> why.deciding_stage, why.only_first, why.only_second
-        ('text', ('red crown',), ('blue crown', 'long tail'))
+        >>> import kb, recognize
+        >>> from data.starter.drawings import drawings_of
+        >>> from kb.sources.starter import StarterSource
+        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)
+        >>> photo = drawings_of("agelaius-phoeniceus", "query")[0].png()
+        >>> with kb.open("birds.kb") as store:
+        ...     why = explain(store, next(recognize.Recognizer(store, encoders).identify([photo])))
+        >>> why.score_text
+        'Red-winged Blackbird scores higher than Common Kingfisher, mostly on its description.'
     """
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")

@@ -4,7 +4,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from data.memory import MemoryStore, Sketch
+from tests.toy.store import MemoryStore, Sketch
 
 BIRDS = {
     "Cardinalis cardinalis": ("crimson", "Plumage bright red. Crest red, face black."),

@@ -15,9 +15,9 @@ from data.codec import to_json
 from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images.decode import Photo
-from data.memory import MemoryStore, Sketch
 from recognize import PRESETS, FusionWeights, Recognizer
 from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
 
 BIRDS = {
     "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.memory import MemoryStore, Sketch
 from data.records import taxon_id
 from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
 
 
 @pytest.mark.parametrize(

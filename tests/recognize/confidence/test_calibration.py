@@ -10,7 +10,6 @@ import pytest
 from PIL import Image, ImageDraw
 
 from data.errors import StoreError, UsageError
-from data.memory import MemoryStore, Sketch
 from data.records import Answer, Taxon
 from recognize import Recognizer
 from recognize.confidence.calibration import (
@@ -30,6 +29,7 @@ from recognize.confidence.calibration import (
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
 from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
 
 
 def model(**coefficients: Any) -> Any:

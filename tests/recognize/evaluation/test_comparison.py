@@ -10,12 +10,12 @@ from PIL import Image
 from data.arrays import as_unit_rows
 from data.contracts import Encoders
 from data.errors import UsageError
-from data.memory import MemoryStore, Sketch
 from recognize.evaluation.comparison import compare_setups
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.setups import AnchorSet, Setup, ablation
 from recognize.photos import encode_pictures
 from tests.recognize import vr_rag_reference as reference
+from tests.toy.store import MemoryStore, Sketch
 from tests.toy.words import PlainWords
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from data.memory import MemoryStore, Sketch
 from recognize import PhotoRanking, Recognizer, evaluate, evaluate_rankings
 from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
 
 
 def ranking(*ids: Any, chunks: tuple[()] = (), error: Any = None) -> PhotoRanking:

@@ -1,4 +1,4 @@
-"""Knowledge base in memory, for examples, tests and a few species of your own."""
+"""Knowledge base in memory: a few species with texts and photos."""
 
 from __future__ import annotations
 
@@ -31,33 +31,20 @@ class Sketch:
 
 
 class MemoryStore:
-    """A `KnowledgeStore` of a few texts and photos; nothing is written to disk.
+    """A `KnowledgeStore` of a few texts and photos; nothing is written to disk."""
 
-    Example:
-        >>> from PIL import Image
-        >>> from recognize import load_encoders
-        >>> store = MemoryStore(
-        ...     {"Corvus corax": Sketch(texts=["All black."], pictures=[Image.new("RGB", (32, 32), "black")])},
-        ...     load_encoders("starter"),
-        ... )
-        >>> store.taxon_ids
-        ('corvus-corax',)
-    """
-
-    def __init__(self, species: Mapping[str, Sketch], encoders: Encoders, *, terms: Sequence[Term] = ()) -> None:
+    def __init__(self, species: Mapping[str, Sketch], encoders: Encoders) -> None:
         """Encode everything at once.
 
         Args:
             species: scientific name -> texts and photos.
             encoders: the encoders of the queries to come.
-            terms: technical terms.
         """
         self.path = Path("memory")
         self.spaces = encoders.spaces
         sketches = {taxon_id(name): (name, sketch) for name, sketch in species.items()}
         self.taxon_ids = tuple(sorted(sketches))
         self._entries = {key: _entry(key, *sketches[key]) for key in self.taxon_ids}
-        self._terms = sorted(terms, key=lambda term: term.name)
         owners = {key: i for i, key in enumerate(self.taxon_ids)}
         chunks = [chunk for key in self.taxon_ids for chunk in self._entries[key].chunks]
         anchors = [anchor for key in self.taxon_ids for anchor in self._entries[key].anchors]
@@ -97,8 +84,8 @@ class MemoryStore:
         return [self._texts[chunk_id] for chunk_id in chunk_ids]
 
     def terms(self) -> list[Term]:
-        """Return all terms, sorted by name."""
-        return list(self._terms)
+        """Return no terms."""
+        return []
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
