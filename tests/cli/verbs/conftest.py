@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ def mallard(cli: Any, built_mallard: Path, tmp_path: Path) -> Path:
 def replace_in_summaries(kb: Path, old: str, new: str) -> Path:
     """Replace text in the summaries without running a distiller."""
     with closing(Ledger(kb / "ledger.sqlite")) as ledger, ledger.transaction():
-        ledger.publish([replace(entry, record=entry.record.replace(old, new)) for entry in ledger.entries()])
+        ledger.publish([entry._replace(record=entry.record.replace(old, new)) for entry in ledger.entries()])
     return kb
 
 
