@@ -237,7 +237,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         killed.communicate()
         left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
         started = [start(), start()]
-        said = [process.communicate(timeout=280) for process in started]
-        (home / "said.json").write_text(json.dumps([left, [process.returncode for process in started], said]))
+        outputs = [process.communicate(timeout=280) for process in started]
+        (home / "outputs.json").write_text(json.dumps([left, [process.returncode for process in started], outputs]))
 
     return made_once(tmp_path_factory, "starter-home", unpack)

@@ -240,9 +240,9 @@ def test_sigint_exits_with_130_and_a_resume_hint(cli: Any) -> None:
     assert ours.stdout.readline() == "waiting\n"
     time.sleep(0.1)
     os.kill(ours.pid, signal.SIGINT)
-    _, said = ours.communicate(timeout=30)
+    _, stderr = ours.communicate(timeout=30)
     assert ours.returncode == 130
-    assert said.strip().splitlines() == [
+    assert stderr.strip().splitlines() == [
         "error: Stopped.",
         "hint: Finished work is kept; run the same command again to resume.",
     ]

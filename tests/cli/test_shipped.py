@@ -9,12 +9,14 @@ from typing import Any
 
 
 def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:
-    left, exit_codes, ((found, said), (found_too, said_too)) = json.loads((unpacked / "said.json").read_text())
+    left, exit_codes, ((found, stderr), (other_found, other_stderr)) = json.loads(
+        (unpacked / "outputs.json").read_text()
+    )
     assert left == [".part"]
-    assert exit_codes == [0, 0], said + said_too
-    assert found == found_too
-    assert [said, said_too].count("") == 1
-    assert "Unpacking the shipped knowledge" in said + said_too
+    assert exit_codes == [0, 0], stderr + other_stderr
+    assert found == other_found
+    assert [stderr, other_stderr].count("") == 1
+    assert "Unpacking the shipped knowledge" in stderr + other_stderr
     assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
 
 
@@ -32,10 +34,10 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
 
 def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    asked = ("identify", drawings, "--format", "jsonl", "--unknown-prior", "0.01")
+    command = ("identify", drawings, "--format", "jsonl", "--unknown-prior", "0.01")
 
     def answers(least: str) -> list[dict[str, Any]]:
-        outcome = cli.run(*asked, "--min-confidence", least, env=home, check=True)
+        outcome = cli.run(*command, "--min-confidence", least, env=home, check=True)
         return [json.loads(line)["answer"] for line in outcome.stdout.splitlines()]
 
     free, strict = answers("0"), answers("1")
@@ -47,27 +49,27 @@ def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: P
 
 def test_unknown_prior_warns_without_a_calibration_for_the_preset(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    asked = ("identify", drawings / "bubo-scandiacus.png", "--unknown-prior", "0.5")
-    assert "--unknown-prior" not in cli.run(*asked, env=home, check=True).stderr
-    said = cli.run(*asked, "--preset", "vr-rag-v2", env=home, check=True).stderr
-    assert "--unknown-prior has no effect" in said
-    assert "no calibration for the preset vr-rag-v2; use --preset default" in said
+    command = ("identify", drawings / "bubo-scandiacus.png", "--unknown-prior", "0.5")
+    assert "--unknown-prior" not in cli.run(*command, env=home, check=True).stderr
+    stderr = cli.run(*command, "--preset", "vr-rag-v2", env=home, check=True).stderr
+    assert "--unknown-prior has no effect" in stderr
+    assert "no calibration for the preset vr-rag-v2; use --preset default" in stderr
 
 
 def test_a_copy_is_calibrated_until_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
     (whole,) = (unpacked / "starter").glob("*.kb")
     shutil.copytree(whole, "copy.kb")
 
-    def asked() -> tuple[dict[str, Any], str]:
+    def identify_owl() -> tuple[dict[str, Any], str]:
         photo = drawings / "bubo-scandiacus.png"
         outcome = cli.call("identify", photo, "--kb", "copy.kb", "--format", "jsonl", check=True)
         return json.loads(outcome.stdout), outcome.stderr
 
-    row, said = asked()
+    row, stderr = identify_owl()
     assert row["calibration"] is not None
     assert 0 < row["answer"]["unknown"] < 1
-    assert "no confidence" not in said
+    assert "no confidence" not in stderr
     cli.call("remove", "--kb", "copy.kb", "Mallard", check=True)
-    row, said = asked()
+    row, stderr = identify_owl()
     assert (row["calibration"], row["answer"]["confidence"], row["answer"]["unknown"]) == (None, None, None)
-    assert "no confidence: the calibration of this knowledge base was made for other species" in said
+    assert "no confidence: the calibration of this knowledge base was made for other species" in stderr

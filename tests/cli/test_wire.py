@@ -193,7 +193,7 @@ def test_the_table_shows_stage_scores_and_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "wording"),
     [
         (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, unknown=0.1),
          "Bird (Avis avis), 83 % sure"),
@@ -213,8 +213,8 @@ def test_the_table_shows_stage_scores_and_errors() -> None:
         (r.Answer(rank="none", name=""), "No matching species"),
     ],
 )  # fmt: skip
-def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, said: str) -> None:
-    assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {said}"
+def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, wording: str) -> None:
+    assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {wording}"
 
 
 def columns_of(*scores: Mapping[str, float | None]) -> list[str]:

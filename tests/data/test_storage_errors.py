@@ -35,11 +35,11 @@ except MissingRequirement as error:
 @pytest.mark.parametrize("largest_file_bytes", [60_000, 300_000])
 def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path, largest_file_bytes: int) -> None:
     path = tmp_path / "a.kb"
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(path), str(largest_file_bytes)],
         check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    assert "cannot be written" in said.stdout
+    assert "cannot be written" in done.stdout
     assert kb.build(path, made_up_taxa(60), PageSource(), recognize.load_encoders("starter")).species == 60
     assert kb.verify(path).ok
 

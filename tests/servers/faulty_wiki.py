@@ -52,9 +52,9 @@ def html_page() -> Fault:
 
 
 def lagging(retry_after: str = "0") -> Fault:
-    said = {"error": {"code": "maxlag", "info": "Waiting for a database server: 9 seconds lagged"}}
+    error = {"error": {"code": "maxlag", "info": "Waiting for a database server: 9 seconds lagged"}}
     return Fault(
-        body=json.dumps(said).encode(), headers={"Content-Type": "application/json", "Retry-After": retry_after}
+        body=json.dumps(error).encode(), headers={"Content-Type": "application/json", "Retry-After": retry_after}
     )
 
 
@@ -170,8 +170,8 @@ class FaultyWiki(LoopbackServer):
                 return {"error": {"code": "toomanyvalues", "info": "Too many values"}}
             redirects = [{"from": t, "to": self._target(t)} for t in titles if self._target(t) != t]
             answer["redirects"] = redirects
-            asked = dict.fromkeys(self._target(t) for t in titles)
-            pages = [self._file(t) if t.startswith("File:") else self._page(t) for t in asked]
+            targets = dict.fromkeys(self._target(t) for t in titles)
+            pages = [self._file(t) if t.startswith("File:") else self._page(t) for t in targets]
             answer["pages"] = pages
         if fields.get("generator") == "allpages":
             articles = [t for t in sorted(self.pages) if not self.pages[t].startswith("#REDIRECT ")]

@@ -311,7 +311,7 @@ def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any
 
 
 def images(call: Call) -> dict[str, Any]:
-    """Return as many drawings as were asked for, each one colour, which depends on the prompt."""
+    """Return the requested number of drawings, each of one colour derived from the prompt."""
     from io import BytesIO
 
     from PIL import Image

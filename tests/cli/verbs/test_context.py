@@ -81,17 +81,17 @@ def test_a_file_without_queries_is_bad_input(cli: Any, built_kb: Path, tmp_path:
 def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
-        asked = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*asked, check=True).stdout == "Nothing found.\n"
+        command = ("context", "frog with a zorblin", "--kb", own_kb)
+        assert cli.call(*command, check=True).stdout == "Nothing found.\n"
         assert wiki.requests == []
-        not_kept = cli.call(*asked, "--api-url", wiki.api_url, "--no-store", check=True).stdout
+        not_kept = cli.call(*command, "--api-url", wiki.api_url, "--no-store", check=True).stdout
         assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_kept
-        assert cli.call(*asked, check=True).stdout == "Nothing found.\n"
-        first = cli.call(*asked, "--api-url", wiki.api_url, check=True).stdout
+        assert cli.call(*command, check=True).stdout == "Nothing found.\n"
+        first = cli.call(*command, "--api-url", wiki.api_url, check=True).stdout
         assert first == not_kept
         n_requests = len(wiki.requests)
-        assert cli.call(*asked, "--api-url", wiki.api_url, "--no-wiki", check=True).stdout == first
-        assert cli.call(*asked, check=True).stdout == first
+        assert cli.call(*command, "--api-url", wiki.api_url, "--no-wiki", check=True).stdout == first
+        assert cli.call(*command, check=True).stdout == first
         assert len(wiki.requests) == n_requests
 
 
@@ -121,19 +121,19 @@ def settings(server: OpenAIServer, *kinds: str) -> str:
 
 
 def test_a_web_search_is_cited_and_stored(cli: Any, own_kb: Path, tmp_path: Path) -> None:
-    said = Answer(
+    answer = Answer(
         text="A zorblin is a gland of frogs [1].",
         more={"citations": ["https://web.example/zorblin"]},
     )
-    with OpenAIServer(said) as server:
+    with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
-        asked = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*asked, "--no-web", check=True).stdout == "Nothing found.\n"
-        first = cli.call(*asked, check=True).stdout
+        command = ("context", "frog with a zorblin", "--kb", own_kb)
+        assert cli.call(*command, "--no-web", check=True).stdout == "Nothing found.\n"
+        first = cli.call(*command, check=True).stdout
         assert "A zorblin is a gland of frogs" in first
         assert "https://web.example/zorblin" in first
         assert server.n_calls == 1
-        assert cli.call(*asked, "--no-web", check=True).stdout == first
+        assert cli.call(*command, "--no-web", check=True).stdout == first
         assert server.n_calls == 1
 
 
@@ -163,11 +163,11 @@ def test_unsupported_sentences_of_the_model_are_dropped(cli: Any, built_kb: Path
 def test_a_failing_model_falls_back_to_plain_passages_unless_required(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     with OpenAIServer(Status(status=404)) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
-        asked = ("context", "frogs in amplexus", "--kb", built_kb)
-        fallen_back = cli.call(*asked, check=True)
+        command = ("context", "frogs in amplexus", "--kb", built_kb)
+        fallen_back = cli.call(*command, check=True)
         assert server.n_calls == 1
-        strict = cli.call(*asked, "--model")
-        alone = cli.call(*asked, "--no-model", check=True)
+        strict = cli.call(*command, "--model")
+        alone = cli.call(*command, "--no-model", check=True)
     label = "(assembled from the sources, without a model)\n"
     assert label in fallen_back.stdout
     assert fallen_back.stdout.replace(label, "") == alone.stdout
@@ -179,29 +179,29 @@ def test_a_failing_model_falls_back_to_plain_passages_unless_required(cli: Any, 
 def test_cost_is_printed_only_if_calls_were_made(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     def script(call: Call) -> Answer:
         if "What do the terms" in call.text:
-            said, more = "A zorblin is a gland of frogs [1].", {"citations": ["https://web.example/zorblin"]}
+            text, more = "A zorblin is a gland of frogs [1].", {"citations": ["https://web.example/zorblin"]}
         else:
-            said, more = json.dumps({"sentences": [{"text": "A zorblin is a gland of frogs.", "sources": [1]}]}), {}
-        return Answer(text=said, input_tokens=1000, output_tokens=500, more=more)
+            text, more = json.dumps({"sentences": [{"text": "A zorblin is a gland of frogs.", "sources": [1]}]}), {}
+        return Answer(text=text, input_tokens=1000, output_tokens=500, more=more)
 
-    asked = ("context", "frog with a zorblin", "--kb", own_kb)
+    command = ("context", "frog with a zorblin", "--kb", own_kb)
     with OpenAIServer(script) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
-        outcome = cli.call(*asked, check=True)
+        outcome = cli.call(*command, check=True)
         assert "A zorblin is a gland of frogs. [1]" in outcome.stdout
         assert "2 calls, cost $0.0030 (--no-web --no-model turns this off)" in outcome.stderr
-        again = cli.call(*asked, "--no-web", check=True)
+        again = cli.call(*command, "--no-web", check=True)
         assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 2)
 
 
 def test_the_cost_limit_covers_search_and_model_together(cli: Any, own_kb: Path, tmp_path: Path) -> None:
-    said = Answer(
+    answer = Answer(
         text="A zorblin is a gland of frogs [1].",
         more={"citations": ["https://web.example/zorblin"]},
         input_tokens=3000,
         output_tokens=3000,
     )
-    with OpenAIServer(said) as server:
+    with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
         # The search may cost up to $0.0045 and costs $0.006; what is left of $0.007 is less than the model may cost.
         outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--max-cost", "0.007")
@@ -224,10 +224,10 @@ def test_a_custom_prompt_is_used_and_checked_before_a_call(cli: Any, own_kb: Pat
     folder = tmp_path / "prompts"
     folder.mkdir()
     (folder / "context.md").write_text("Be brief on $query:\n$texts\n")
-    asked = ("context", "frogs in amplexus", "--kb", own_kb)
+    command = ("context", "frogs in amplexus", "--kb", own_kb)
     with OpenAIServer('{"sentences": []}') as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
-        cli.call(*asked, "--set", f"prompts={folder}", check=True)
+        cli.call(*command, "--set", f"prompts={folder}", check=True)
         assert server.calls[0].text.startswith("Be brief on frogs in amplexus:\n[1] Amplexus: ")
         (folder / "context.md").write_text("$word")
         outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--set", f"prompts={folder}")

@@ -45,7 +45,7 @@ def test_cub_without_boxes_has_none(cub: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "text", "said"),
+    ("table", "text", "message"),
     [
         ("images.txt", "1 a b\n", "line 1: expected 2 columns, got 3"),
         ("image_class_labels.txt", "1 1\n", "image 2"),
@@ -54,9 +54,9 @@ def test_cub_without_boxes_has_none(cub: Any) -> None:
         ("bounding_boxes.txt", "1 a 2 3 4\n", "image 1: expected four numbers, got a 2 3 4"),
     ],
 )
-def test_a_damaged_cub_table_is_named(cub: Any, table: str, text: str, said: str) -> None:
+def test_a_damaged_cub_table_is_named(cub: Any, table: str, text: str, message: str) -> None:
     (cub / table).write_text(text)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         read_cub(cub)
 
 

@@ -86,10 +86,10 @@ def test_each_part_has_one_fact_per_sex() -> None:
 @by_hand
 def test_the_text_mentions_the_main_colours_of_the_facts(species: StarterSpecies) -> None:
     """The first colour of each fact of a large part is in the text."""
-    said = colours_in(" ".join(species.text))
+    colours = colours_in(" ".join(species.text))
     large = {"plumage", "upperparts", "underparts", "head", "body", "breast", "belly", "wing", "tail", "crest"}
     main = {fact.colours[0] for fact in species.facts if fact.part in large and fact.colours}
-    assert main <= said
+    assert main <= colours
 
 
 @by_hand

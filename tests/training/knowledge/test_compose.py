@@ -22,33 +22,33 @@ def text(*facts: Fact, of: Taxon | None = None) -> str:
 
 
 def test_order_is_shape_then_plumage_then_sexes() -> None:
-    said = text(
+    composed = text(
         Fact(part="crown", colours=("red",), sex="male"),
         Fact(part="belly", colours=("white",)),
         Fact(part="bird", shape="small"),
         Fact(part="tail", shape="long"),
         Fact(part="back", colours=("brown",)),
     )
-    assert said.startswith("A small wren with a long tail.")
-    assert said.index("back") < said.index("belly") < said.index("male")
-    assert said.endswith("The male has a red crown.")
+    assert composed.startswith("A small wren with a long tail.")
+    assert composed.index("back") < composed.index("belly") < composed.index("male")
+    assert composed.endswith("The male has a red crown.")
 
 
 def test_parts_of_one_colour_share_a_phrase() -> None:
-    said = text(Fact(part="back", colours=("brown",)), Fact(part="wings", colours=("brown",)))
-    assert "back and wings" in said
-    assert said.count("brown") == 1
+    composed = text(Fact(part="back", colours=("brown",)), Fact(part="wings", colours=("brown",)))
+    assert "back and wings" in composed
+    assert composed.count("brown") == 1
 
 
 def test_a_part_is_not_repeated_after_its_whole() -> None:
-    said = text(
+    composed = text(
         Fact(part="underparts", colours=("white",)),
         Fact(part="belly", colours=("white",)),
         Fact(part="breast", colours=("white",), shape="streaked"),
     )
-    assert "belly" not in said
-    assert said.count("white") == 1
-    assert "streaked" in said
+    assert "belly" not in composed
+    assert composed.count("white") == 1
+    assert "streaked" in composed
 
 
 def test_a_vowel_gets_the_article_an() -> None:

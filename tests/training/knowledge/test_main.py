@@ -89,10 +89,10 @@ def test_no_anchor_is_an_evaluation_photo(birds: Path) -> None:
     collection = read_collection(birds)
     chosen = {path for _, path in anchor_photos(birds)}
     three = {collection.photos[int(row)].path for row in collection.anchors("three")}
-    asked = {collection.photos[int(row)].path for row in collection.left_over}
+    evaluated = {collection.photos[int(row)].path for row in collection.left_over}
     assert len(chosen) > 1500
     assert chosen <= three
-    assert not chosen & asked
+    assert not chosen & evaluated
 
 
 def test_shipped_vectors_belong_to_the_anchor_photos_and_shipped_encoders(birds: Path) -> None:
@@ -117,5 +117,5 @@ def test_shipped_vectors_are_unit_rows_of_shipped_species() -> None:
 
 
 def test_at_least_1200_species_have_a_text_or_photo_vectors() -> None:
-    told = {species.taxon.taxon_id for species in read_species() if species.text}
-    assert len(told | set(SHIPPED.rows)) >= 1200
+    with_text = {species.taxon.taxon_id for species in read_species() if species.text}
+    assert len(with_text | set(SHIPPED.rows)) >= 1200

@@ -34,7 +34,7 @@ def agreed(birds: Path) -> Agreed:
     found: Agreed = []
     for taxon, sources in texts_of_species(birds, load_checklist()):
         whole = agreed_facts(sources)
-        without = {name: said for name, said in sources.items() if name != ARTICLE}
+        without = {name: claims for name, claims in sources.items() if name != ARTICLE}
         found.append((taxon, whole, agreed_facts(without) if ARTICLE in sources else whole))
     return found
 

@@ -96,14 +96,14 @@ def test_differences_are_default_minus_each_other_row(noisy: Study) -> None:
 def test_both_settings_share_the_drawn_species(noisy: Study) -> None:
     cell = rows_of(accuracy(noisy, "wiki", bounded=False), "Default minus the other, `wiki`, open")["text only"][0]
     weights, labels = noisy.nested_weights("wiki"), noisy.collection.labels
-    difference, asked = {}, {}
+    difference, species = {}, {}
     for setting in ("unseen", "seen"):
         default, other = (
             noisy.ranks(setting, "wiki", row, weights, bounded=False) == 1 for row in ("default", "text only")
         )
-        difference[setting], asked[setting] = default.astype(float) - other, labels[noisy.queries_of(setting)]
-    counts = Bootstrap(np.concatenate(list(asked.values()))).counts
-    mix = np.mean([counts[:, asked[s]] @ difference[s] / counts[:, asked[s]].sum(axis=1) for s in asked], axis=0)
+        difference[setting], species[setting] = default.astype(float) - other, labels[noisy.queries_of(setting)]
+    counts = Bootstrap(np.concatenate(list(species.values()))).counts
+    mix = np.mean([counts[:, species[s]] @ difference[s] / counts[:, species[s]].sum(axis=1) for s in species], axis=0)
     low, high = np.quantile(mix, (0.025, 0.975))
     assert [float(end) for end in cell.split("(")[1].rstrip(")").split(" to ")] == pytest.approx([low, high], abs=6e-4)
 

@@ -51,8 +51,8 @@ def write_collection(folder: Path) -> StudyCollection:
             rows.append(f"{path},{name},,,{'wikipedia_lead_na' if j == 0 else 'vbet' if j % 2 else 'nabirds33'}")
     (folder / "photos/00-6.png").write_bytes((folder / "photos/00-0.png").read_bytes())
     (folder / "photos.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    said = [{"scientific_name": name, "source": "x", "sentences": [str(i)]} for i, name in enumerate(NAMES)]
-    (folder / "descriptions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in said), encoding="utf-8")
+    described = [{"scientific_name": name, "source": "x", "sentences": [str(i)]} for i, name in enumerate(NAMES)]
+    (folder / "descriptions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in described), encoding="utf-8")
     return read_study_collection(folder)
 
 

@@ -197,11 +197,11 @@ def test_a_killed_build_is_resumed_without_repeated_calls(
         "price_in = 1.0\nprice_out = 2.0\nmax_concurrent = 2\n"
     )
     server.script = lambda call: slowly(0.1, call)
-    asked = ["build", "--taxon", "Fringillidae", "--api-url", wiki_api_url, "--distiller", "model"]
-    cli.run(*asked[:-2], "--kb", "birds.kb", "--only", "resolve", check=True)
+    command = ["build", "--taxon", "Fringillidae", "--api-url", wiki_api_url, "--distiller", "model"]
+    cli.run(*command[:-2], "--kb", "birds.kb", "--only", "resolve", check=True)
     cli.run("build", "--api-url", wiki_api_url, "--kb", "birds.kb", "--only", "fetch", check=True)
     process = subprocess.Popen(
-        [*cli.command(), *asked, "--kb", "birds.kb"],
+        [*cli.command(), *command, "--kb", "birds.kb"],
         cwd=tmp_path, env=cli.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     deadline = time.monotonic() + 60
@@ -211,7 +211,7 @@ def test_a_killed_build_is_resumed_without_repeated_calls(
     process.communicate()
     in_vain = server.n_calls
     assert in_vain >= 4
-    report = fields(cli.run(*asked, "--kb", "birds.kb", check=True).stdout)
+    report = fields(cli.run(*command, "--kb", "birds.kb", check=True).stdout)
     n_distinct = len({call.text for call in server.calls})
     assert n_distinct <= server.n_calls <= n_distinct + 2
     assert int(report["summaries"]) > 4

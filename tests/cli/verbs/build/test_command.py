@@ -35,19 +35,19 @@ def test_quiet_prints_nothing_on_stderr(cli: Any) -> None:
 
 
 def test_a_second_build_changes_nothing(cli: Any) -> None:
-    asked = ("build", "--source", "starter", "--taxon", "Strigiformes", "--kb", "owls.kb")
-    cli.call(*asked, check=True)
+    command = ("build", "--source", "starter", "--taxon", "Strigiformes", "--kb", "owls.kb")
+    cli.call(*command, check=True)
     first = cli.call("verify", "--kb", "owls.kb", check=True).stdout
-    cli.call(*asked, check=True)
+    cli.call(*command, check=True)
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
 
 
 @pytest.mark.usefixtures("toys_of_paper")
 def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
-    asked = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
-    cli.call(*asked, "starter", "--kb", "owls.kb", check=True)
+    command = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
+    cli.call(*command, "starter", "--kb", "owls.kb", check=True)
     before = cli.call("verify", "--kb", "owls.kb", check=True).stdout
-    refused = cli.call(*asked, "paper", "--kb", "owls.kb")
+    refused = cli.call(*command, "paper", "--kb", "owls.kb")
     assert refused.exit_code == 2
     assert "owls.kb was built with the profile starter, expected paper" in refused.stderr
     assert "kb build --profile paper --kb owls-paper.kb" in refused.stderr
@@ -88,10 +88,10 @@ def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
 
 
 def test_stages_run_one_at_a_time_give_the_same_digest(cli: Any) -> None:
-    asked = ("build", "--source", "starter", "--taxon", "Strigiformes")
-    cli.call(*asked, "--kb", "whole.kb", check=True)
+    command = ("build", "--source", "starter", "--taxon", "Strigiformes")
+    cli.call(*command, "--kb", "whole.kb", check=True)
     for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
-        cli.call(*asked, "--kb", "staged.kb", "--only", stage, check=True)
+        cli.call(*command, "--kb", "staged.kb", "--only", stage, check=True)
     digests = [
         json.loads(cli.call("verify", "--kb", path, "--format", "json", check=True).stdout)["digest"]
         for path in ("whole.kb", "staged.kb")
@@ -186,9 +186,9 @@ def test_names_outside_the_taxon_are_not_reported_as_left_out(cli: Any, tmp_path
         article.parent.mkdir(parents=True)
         article.write_text("## Description\nA large white bird with yellow eyes and feathered feet.\n")
     (tmp_path / "names.csv").write_text("common_name\nSnowy Owl\nMallard\nJabberwock\n")
-    asked = ("--source", f"folder:{tmp_path / 'birds'}", "--names", "names.csv", "--taxon", "Strigiformes")
-    planned = fields(cli.call("build", *asked, "--kb", "a.kb", "--dry-run", check=True).stdout)
-    built = fields(cli.call("build", *asked, "--kb", "a.kb", check=True).stdout)
+    arguments = ("--source", f"folder:{tmp_path / 'birds'}", "--names", "names.csv", "--taxon", "Strigiformes")
+    planned = fields(cli.call("build", *arguments, "--kb", "a.kb", "--dry-run", check=True).stdout)
+    built = fields(cli.call("build", *arguments, "--kb", "a.kb", check=True).stdout)
     assert (planned["pages found"], built["species"]) == ("1", "1")
     assert planned["left out"] == built["left out"] == "not in the checklist 1"
 
@@ -288,6 +288,6 @@ def test_the_number_of_reference_photos_is_a_setting_of_build_and_update(cli: An
 
 def test_the_number_of_failures_before_a_build_stops_is_a_setting(cli: Any, owls: Path, tmp_path: Path) -> None:
     (tmp_path / "fieldmark.toml").write_text('[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    asked = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
-    stopped = cli.call(*asked, "--set", "max_failures_in_a_row=1")
+    command = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
+    stopped = cli.call(*command, "--set", "max_failures_in_a_row=1")
     assert (stopped.exit_code, "Too many pages failed in a row (1)" in stopped.stderr) == (6, True)

@@ -46,8 +46,8 @@ def n_lines(path: Path) -> int:
 def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
     out = tmp_path / "names.parquet"
     rows = tmp_path / "names.parquet.part"
-    asked = ["identify", str(many), "--kb", str(built_kb), "--output", str(out), "--top", str(TOP)]
-    command = [*cli.command(), *asked]
+    arguments = ["identify", str(many), "--kb", str(built_kb), "--output", str(out), "--top", str(TOP)]
+    command = [*cli.command(), *arguments]
     for share in (0.2, 0.5):
         ours = subprocess.Popen(command, env=cli.environment(), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 200
@@ -56,10 +56,10 @@ def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, 
         os.kill(ours.pid, signal.SIGKILL)
         assert ours.wait(timeout=60) == -signal.SIGKILL, "it finished before it could be killed"
         assert not out.exists()
-    last = cli.run(*asked, "--progress", "jsonl")
+    last = cli.run(*arguments, "--progress", "jsonl")
     assert last.exit_code == 7, "the damaged ones could not be read"
-    told = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
-    assert told[-1]["done"] == told[-1]["total"] < N_PHOTOS * 0.6, "the run resumed instead of starting again"
+    reports = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
+    assert reports[-1]["done"] == reports[-1]["total"] < N_PHOTOS * 0.6, "the run resumed instead of starting again"
 
     table = pandas.read_parquet(out)
     n_rows = Counter(table["image"])
@@ -79,10 +79,10 @@ def test_memory_does_not_grow_with_the_number_of_photos(cli: Any, built_kb: Path
             "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
             "sys.stderr.write('peak ' + peak.split()[1])"
         )
-        asked = ["identify", "-q", str(photos), "--kb", str(built_kb), "--output", str(tmp_path / name)]
+        command = ["identify", "-q", str(photos), "--kb", str(built_kb), "--output", str(tmp_path / name)]
         python = Path(cli.command()[0]).with_name("python")
         done = subprocess.run(
-            [str(python), "-c", run, *asked],
+            [str(python), "-c", run, *command],
             env=cli.environment(), capture_output=True, text=True, timeout=240, check=True,
         )  # fmt: skip
         return int(done.stderr.rsplit("peak ", 1)[1])

@@ -68,9 +68,9 @@ def test_subfolders_are_searched_and_csv_is_one_table(cli: Any, built_kb: Path, 
 
 def test_paths_are_read_from_stdin_or_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:
     named = sorted(str(path) for path in drawings.glob("*.png"))
-    asked = ("identify", "--kb", built_kb, "--format", "jsonl")
-    piped = cli.call(*asked, "-", stdin="\n".join(named) + "\n", check=True)
-    matched = cli.call(*asked, f"{drawings}/*.png", check=True)
+    command = ("identify", "--kb", built_kb, "--format", "jsonl")
+    piped = cli.call(*command, "-", stdin="\n".join(named) + "\n", check=True)
+    matched = cli.call(*command, f"{drawings}/*.png", check=True)
     assert [row["image"] for row in parsed(piped.stdout)] == named
     assert [row["image"] for row in parsed(matched.stdout)] == named
 
@@ -137,9 +137,9 @@ def test_a_knowledge_base_of_another_space_exits_with_3(
     other = tmp_path / "other.kb"
     shutil.copytree(built_kb, other)
     settings = other / "kb.toml"
-    told = settings.read_text()
-    settings.write_text(told.replace("fieldmark-starter-look/", "somebody-else/"))
-    assert settings.read_text() != told
+    unchanged = settings.read_text()
+    settings.write_text(unchanged.replace("fieldmark-starter-look/", "somebody-else/"))
+    assert settings.read_text() != unchanged
     ledger = Ledger(other / "ledger.sqlite")
     keep_info(ledger, Layout(other).require())
     ledger.close()
@@ -156,21 +156,21 @@ def test_the_table_says_that_confidence_is_not_available(cli: Any, built_kb: Pat
 
 
 def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
-    rows = parsed(cli.call(*asked, "--min-confidence", "1", check=True).stdout)
+    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    rows = parsed(cli.call(*command, "--min-confidence", "1", check=True).stdout)
     assert [(row["calibration"], row["answer"]["rank"], row["answer"]["confidence"]) for row in rows] == [
         (None, "species", None)
     ] * 4
 
 
 def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
     why = "this knowledge base has no calibration for the preset vr-rag-v1\n"
-    both = cli.call(*asked, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
+    both = cli.call(*command, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
     assert both.stderr == f"warning: --min-confidence and --unknown-prior have no effect: {why}"
-    one = cli.call(*asked, "--unknown-prior", "0.3", "--quiet", check=True)
+    one = cli.call(*command, "--unknown-prior", "0.3", "--quiet", check=True)
     assert one.stderr == f"warning: --unknown-prior has no effect: {why}"
-    assert cli.call(*asked, "--quiet", check=True).stderr == ""
+    assert cli.call(*command, "--quiet", check=True).stderr == ""
 
 
 def test_a_calibration_must_fit_the_species_and_be_readable(
@@ -186,9 +186,9 @@ def test_a_calibration_must_fit_the_species_and_be_readable(
     photo = drawings / f"{CARDINAL}.png"
     (row,) = parsed(cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True).stdout)
     assert (row["calibration"], row["answer"]["confidence"]) == (None, None)
-    said = cli.call("identify", photo, "--kb", other, "--min-confidence", "0.9", check=True).stderr
-    assert "--min-confidence has no effect: the calibration of this" in said
-    assert "was made for other species than the knowledge base holds now" in said
+    stderr = cli.call("identify", photo, "--kb", other, "--min-confidence", "0.9", check=True).stderr
+    assert "--min-confidence has no effect: the calibration of this" in stderr
+    assert "was made for other species than the knowledge base holds now" in stderr
     file.write_text("{}")
     outcome = cli.call("identify", photo, "--kb", other)
     assert outcome.exit_code == 1
@@ -231,11 +231,11 @@ def test_explain_warns_if_the_output_is_not_a_table(cli: Any, built_kb: Path, dr
 
 
 def test_a_second_run_adds_only_new_photos_to_the_output(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
-    cli.call(*asked, check=True)
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    cli.call(*command, check=True)
     first = Path("out.jsonl").read_text()
     shutil.copy(drawings / f"{CARDINAL}.png", drawings / "z-new.png")
-    again = cli.call(*asked, check=True)
+    again = cli.call(*command, check=True)
     rows = parsed(Path("out.jsonl").read_text())
     assert Path("out.jsonl").read_text().startswith(first)
     assert [Path(row["image"]).name for row in rows][-1] == "z-new.png"
@@ -245,22 +245,22 @@ def test_a_second_run_adds_only_new_photos_to_the_output(cli: Any, built_kb: Pat
 
 
 def test_a_killed_run_resumes_to_the_same_rows(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
-    asked = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
+    command = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
     whole = tmp_path / "whole.csv"
     for n_photos in (70, 300, 1200):  # more photos if the machine finishes before the kill
         for number in range(n_photos):
             shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"copy-{number:04}.png")
         cut = tmp_path / f"cut-{n_photos}.csv"
-        ours = subprocess.Popen([*cli.command(), *asked, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
+        ours = subprocess.Popen([*cli.command(), *command, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120  # imports are slow on a busy machine
         while not (cut.exists() and cut.stat().st_size > 1500) and time.monotonic() < deadline:
             time.sleep(0.005)
         os.kill(ours.pid, signal.SIGKILL)
         if ours.wait(timeout=30) == -signal.SIGKILL:
             break
-    cli.call(*asked, whole, check=True)
+    cli.call(*command, whole, check=True)
     assert cut.stat().st_size < whole.stat().st_size
-    cli.call(*asked, cut, check=True)
+    cli.call(*command, cut, check=True)
 
     cut_rows, whole_rows = (list(csv.DictReader(path.read_text().splitlines())) for path in (cut, whole))
     named = ("image", "rank", "taxon_id", "status")
@@ -275,12 +275,12 @@ def test_a_killed_run_resumes_to_the_same_rows(cli: Any, built_kb: Path, drawing
 
 def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, drawings: Path) -> None:
     (drawings / "bad.png").write_bytes(b"no picture")
-    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
-    assert cli.call(*asked).exit_code == 7
-    again = cli.call(*asked)
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    assert cli.call(*command).exit_code == 7
+    again = cli.call(*command)
     assert again.exit_code == 7, "the row with the error is still there"
     assert "Resuming: 5 of 5 photos done before; 1 unreadable (use --retry-failed to retry)" in again.stderr
-    retried = cli.call(*asked, "--retry-failed", "--progress", "jsonl")
+    retried = cli.call(*command, "--retry-failed", "--progress", "jsonl")
     assert retried.exit_code == 7
     last = json.loads(retried.stderr.splitlines()[-2])
     assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
@@ -291,8 +291,8 @@ def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, dr
 def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: Path) -> None:
     photo = drawings / f"{CARDINAL}.png"
     cli.call("identify", drawings, "--kb", built_kb, "--output", "out.csv", check=True)
-    asked = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
-    cli.call(*asked, "--no-resume", check=True)
+    command = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
+    cli.call(*command, "--no-resume", check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
 
@@ -311,9 +311,9 @@ def test_off_list_share_needs_a_species_list(cli: Any, built_kb: Path, drawings:
 
 
 def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings, "--kb", built_kb, "--output")
-    cli.call(*asked, "names.csv", check=True)
-    cli.call(*asked, "names.parquet", check=True)
+    command = ("identify", drawings, "--kb", built_kb, "--output")
+    cli.call(*command, "names.csv", check=True)
+    cli.call(*command, "names.parquet", check=True)
     assert sorted(path.name for path in Path().iterdir() if path.name.startswith("names")) == [
         "names.csv",
         "names.parquet",
@@ -340,9 +340,9 @@ def test_place_and_date_are_in_every_format(cli: Any, built_kb: Path, drawings: 
         exif.get_ifd(0x8769)[0x9003] = "2026:05:01 06:30:00"
         exif.get_ifd(0x8825).update({1: "N", 2: (40.0, 30.0, 0.0), 3: "W", 4: (74.0, 15.0, 0.0)})
         drawing.convert("RGB").save(photo, exif=exif)
-    asked = ("identify", photo, "--kb", built_kb, "--top", "1", "--output")
+    command = ("identify", photo, "--kb", built_kb, "--top", "1", "--output")
     for name in ("a.csv", "a.jsonl", "a.parquet"):
-        cli.call(*asked, name, check=True)
+        cli.call(*command, name, check=True)
     (line,) = csv.DictReader(Path("a.csv").read_text().splitlines())
     (row,) = parsed(Path("a.jsonl").read_text())
     (typed,) = pandas.read_parquet("a.parquet").to_dict("records")
@@ -352,18 +352,18 @@ def test_place_and_date_are_in_every_format(cli: Any, built_kb: Path, drawings: 
 
 
 def test_json_progress_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
-    outcome = cli.call(*asked, "--progress", "jsonl", check=True)
-    told = parsed(outcome.stderr)
-    assert (told[-1]["done"], told[-1]["total"], told[-1]["failed"], told[-1]["left_s"]) == (4, 4, 0, 0)
+    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    outcome = cli.call(*command, "--progress", "jsonl", check=True)
+    reports = parsed(outcome.stderr)
+    assert (reports[-1]["done"], reports[-1]["total"], reports[-1]["failed"], reports[-1]["left_s"]) == (4, 4, 0, 0)
     assert len(parsed(outcome.stdout)) == 4
-    assert cli.call(*asked, "--progress", "jsonl", "--quiet", check=True).stderr == ""
+    assert cli.call(*command, "--progress", "jsonl", "--quiet", check=True).stderr == ""
 
 
 def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, built_kb: Path, drawings: Path) -> None:
     Path("list.csv").write_text("common_name\nSnowy Owl\nGreat Auk\nSnowy Owll\ngull sp.\n")
-    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "30", "--species-list", "list.csv")
-    outcome = cli.call(*asked, "--format", "jsonl", check=True)
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "30", "--species-list", "list.csv")
+    outcome = cli.call(*command, "--format", "jsonl", check=True)
     (row,) = parsed(outcome.stdout)
     by_id = {each["taxon_id"]: each for each in row["candidates"]}
     boost = by_id["bubo-scandiacus"]["scores"]["list"]
@@ -371,13 +371,13 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert {each["scores"]["list"] for key, each in by_id.items() if key != "bubo-scandiacus"} == {0.0}
     for each in row["candidates"]:
         assert each["score"] - each["scores"]["list"] == pytest.approx(each["score_without_list"], abs=2e-6)
-    plain = parsed(cli.call(*asked[:6], "--format", "jsonl", check=True).stdout)[0]
+    plain = parsed(cli.call(*command[:6], "--format", "jsonl", check=True).stdout)[0]
     assert len(row["candidates"]) == len(plain["candidates"]) > 10, "no species is ruled out"
     assert row["answer_without_list"] == plain["answer"]
     assert "list.csv (table): 2 species, 1 of them in this knowledge base; 1 line for several" in outcome.stderr
     assert "1 name of list.csv matches no species: Snowy Owll (unknown; did you mean Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} on their scores" in outcome.stderr
-    table = cli.call(*asked, check=True).stdout
+    table = cli.call(*command, check=True).stdout
     assert "\n  Without the species list: Northern Cardinal (Cardinalis cardinalis)" in table
     header = next(line for line in table.splitlines() if "common name" in line)
     assert header.split()[5:9] == ["score", "without", "list", "list"]
@@ -387,47 +387,49 @@ def test_a_list_that_contradicts_confident_answers_gets_a_warning(
     cli: Any, calibrated_kb: Path, drawings: Path
 ) -> None:
     Path("list.txt").write_text("Mallard\n")
-    asked = ("identify", drawings, "--kb", calibrated_kb, "--species-list", "list.txt", "--format", "jsonl")
+    command = ("identify", drawings, "--kb", calibrated_kb, "--species-list", "list.txt", "--format", "jsonl")
 
     def run(share: str) -> tuple[list[bool], str]:
         """Return for each photo identified without the list whether the list changes its first species, and stderr."""
-        outcome = cli.call(*asked, "--off-list-share", share, check=True)
+        outcome = cli.call(*command, "--off-list-share", share, check=True)
         rows = [row for row in parsed(outcome.stdout) if row["answer_without_list"]["rank"] == "species"]
         assert all(row["answer_without_list"]["confidence"] >= 0.9 for row in rows)
         changed = [row["candidates"][0]["scientific_name"] != row["answer_without_list"]["name"] for row in rows]
         return changed, outcome.stderr
 
-    changed, said = run("0.000001")
+    changed, stderr = run("0.000001")
     n, n_changed = len(changed), sum(changed)
     assert n_changed > 0, "or the drawings show nothing here"
-    assert f"The list changed the first species of {n_changed} of {n} photos identified to species without it\n" in said
-    assert f"warning: The list changed the first species of {n_changed} of {n} photos with at least 90 %" in said
-    assert f"warning: The list does not fit these photos: {n} of {n} photos" in said
-    assert "Use --off-list-share 0.99 instead of 1e-06" in said
-    changed, said = run("0.99")
-    assert (any(changed), "warning" in said) == (False, False)
+    assert (
+        f"The list changed the first species of {n_changed} of {n} photos identified to species without it\n" in stderr
+    )
+    assert f"warning: The list changed the first species of {n_changed} of {n} photos with at least 90 %" in stderr
+    assert f"warning: The list does not fit these photos: {n} of {n} photos" in stderr
+    assert "Use --off-list-share 0.99 instead of 1e-06" in stderr
+    changed, stderr = run("0.99")
+    assert (any(changed), "warning" in stderr) == (False, False)
 
 
 def test_a_species_list_is_in_csv_and_in_the_run_parameters(cli: Any, built_kb: Path, drawings: Path) -> None:
     Path("list.txt").write_text("Snowy Owl\n")
-    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
-    cli.call(*asked, check=True)
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
+    cli.call(*command, check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     for line in table:
         assert float(line["score"]) - float(line["score_list"]) == pytest.approx(
             float(line["score_without_list"]), abs=2e-6
         )
         assert line["answer_without_list"]
-    assert "4 of 4 photos done before" in cli.call(*asked, check=True).stderr
+    assert "4 of 4 photos done before" in cli.call(*command, check=True).stderr
     for changed in (("--off-list-share", "0.2"), ("--species-list", "other.txt")):
         Path("other.txt").write_text("Snowy Owl\nBlue Jay\n")
-        outcome = cli.call(*asked, *changed)
+        outcome = cli.call(*command, *changed)
         assert outcome.exit_code == 2
         assert "species_list" in outcome.stderr
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("Great Auk\n", "No species of list.txt is in the knowledge base"),
         ("", "found none"),
@@ -435,20 +437,20 @@ def test_a_species_list_is_in_csv_and_in_the_run_parameters(cli: Any, built_kb: 
     ],
 )
 def test_an_unusable_species_list_exits_with_5(
-    cli: Any, built_kb: Path, drawings: Path, content: str | None, told: str
+    cli: Any, built_kb: Path, drawings: Path, content: str | None, message: str
 ) -> None:
     if content is not None:
         Path("list.txt").write_text(content)
     outcome = cli.call("identify", drawings, "--kb", built_kb, "--species-list", "list.txt")
     assert outcome.exit_code == 5
-    assert told in outcome.stderr
+    assert message in outcome.stderr
 
 
 def test_output_of_another_preset_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
-    asked = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
-    cli.call(*asked, check=True)
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
+    cli.call(*command, check=True)
     before = Path("out.csv").read_bytes()
-    outcome = cli.call(*asked, "--preset", "vr-rag-v2")
+    outcome = cli.call(*command, "--preset", "vr-rag-v2")
     assert outcome.exit_code == 2
     assert "preset 'default' -> 'vr-rag-v2'" in outcome.stderr
     assert Path("out.csv").read_bytes() == before
@@ -471,20 +473,20 @@ def test_a_card_is_written_for_a_photo_of_any_name(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, name: bytes
 ) -> None:
     shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
-    asked = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
-    cli.call(*asked, "--cards", "pages", "--output", "rows.csv", check=True)
+    command = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
+    cli.call(*command, "--cards", "pages", "--output", "rows.csv", check=True)
     (made,) = (tmp_path / "pages").iterdir()
     assert made.name[:3] == os.fsdecode(name)[:3]
     assert "Northern Cardinal" in made.read_text(encoding="utf-8")
-    again = cli.call(*asked, "--cards", "others", "--output", "rows.csv", check=True)
+    again = cli.call(*command, "--cards", "others", "--output", "rows.csv", check=True)
     assert "--cards writes no pages" in again.stderr
 
 
 def test_output_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
     import kb
 
-    asked = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--output", "rows.csv")
-    cli.call(*asked, check=True)
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--output", "rows.csv")
+    cli.call(*command, check=True)
     (journal,) = (Path(os.environ["FIELDMARK_HOME"]) / "identify").glob("*.jsonl")
     head, *rest = journal.read_text().splitlines()
     started = json.loads(head)
@@ -492,7 +494,7 @@ def test_output_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawi
         assert started["parameters"]["spaces"] == list(store.spaces)
     started["parameters"]["spaces"][0] = "another encoder"
     journal.write_text("\n".join([json.dumps(started), *rest]) + "\n")
-    outcome = cli.call(*asked)
+    outcome = cli.call(*command)
     assert outcome.exit_code == 2
     assert "rows.csv was written with other parameters: spaces ['another encoder'" in outcome.stderr
 

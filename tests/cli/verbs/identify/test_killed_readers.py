@@ -115,12 +115,12 @@ def test_a_killed_identify_repeats_only_calls_in_flight(
 def test_a_killed_evaluation_gives_the_same_figures(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--format", "json")
+    arguments = ("--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--format", "json")
     command = (
         "eval",
         "species",
         photos,
-        *asked,
+        *arguments,
         "--set",
         "resamples=100",
         "--set",

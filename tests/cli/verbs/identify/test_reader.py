@@ -66,13 +66,13 @@ def test_the_table_says_that_the_reader_answered(
 def test_min_confidence_applies_only_if_the_reader_fails(
     cli: Any, calibrated_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", calibrated_kb, "--min-confidence", "1", "--quiet")
-    assert cli.call(*asked, check=True).stderr == ""
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", calibrated_kb, "--min-confidence", "1", "--quiet")
+    assert cli.call(*command, check=True).stderr == ""
     warning = "warning: Only rows where the reader fails use --min-confidence: its choices have no confidence\n"
     ranks = []
     for script in (failing_at(1), second_of):
         server.script = script
-        outcome = cli.call(*asked, "--reader", "--format", "jsonl")
+        outcome = cli.call(*command, "--reader", "--format", "jsonl")
         assert outcome.stderr.startswith(warning)
         ranks.append(json.loads(outcome.stdout)["answer"]["rank"])
     assert ranks == ["none", "species"]
@@ -81,10 +81,10 @@ def test_min_confidence_applies_only_if_the_reader_fails(
 def test_a_second_run_uses_cached_replies(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--reader", "--format", "jsonl")
     first = cli.call(*command, check=True).stdout
-    asked = server.n_calls
-    assert asked == len(first.splitlines()) > 2
+    n_calls = server.n_calls
+    assert n_calls == len(first.splitlines()) > 2
     again = cli.call(*command, "--offline", check=True).stdout
-    assert server.n_calls == asked
+    assert server.n_calls == n_calls
 
     def without_times(text: str) -> list[Any]:
         return [{**json.loads(line), "seconds": 0} for line in text.splitlines()]
@@ -101,10 +101,10 @@ def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     stopped = cli.call(*command, "--max-cost", "7")
     assert stopped.exit_code == 7
     assert 0 < server.n_calls < len(list(drawings.glob("*.png")))
-    asked = server.n_calls
+    n_calls = server.n_calls
     cli.call(*command, check=True)
     assert len(names.read_text().splitlines()) == len(list(drawings.glob("*.png"))) == server.n_calls
-    assert server.n_calls > asked
+    assert server.n_calls > n_calls
 
 
 def test_the_ranking_answers_if_the_model_refuses(
@@ -170,13 +170,15 @@ def test_answered_samples_decide_and_failures_are_recorded(
     def script(call: Call) -> Reaction:
         shown = shown_in(call)
         if call.number == 1:
-            asked.extend(shown)
+            first_shown.extend(shown)
             return json.dumps({"reason": SECOND, "answer": "B"})
         if call.number == 2:
             return TOO_DARK
-        return "?" if call.number == 3 else json.dumps({"reason": SECOND, "answer": "ABCDE"[shown.index(asked[1])]})
+        return (
+            "?" if call.number == 3 else json.dumps({"reason": SECOND, "answer": "ABCDE"[shown.index(first_shown[1])]})
+        )
 
-    asked: list[str] = []
+    first_shown: list[str] = []
     # One at a time, so that the calls come in the order of the samples.
     (tmp_path / "fieldmark.toml").write_text((tmp_path / "fieldmark.toml").read_text() + "max_concurrent = 1\n")
     server.script = script
@@ -185,7 +187,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     done = cli.call(*command, "--output", file, check=True)
     assert "Some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
-    assert (row["answer_name"], row["reader_agreement"]) == (asked[1], "0.5")
+    assert (row["answer_name"], row["reader_agreement"]) == (first_shown[1], "0.5")
     assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
     assert "400: the picture is too dark" in row["reader_failures"]
     assert server.n_calls == 4
@@ -276,16 +278,16 @@ def test_chunk_presets_show_the_species_of_the_best_chunks(
 def test_reader_context_selects_the_text_of_candidates(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    asked = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
-    (row,) = rows_of(cli, *asked, "--set", "reader_context=names")
+    arguments = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
+    (row,) = rows_of(cli, *arguments, "--set", "reader_context=names")
     assert (
         f"\nA. {row['candidates'][0]['common_name']} ({row['candidates'][0]['scientific_name']})\n"
         in server.calls[0].text
     )
     assert row["candidates"][0]["summary"] not in server.calls[0].text
-    rows_of(cli, *asked)
+    rows_of(cli, *arguments)
     assert row["candidates"][0]["summary"] in server.calls[1].text
-    lacking = cli.call("identify", *asked, "--reader", "--set", "reader_context=summary")
+    lacking = cli.call("identify", *arguments, "--reader", "--set", "reader_context=summary")
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)
 
 
@@ -320,8 +322,8 @@ def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: Op
 def test_csv_has_choice_and_reason_of_the_reader(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    asked = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(cli.call(*asked, check=True).stdout)))
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(cli.call(*command, check=True).stdout)))
     assert {(row["reader_choice"], row["reader_agreement"], row["reader_reason"]) for row in rows} == {
         (rows[1]["taxon_id"], "1.0", SECOND)
     }

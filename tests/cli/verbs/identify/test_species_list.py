@@ -20,9 +20,9 @@ def unknown(n: int) -> list[UnmatchedName]:
 
 
 def test_ten_unknown_names_are_listed_and_the_rest_counted() -> None:
-    told = species_lists.unknown_text(FILE, unknown(1_012))
-    assert told.startswith("1,012 names of list.txt match no species: Bird 0 (unknown); Bird 1 (unknown);")
-    assert told.endswith("Bird 9 (unknown); and 1,002 more")
+    text = species_lists.unknown_text(FILE, unknown(1_012))
+    assert text.startswith("1,012 names of list.txt match no species: Bird 0 (unknown); Bird 1 (unknown);")
+    assert text.endswith("Bird 9 (unknown); and 1,002 more")
     assert "more" not in species_lists.unknown_text(FILE, unknown(10))
 
 
@@ -37,17 +37,17 @@ def test_an_unknown_name_is_listed_with_suggestions() -> None:
 def test_a_list_with_many_absent_species_gets_a_hint(n_absent: int, has_warning: bool) -> None:
     here = frozenset(f"here-{number}" for number in range(20))
     matched = MatchedList(taxon_ids=here, absent=tuple(f"Absent {number}" for number in range(n_absent)))
-    told = species_lists.summary(matched)
-    assert told.startswith(f"{20 + n_absent} species, 20 of them in this knowledge base")
-    assert ("--unknown-prior" in told) == has_warning
+    text = species_lists.summary(matched)
+    assert text.startswith(f"{20 + n_absent} species, 20 of them in this knowledge base")
+    assert ("--unknown-prior" in text) == has_warning
 
 
 def test_the_boost_is_printed_in_units_of_the_score() -> None:
     """Odds of .9 on one species to .1 on nine: 81 to 1; their logarithm, 4.394, times the temperature."""
     ids = tuple("abcdefghij")
     listed = SpeciesList(taxon_ids=frozenset("a"), quarters={"a": frozenset([1])}, off_list_share=0.1)
-    told = species_lists.boost_text(ListPrior(listed, ids, temperature=0.5, is_fitted=False))
-    assert told == (
+    text = species_lists.boost_text(ListPrior(listed, ids, temperature=0.5, is_fitted=False))
+    assert text == (
         "Species on your list are favoured 81 to 1: +2.197 on their scores; the weeks of the list apply by the date of "
         "each photo; estimated, because it was not fitted for these models"
     )
@@ -59,8 +59,10 @@ def test_the_boost_is_printed_in_units_of_the_score() -> None:
 def test_a_short_list_gets_a_warning(n_listed: int, n_species: int, has_warning: bool) -> None:
     ids = tuple(f"species-{number}" for number in range(n_species))
     prior = ListPrior(SpeciesList(taxon_ids=frozenset(ids[:n_listed])), ids, temperature=1.0)
-    told = list(species_lists.short_list_warnings(prior))
-    assert [text.startswith(f"The list has only {n_listed} species of this") for text in told] == [True] * has_warning
+    warnings = list(species_lists.short_list_warnings(prior))
+    assert [text.startswith(f"The list has only {n_listed} species of this") for text in warnings] == [
+        True
+    ] * has_warning
 
 
 def test_a_list_that_does_not_fit_gets_a_better_share() -> None:

@@ -105,12 +105,12 @@ def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision)
         endpoint(web, kind="search")
-        told = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
-        assert "of these for context" in told and (vision.n_calls, web.n_calls) == (0, 0)
+        plan = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
+        assert "of these for context" in plan and (vision.n_calls, web.n_calls) == (0, 0)
         run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--output", "run", check=True)
         assert web.n_calls == 1 and "zorblin" in web.calls[0].text
-        asked = [call.text for call in vision.calls if "frog with a zorblin" in call.text]
-        assert len(asked) == 1 + 18 and all("A zorblin is a red gland of frogs" in text for text in asked)
+        prompts = [call.text for call in vision.calls if "frog with a zorblin" in call.text]
+        assert len(prompts) == 1 + 18 and all("A zorblin is a red gland of frogs" in text for text in prompts)
         n_calls = vision.n_calls + web.n_calls
         spent = 40 + 401 * (vision.n_calls - 1) + questions_tokens(vision)
         assert f"{n_calls} model calls" in run.stderr and f"${spent / 1e6:.4f}" in run.stderr
@@ -158,9 +158,9 @@ def test_the_text_model_writes_the_context_passage(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
-    said = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
+    passage = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web, OpenAIServer(
-        lambda call: questions_reply() if "Write two or three questions" in call.text else said
+        lambda call: questions_reply() if "Write two or three questions" in call.text else passage
     ) as text:  # fmt: skip
         endpoint(vision)
         endpoint(web, kind="search")

@@ -60,20 +60,20 @@ def test_the_authors_preset_makes_one_call_per_list(cli: CommandLine, folder: An
 
 
 def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, folder: Any, server: Any) -> None:
-    def told(*more: Any) -> Any:
+    def estimate(*more: Any) -> Any:
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
         n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])
         return n_calls, float(re.search(r"approximate cost, at most +\$([\d.]+)", shown)[1])
 
-    n_calls, most_usd = told()
+    n_calls, most_usd = estimate()
     assert n_calls == 9
     # Six photos of 2,000 tokens each at a dollar per million, and the text output.
     assert 0.012 < most_usd < 0.04
     one_call = ("--set", "cotrr.form=one-call")
-    assert told(*one_call)[0] == 2 and told(*one_call, "--set", "cotrr.orders=1")[0] == 1
-    assert told("--set", "cotrr.stages=ranking")[0] == 2 and told("--set", "cotrr.stages=evaluation")[0] == 8
+    assert estimate(*one_call)[0] == 2 and estimate(*one_call, "--set", "cotrr.orders=1")[0] == 1
+    assert estimate("--set", "cotrr.stages=ranking")[0] == 2 and estimate("--set", "cotrr.stages=evaluation")[0] == 8
     # Windows of four, two apart: two rankings, each in two orders, and no further evaluations.
-    assert told("--set", "cotrr.window=4")[0] == 1 + 6 + 4
+    assert estimate("--set", "cotrr.window=4")[0] == 1 + 6 + 4
     assert server.n_calls == 0
 
 

@@ -31,7 +31,7 @@ class Run:
         self.calls, self.rows, self.exit_code = calls, rows, exit_code
 
     @property
-    def asked(self) -> list[Call]:
+    def photo_calls(self) -> list[Call]:
         """The calls with photos."""
         return [call for call in self.calls if call.images]
 
@@ -97,8 +97,8 @@ def test_together_asks_all_questions_in_one_call(ranked: Ranked) -> None:
 
 def test_stop_below_skips_questions_after_a_sure_no(ranked: Ranked) -> None:
     # Red and yellow pass every question, four photos fail the first one with a probability of .1.
-    assert len(ranked(*PAPER, "--set", "decompose.stop_below=0.2").asked) == 2 * 3 + 4
-    assert len(ranked(*PAPER).asked) == 6 * 3
+    assert len(ranked(*PAPER, "--set", "decompose.stop_below=0.2").photo_calls) == 2 * 3 + 4
+    assert len(ranked(*PAPER).photo_calls) == 6 * 3
 
 
 def mumble_at_blue(call: Call) -> Any:
@@ -129,13 +129,11 @@ def test_reasoning_is_requested_and_shown(ranked: Ranked) -> None:
     def reasoned(call: Call) -> Any:
         if PROBE in call.text or not call.images:
             return script(call)
-        said = answered("Yes", Yes=0.9, No=0.1)
-        return replace(
-            said, text="It is red.\nAnswer: Yes", logprobs=(("It is red.\nAnswer: ", 0.0, ()), *said.logprobs)
-        )
+        yes = answered("Yes", Yes=0.9, No=0.1)
+        return replace(yes, text="It is red.\nAnswer: Yes", logprobs=(("It is red.\nAnswer: ", 0.0, ()), *yes.logprobs))
 
     run = ranked(*PAPER, "--set", "vision.reasoning=true", by=reasoned)
-    assert all("Answer: Yes" in call.text for call in run.asked)
+    assert all("Answer: Yes" in call.text for call in run.photo_calls)
     assert run.rows[0]["evaluation"].startswith("1. It is red.")
 
 
@@ -171,7 +169,7 @@ def test_max_side_scales_the_photos(ranked: Ranked, photos: Path, key: str, more
     settings = {"vision.max_side": "vision.max_side=30", "cotrr.max_side": "cotrr.max_side=30"}
     for size, given in ((30, ("--set", settings[key])), (40, ())):
         run = ranked(*more, *given, by=by)
-        assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.asked} == {size}
+        assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.photo_calls} == {size}
 
 
 def test_fusion_rrf_adds_reciprocal_ranks(ranked: Ranked) -> None:

@@ -97,7 +97,7 @@ def test_class_folders_are_measured_and_unmatched_labels_listed(cli: Any, built_
 
 
 def test_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = (
+    arguments = (
         folders,
         "--kb",
         built_kb,
@@ -108,7 +108,7 @@ def test_limit_takes_photos_evenly_spread_over_the_dataset(cli: Any, built_kb: P
         "--set",
         "vocabulary=open",
     )
-    found = measured(cli, *asked, "--limit", "2")
+    found = measured(cli, *arguments, "--limit", "2")
     assert (found["n"], found["n_species"]) == (2, 2)
     assert len(list((folders / "Cardinalis cardinalis").iterdir())) == 2, "the first two photos are of one species"
 
@@ -141,23 +141,23 @@ def test_figures_agree_with_the_rows_of_identify(cli: Any, built_kb: Path, folde
 
 
 def test_cub_uses_its_test_photos_with_classes_matched_to_species(cli: Any, built_kb: Path, cub: Path) -> None:
-    asked = (cub, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default", "--set", "vocabulary=open")
-    found = measured(cli, *asked)
+    arguments = (cub, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default", "--set", "vocabulary=open")
+    found = measured(cli, *arguments)
     assert (found["n"], found["n_species"], found["dataset"]) == (2, 2, "CUB-200-2011, test")
     assert [name["name"] for name in found["unmatched"]] == ["103.Sayornis"]
-    assert measured(cli, *asked, "--split", "all")["n"] == 3
-    assert measured(cli, *asked, "--split", "train")["n"] == 1
-    assert measured(cli, *asked, "--split", "all", "--limit", "2")["photos"]["asked"] == 2
+    assert measured(cli, *arguments, "--split", "all")["n"] == 3
+    assert measured(cli, *arguments, "--split", "train")["n"] == 1
+    assert measured(cli, *arguments, "--split", "all", "--limit", "2")["photos"]["asked"] == 2
 
 
 def test_inaturalist_uses_its_birds_from_any_photo_folder(cli: Any, built_kb: Path, inaturalist: Path) -> None:
-    asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--preset", "text-only", "--set", "vocabulary=open")
-    found = measured(cli, inaturalist, *asked)
+    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--preset", "text-only", "--set", "vocabulary=open")
+    found = measured(cli, inaturalist, *arguments)
     assert (found["n"], found["dataset"], found["unmatched"]) == (2, "iNaturalist, test", [])
     moved = inaturalist.with_name("elsewhere") / "val.json"
     moved.parent.mkdir()
     inaturalist.rename(moved)
-    assert measured(cli, moved, *asked, "--photos", moved.parents[1])["n"] == 2
+    assert measured(cli, moved, *arguments, "--photos", moved.parents[1])["n"] == 2
 
 
 def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
@@ -178,20 +178,20 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
         small.resize((small.width * 3 // 4, small.height * 3 // 4)).save(folder / "smaller.jpg", quality=90)
     # Noise is like no anchor.
     Image.effect_noise((200, 200), 90).convert("RGB").save(folder / "noise.png")
-    asked = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
-    found = measured(cli, *asked)
+    arguments = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
+    found = measured(cli, *arguments)
     assert found["n"] == 1
     leaks = found["photos"]["leaks"]
     assert (leaks["n"], leaks["kept"], leaks["same file"], leaks["near by perceptual hash"]) == (2, False, 1, 2)
-    assert measured(cli, *asked, "--set", "keep_leaks=true")["n"] == 3
+    assert measured(cli, *arguments, "--set", "keep_leaks=true")["n"] == 3
     (folder / "noise.png").unlink()
-    none_left = cli.call("eval", "species", *asked, *FAST)
+    none_left = cli.call("eval", "species", *arguments, *FAST)
     assert (none_left.exit_code, none_left.stdout) == (5, "")
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
 def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = (
+    arguments = (
         "--kb",
         built_kb,
         "--set",
@@ -203,7 +203,7 @@ def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path,
         "--set",
         "texts=both",
     )
-    done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
+    done = cli.call("eval", "species", folders, *arguments, *FAST, check=True)
     lines = done.stdout.splitlines()
     assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
     assert "bounded, 3 possible answers; mean over species (macro), percent" in lines
@@ -216,7 +216,7 @@ def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path,
 
 
 def test_anchors_only_has_one_row_for_all_texts(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = (
+    arguments = (
         folders,
         "--kb",
         built_kb,
@@ -228,13 +228,13 @@ def test_anchors_only_has_one_row_for_all_texts(cli: Any, built_kb: Path, folder
         "anchors-only",
     )
     for texts, expected in (("both", ["descriptions"]), ("names", ["names"])):
-        found = measured(cli, *asked, "--set", f"texts={texts}")
+        found = measured(cli, *arguments, "--set", f"texts={texts}")
         assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
 
 
 def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
-    asked = ("--kb", built_kb, "--set", "keep_leaks=true", "--ablation", "--set", "vocabulary=open")
-    done = cli.call("eval", "species", folders, *asked, "--format", "csv", *FAST, check=True)
+    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--ablation", "--set", "vocabulary=open")
+    done = cli.call("eval", "species", folders, *arguments, "--format", "csv", *FAST, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["preset"], row["encoders"]) for row in rows[::10]] == [
         ("text-only", "starter"),
@@ -248,8 +248,8 @@ def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: 
 
 def test_an_unreadable_photo_is_skipped_and_exits_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
     (folders / "Snowy Owl" / "2.png").write_bytes(b"no picture")
-    asked = (folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default")
-    found = measured(cli, *asked, exit_code=7)
+    arguments = (folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default")
+    found = measured(cli, *arguments, exit_code=7)
     assert found["n"] == 4
     assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
 
@@ -277,8 +277,8 @@ def test_unmatched_labels_are_listed_with_a_hint(cli: Any, built_kb: Path, folde
         "hint: Labels must be scientific or English names of species; `kb taxa --file FILE` shows their matches.",
     ]
     shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
-    asked = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", *FAST)
-    some = cli.call("eval", "species", folders, *asked, check=True)
+    arguments = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", *FAST)
+    some = cli.call("eval", "species", folders, *arguments, check=True)
     assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
     assert "warning: Labels must be scientific or English names of species" in some.stderr
 
@@ -306,11 +306,13 @@ def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_each_set_of_anchors_has_its_own_row(cli: Any, built_kb: Path, cub: Path) -> None:
-    asked = ("--kb", built_kb, "--set", "vocabulary=open", "--preset", "text-only", "--preset", "vr-rag-v1")
-    found = measured(cli, cub, *asked, "--anchors", "kb", "--anchors", "train", "--set", "keep_leaks=true")
+    arguments = ("--kb", built_kb, "--set", "vocabulary=open", "--preset", "text-only", "--preset", "vr-rag-v1")
+    found = measured(cli, cub, *arguments, "--anchors", "kb", "--anchors", "train", "--set", "keep_leaks=true")
     assert rows_of(found) == [("text-only", "kb"), ("vr-rag-v1", "kb"), ("vr-rag-v1", "train")]
     assert found["photos"]["anchors"] == {"train": 1}
-    only = measured(cli, cub, *asked[:4], "--preset", "anchors-only", "--anchors", "train", "--set", "keep_leaks=true")
+    only = measured(
+        cli, cub, *arguments[:4], "--preset", "anchors-only", "--anchors", "train", "--set", "keep_leaks=true"
+    )
     assert rows_of(only) == [("anchors-only", "train")]
     assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
 
@@ -318,14 +320,14 @@ def test_each_set_of_anchors_has_its_own_row(cli: Any, built_kb: Path, cub: Path
 def test_a_test_photo_among_the_training_photos_is_a_leak(cli: Any, built_kb: Path, cub: Path) -> None:
     copied = cub / "images" / "073.Blue_Jay" / "Blue_Jay_0002.png"
     copied.write_bytes((cub / "images" / "073.Blue_Jay" / "Blue_Jay_0003.png").read_bytes())
-    asked = (cub, "--kb", built_kb, "--set", "vocabulary=open", "--preset", "anchors-only", "--anchors", "train")
-    leaks = measured(cli, *asked, "--set", "keep_leaks=true")["photos"]["leaks"]
+    arguments = (cub, "--kb", built_kb, "--set", "vocabulary=open", "--preset", "anchors-only", "--anchors", "train")
+    leaks = measured(cli, *arguments, "--set", "keep_leaks=true")["photos"]["leaks"]
     assert leaks["same file"] == 1
     assert leaks["n"] >= 1
 
 
 def test_training_photos_can_be_a_separate_list(cli: Any, built_kb: Path, inaturalist: Path) -> None:
-    asked = (
+    arguments = (
         inaturalist,
         "--kb",
         built_kb,
@@ -336,14 +338,14 @@ def test_training_photos_can_be_a_separate_list(cli: Any, built_kb: Path, inatur
         "--set",
         "keep_leaks=true",
     )
-    without = cli.call("eval", "species", *asked, "--anchors", "train", *FAST)
+    without = cli.call("eval", "species", *arguments, "--anchors", "train", *FAST)
     assert (without.exit_code, "Name the training photos with --train" in without.stderr) == (2, True)
     training = inaturalist.with_name("train_mini.json")
     training.write_bytes(inaturalist.read_bytes())
-    found = measured(cli, *asked, "--anchors", "train", "--train", training)
+    found = measured(cli, *arguments, "--anchors", "train", "--train", training)
     assert found["photos"]["anchors"] == {"train": 2}
     assert micro(found["figures"][0])["top-1"] == 1.0  # each photo is its own anchor
-    needless = cli.call("eval", "species", *asked, "--train", training, *FAST)
+    needless = cli.call("eval", "species", *arguments, "--train", training, *FAST)
     assert needless.exit_code == 2
 
 
@@ -392,7 +394,7 @@ def test_a_collection_is_evaluated_by_its_protocol(cli: Any, built_kb: Path, col
 
     expected = read_collection(collection)
     sets = ("--anchors", "train", "--anchors", "wiki")
-    asked = (
+    arguments = (
         collection,
         "--kb",
         built_kb,
@@ -403,11 +405,11 @@ def test_a_collection_is_evaluated_by_its_protocol(cli: Any, built_kb: Path, col
         "--set",
         "keep_leaks=true",
     )
-    found = measured(cli, *asked, *sets)
+    found = measured(cli, *arguments, *sets)
     assert found["n"] == len(expected.hidden) == 2
     assert found["photos"]["anchors"] == {"train": 6, "wiki": 2}
     assert rows_of(found) == [("anchors-only", "train"), ("anchors-only", "wiki")]
-    assert measured(cli, *asked, "--split", "all")["n"] == 10
+    assert measured(cli, *arguments, "--split", "all")["n"] == 10
 
 
 def test_wiki_anchors_exist_only_in_a_collection(cli: Any, built_kb: Path, folders: Path) -> None:
@@ -434,14 +436,14 @@ def test_copies_of_training_photos_of_the_starter_are_excluded(
         with Image.open(collection.folder / collection.photos[i].path) as picture:
             small = picture.convert("RGB").resize((picture.width * 3 // 4, picture.height * 3 // 4))
         small.save(folder / f"{i}.jpg", quality=80)
-    asked = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
-    found = measured(cli, *asked)
+    arguments = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
+    found = measured(cli, *arguments)
     assert (found["n"], found["photos"]["trained_on"], found["photos"]["leaks"]["n"]) == (len(new), 3, 0)
-    kept = cli.call("eval", "species", *asked, "--set", "keep_leaks=true", *FAST, check=True)
+    kept = cli.call("eval", "species", *arguments, "--set", "keep_leaks=true", *FAST, check=True)
     assert "warning: 3 photos among the training photos of the encoders: measured too" in kept.stderr
     for i in new:
         (folder / f"{i}.jpg").unlink()
-    none_left = cli.call("eval", "species", *asked, *FAST)
+    none_left = cli.call("eval", "species", *arguments, *FAST)
     assert none_left.exit_code == 5
     assert "0 equal or nearly equal to reference photos, 3 among the training photos" in none_left.stderr
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
@@ -453,11 +455,11 @@ def test_the_shared_collection_follows_its_protocol(birds: Path) -> None:
 
     dataset = read_dataset(birds, split=None, photos=None, train=None, anchors=("train", "wiki"))
     assert (dataset.kind, len(dataset.photos)) == ("collection, test", 902)
-    asked = {photo.path for photo in dataset.photos}
+    queries = {photo.path for photo in dataset.photos}
     species = {name: {photo.label for photo in photos} for name, photos in dataset.anchors.items()}
     assert (len(species["train"]), len(species["wiki"])) == (976, 758)
     assert len(dataset.anchors["wiki"]) == 758  # one each
-    assert all(asked.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
+    assert all(queries.isdisjoint(photo.path for photo in photos) for photos in dataset.anchors.values())
     assert {photo.label for photo in dataset.photos} <= species["train"]
     assert set(dataset.covered) == species["train"] | species["wiki"]
 
@@ -468,7 +470,7 @@ def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, 
     for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide
         shown = taxa[number - 1] if number % 3 == 0 else taxon
         draw(shown.taxon_id, tmp_path / "photos" / taxon.scientific_name / "1.png")
-    asked = (
+    arguments = (
         tmp_path / "photos",
         "--kb",
         built_kb,
@@ -482,7 +484,7 @@ def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, 
 
     def found(*settings: str) -> tuple[list[dict[str, float]], str]:
         given = [part for setting in ("resamples=100", *settings) for part in ("--set", setting)]
-        outcome = cli.call("eval", "species", *asked, "--format", "json", "-q", *given, check=True)
+        outcome = cli.call("eval", "species", *arguments, "--format", "json", "-q", *given, check=True)
         evaluation = json.loads(outcome.stdout)
         intervals = [
             (measure["micro_interval"], measure["macro_interval"])

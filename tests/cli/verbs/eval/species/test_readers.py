@@ -120,8 +120,8 @@ def test_comparisons_use_each_stored_kind_of_text(
         ("vr-rag-v1", "refined", 5),
         ("vr-rag-v1", "refined", 15),
     ]
-    told = {text for call in server.calls for _, name, text in LINE.findall(call.text) if name == "Bubo scandiacus"}
-    assert told == {
+    texts = {text for call in server.calls for _, name, text in LINE.findall(call.text) if name == "Bubo scandiacus"}
+    assert texts == {
         "It is white with black bars.",
         BIRDS["Bubo scandiacus"],
         f"{BIRDS['Bubo scandiacus']} It sings at dawn.",
@@ -159,7 +159,7 @@ def test_a_warning_names_the_distiller_of_unrefined_summaries(
 def test_the_table_shows_setups_costs_and_definitions(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = (
+    arguments = (
         "--kb",
         built_kb,
         "--reader",
@@ -170,7 +170,7 @@ def test_the_table_shows_setups_costs_and_definitions(
         "--set",
         "reader_alone=true",
     )
-    done = cli.call("eval", "species", folders, *asked, "--reader-samples", "2", *FAST, check=True)
+    done = cli.call("eval", "species", folders, *arguments, "--reader-samples", "2", *FAST, check=True)
     lines = done.stdout.splitlines()
     assert any(
         re.match(r"reader scripted@\S+, 2 samples per photo; 6 photos; mean over photos", line) for line in lines
@@ -186,21 +186,21 @@ def test_the_table_shows_setups_costs_and_definitions(
 def test_a_second_run_makes_no_calls_and_prints_the_same_figures(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
-    cli.call("eval", "species", *asked, "--offline", *FAST)
+    arguments = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
+    cli.call("eval", "species", *arguments, "--offline", *FAST)
     assert server.n_calls == 0
-    first = measured(cli, *asked)
+    first = measured(cli, *arguments)
     n_calls = server.n_calls
-    again = measured(cli, *asked, "--offline")
+    again = measured(cli, *arguments, "--offline")
     assert server.n_calls == n_calls == 12
     assert again["figures"][0]["measures"] == first["figures"][0]["measures"]
     assert (again["figures"][0]["replies"]["cached"], again["figures"][0]["replies"]["cost_usd"]) == (12, 0)
 
 
 def test_samples_without_a_reply_have_a_column(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
-    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-samples", "2", *FAST)
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-samples", "2", *FAST)
     server.script = lambda call: Answer(text=None, refusal="No.") if call.number == 1 else script(call)
-    lines = cli.call(*asked, check=True).stdout.splitlines()
+    lines = cli.call(*command, check=True).stdout.splitlines()
     (head,) = [line for line in lines if line.endswith("cost")]
     (row,) = [line for line in lines if re.match(r"vr-rag-v1, refined, k=10 +11 ", line)]
     assert head.split()[:4] == ["json", "no", "reply", "failed"]
@@ -208,8 +208,8 @@ def test_samples_without_a_reply_have_a_column(cli: Any, built_kb: Path, folders
 
 
 def test_csv_has_rows_for_readers(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
-    asked = ("--kb", built_kb, "--reader", "--set", "reader_alone=true", "--format", "csv")
-    done = cli.call("eval", "species", folders, *asked, *FAST, check=True)
+    arguments = ("--kb", built_kb, "--reader", "--set", "reader_alone=true", "--format", "csv")
+    done = cli.call("eval", "species", folders, *arguments, *FAST, check=True)
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["reader"]]
     assert {row["preset"] for row in rows} == {"vr-rag-v1", "no retrieval"}
     (accuracy,) = [row for row in rows if (row["preset"], row["measure"]) == ("vr-rag-v1", "accuracy")]
@@ -222,12 +222,12 @@ def test_csv_has_rows_for_readers(cli: Any, built_kb: Path, folders: Path, serve
 def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
-    stopped = cli.call(*asked, "--max-cost", "0.011")
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
+    stopped = cli.call(*command, "--max-cost", "0.011")
     assert (stopped.exit_code, stopped.stdout) == (7, "")
     n_calls = server.n_calls
     assert 0 < n_calls < 6
-    cli.call(*asked, check=True)
+    cli.call(*command, check=True)
     assert server.n_calls == 6
 
 
@@ -241,10 +241,10 @@ def test_a_custom_prompt_is_used(cli: Any, built_kb: Path, folders: Path, server
 def test_readers_use_the_given_vocabulary_and_anchors(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    asked = (folders, "--kb", built_kb, "--set", "vocabulary=bounded", "--anchors", "train", "--train", folders)
+    arguments = (folders, "--kb", built_kb, "--set", "vocabulary=bounded", "--anchors", "train", "--train", folders)
     for how, n in (("--reader", 1), ("--comparisons", 6)):
         outcome = cli.call(
-            "eval", "species", *asked, how, "--format", "json", "--set", "keep_leaks=true", "--set", "resamples=100"
+            "eval", "species", *arguments, how, "--format", "json", "--set", "keep_leaks=true", "--set", "resamples=100"
         )
         found = json.loads(outcome.stdout)["readers"]["figures"]
         setups = [figures["setup"]["retrieval"] for figures in found]
@@ -283,10 +283,10 @@ def test_contradictory_options_exit_with_2(
 def test_a_missing_model_or_text_exits_with_3(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    asked = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
-    lacking = cli.call(*asked, "--set", "reader_contexts=summary")
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
+    lacking = cli.call(*command, "--set", "reader_contexts=summary")
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr) == (3, True)
     (tmp_path / "fieldmark.toml").write_text("")
-    unset = cli.call(*asked)
+    unset = cli.call(*command)
     assert (unset.exit_code, "[llm.vision]" in unset.stderr) == (3, True)
     assert server.n_calls == 0
