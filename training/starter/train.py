@@ -28,7 +28,6 @@ from training.starter.word_table import choose_words, encode_words
 
 log = logging.getLogger(__name__)
 
-VARIANT = "lite2"
 LOOK_DIM = 384
 SEEN = "seen"
 
@@ -64,7 +63,7 @@ def train_model(
     if name == SEEN:
         shipped = Weights().folder
         shipped.mkdir(exist_ok=True)
-        write_tower(load_backbone(VARIANT), shipped / TOWER_FILE)
+        write_tower(load_backbone(), shipped / TOWER_FILE)
         (shipped / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
         np.save(shipped / PHOTOS_FILE, np.sort(collection.hashes[photos]))
     np.save(work / f"{name}.features.npy", frozen[0])
@@ -82,7 +81,7 @@ def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
     work.mkdir(parents=True, exist_ok=True)
     collection = read_study_collection(data)
     if not (work / "frozen.npy").exists():
-        write_tower(load_backbone(VARIANT), work / "frozen.onnx")
+        write_tower(load_backbone(), work / "frozen.onnx")
         write_frozen(data, collection.photos, work, Tower(work / "frozen.onnx"))
     frozen: FloatArray = np.load(work / "frozen.npy")
     words = choose_words(collection.descriptions, data / "articles.jsonl")

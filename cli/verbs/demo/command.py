@@ -38,24 +38,10 @@ def demo(workdir: Path | None) -> None:
 
     Example: kb demo
     """
-    run_demo(workdir, home=options.settings().home, quiet=options.invocation().quiet)
-
-
-def run_demo(workdir: Path | None, *, home: Path, quiet: bool = False) -> None:
-    """Build a small knowledge base from the starter knowledge, ask it questions, and print the answers.
-
-    Args:
-        workdir: an empty or new folder; None takes `demo` below `home` and clears it first.
-        home: folder of Fieldmark's own files.
-        quiet: show no progress on stderr.
-
-    Raises:
-        UsageError: if `workdir` is not empty.
-        KnowledgeBaseLocked: if another demo runs below the same `home`.
-    """
     import kb
     from recognize import load_encoders
 
+    home, quiet = options.settings().home, options.invocation().quiet
     with ExitStack() as stack:
         if workdir is None:
             stack.enter_context(writer_lock(home / "demo" / "lock"))  # two demos would clear each other's folder

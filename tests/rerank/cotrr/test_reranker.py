@@ -514,16 +514,13 @@ def test_a_run_again_asks_nothing_and_gives_the_same(folder: Any, tmp_path: Path
 
 
 def test_after_a_cost_stop_the_next_run_pays_only_for_what_is_missing(folder: Any, tmp_path: Path) -> None:
-    script = Script()
-    with (
-        OpenAIServer(lambda call: Answer(text=script(call), output_tokens=2_000)) as server,
-        closing(ReplyCache(tmp_path / "replies.sqlite")) as cache,
-    ):
-        stopped, reranker = run_on(server, job_of(6), folder, cache=cache, budget=Budget(0.025))
+    script, file = Script(), tmp_path / "replies.sqlite"
+    with OpenAIServer(lambda call: Answer(text=script(call), output_tokens=2_000)) as server:
+        stopped, reranker = run_on(server, job_of(6), folder, cache=ReplyCache(file), budget=Budget(0.025))
         assert "error" in {row.status for row in stopped}
         assert CostStop in {type(failure) for failure in reranker.tally.failures}
         assert 0 < script.kinds.count("evaluate") < 6
-        rows, _ = run_on(server, job_of(6), folder, cache=cache)
+        rows, _ = run_on(server, job_of(6), folder, cache=ReplyCache(file))
     assert ids(rows) == by_level(6)
     assert (script.kinds.count("deconstruct"), script.kinds.count("evaluate")) == (1, 6)
 

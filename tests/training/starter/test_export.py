@@ -15,7 +15,7 @@ from training.starter.export import write_tower  # noqa: E402
 def test_the_onnx_tower_gives_the_features_of_the_trunk(tmp_path: Path) -> None:
     """In eval mode, with batch norms that are not the identity, to 1e-4."""
     torch.manual_seed(0)
-    trunk = Backbone("lite2").eval()
+    trunk = Backbone().eval()
     for module in trunk.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.running_mean.uniform_(-0.1, 0.1)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from PIL import Image
 
 import kb
-from cli.verbs.demo.command import run_demo
+from cli.main import commands
 from cli.verbs.demo.trials import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
 from data.errors import KnowledgeBaseLocked, UsageError
 from data.files import writer_lock
@@ -34,10 +35,6 @@ class Demo:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    from click.testing import CliRunner
-
-    from cli.main import commands
-
     folder = tmp_path_factory.mktemp("demo") / "new"
     result = CliRunner().invoke(commands, ["demo", "--workdir", str(folder)], prog_name="kb", catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -111,16 +108,20 @@ def test_the_demo_ends_with_suggested_commands(demo: Demo) -> None:
     assert {command.split()[1] for command in commands} >= {"identify", "show", "build"}
 
 
+def run(*arguments: str, home: Path) -> Result:
+    return CliRunner(env={"FIELDMARK_HOME": str(home)}).invoke(commands, ["demo", *arguments], prog_name="kb")
+
+
 def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "birds.kb").write_text("mine")
-    with pytest.raises(UsageError, match="not empty"):
-        run_demo(tmp_path, home=tmp_path / "home", quiet=True)
+    result = run("--workdir", str(tmp_path), home=tmp_path / "home")
+    assert (result.exit_code, "is not empty" in result.output) == (UsageError.exit_code, True)
     assert (tmp_path / "birds.kb").read_text() == "mine"
 
 
 def test_two_demos_cannot_share_a_folder(tmp_path: Path) -> None:
-    with writer_lock(tmp_path / "demo" / "lock"), pytest.raises(KnowledgeBaseLocked):
-        run_demo(None, home=tmp_path, quiet=True)
+    with writer_lock(tmp_path / "demo" / "lock"):
+        assert run(home=tmp_path).exit_code == KnowledgeBaseLocked.exit_code
 
 
 def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None:
