@@ -25,6 +25,7 @@ def binomial(genus: str, species: str) -> str | None:
         ("Falco", "F. columbarius", "Falco columbarius"),
         ("Falco", "columbarius", "Falco columbarius"),
         ("Crex", "crex", "Crex crex"),
+        ("Ninox", "ios", "Ninox ios"),  # the shortest epithet
         ("Falco", "novae-zeelandiae", "Falco novae-zeelandiae"),
         ("Branta", "canadensis (Linnaeus, 1758)", "Branta canadensis"),
         ("Tyto", "A. alba", None),  # another genus
