@@ -107,8 +107,9 @@ class ReplyCache(Closing):
             return int(self._open(self._reader).execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
-        """Write replies of callers that were cancelled, and close the file."""
-        self._background.shutdown()
+        """Write replies of callers that were cancelled, and close the file; the next use opens it again."""
+        background, self._background = self._background, ThreadPoolExecutor(1, "reply-cache")
+        background.shutdown()
         for connection in (self._writer, self._reader):
             with connection.lock:
                 if connection.db is not None:

@@ -85,6 +85,13 @@ def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:
     cache.close()
 
 
+def test_a_closed_cache_opens_again_to_store(tmp_path: Path) -> None:
+    with ReplyCache(tmp_path / "r.sqlite") as cache:
+        cache.close()
+        wait_for(cache.store("m", ASKED, reply=REPLY))
+        assert len(cache) == 1
+
+
 def test_a_refusal_is_cached(tmp_path: Path) -> None:
     with OpenAIServer(Answer(text=None, refusal="I would rather not.")) as server:
         for _ in range(2):
