@@ -182,7 +182,8 @@ def test_the_speed_trial_runs_once_and_finds_the_slower_library(
         time.sleep(0.2)
         slow(queries, matrix, out)
 
-    monkeypatch.setattr(products, slow.__name__, slowed)
+    for multiply in MULTIPLIERS:  # a real product may take as long on a busy machine
+        monkeypatch.setattr(products, multiply.__name__, slowed if multiply is slow else lambda *_: None)
     assert products.onnx_is_faster() == (slow.__name__ == "multiply_by_numpy")
     n_runs = len(runs)
     products.onnx_is_faster()
