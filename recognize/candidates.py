@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import isnan
 from typing import Final
 
@@ -14,22 +13,10 @@ from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
 from recognize.confidence.calibration import Lineage
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import dot_rows
 from recognize.scoring.stages import Ranking
 
-_CACHED: Final = 4_000  # species in memory, about 10 MB
+_CACHED: Final = 4_000  # species in memory
 _DIGITS: Final = 6  # of scores in results, the precision of float32
-
-
-@dataclass(frozen=True, slots=True)
-class _Species:
-    """Parts of a candidate that do not depend on the photo."""
-
-    taxon: Taxon
-    summary: str | None
-    anchors: tuple[tuple[str, str | None], ...]
-    """Ids and credits in the order of the vectors."""
-    vectors: FloatArray
 
 
 class CandidateMaker:
@@ -39,10 +26,9 @@ class CandidateMaker:
         self._store = store
         self._knowledge = knowledge
         self._vectors = np.asarray(knowledge.anchors.vectors)  # faster slices than of a memory map
-        self._cache: dict[int, _Species] = {}
-        self._lineages: dict[int, Lineage] = {}
+        self._cache: dict[int, SpeciesEntry] = {}
 
-    def read(self, species: Iterable[int]) -> dict[int, _Species]:
+    def read(self, species: Iterable[int]) -> dict[int, SpeciesEntry]:
         """Return the species at these positions, reading those missing from the cache in one query."""
         wanted = sorted(set(species))
         cache = self._cache  # another thread, or another stream of photos, may start a new one
@@ -51,7 +37,7 @@ class CandidateMaker:
             cache, new = {}, wanted
             self._cache = cache
         entries = self._store.species([self._store.taxon_ids[i] for i in new])
-        cache.update({i: self._species(i, entry) for i, entry in zip(new, entries, strict=True)})
+        cache.update(zip(new, entries, strict=True))
         return {i: cache[i] for i in wanted}
 
     def taxon(self, species: int) -> Taxon:
@@ -61,11 +47,8 @@ class CandidateMaker:
     def lineages(self, species: IntArray) -> list[Lineage]:
         """Return the lineages of species."""
         wanted: list[int] = species.tolist()
-        new = [i for i in wanted if i not in self._lineages]
-        if new:
-            for i, entry in zip(new, self._store.species([self._store.taxon_ids[i] for i in new]), strict=True):
-                self._lineages[i] = entry.taxon.lineage
-        return [self._lineages[i] for i in wanted]
+        entries = self.read(wanted)
+        return [entries[i].taxon.lineage for i in wanted]
 
     def candidates(self, ranking: Ranking, query: FloatArray, *, n: int) -> tuple[Candidate, ...]:
         """Return the first `n` species of a photo's ranking.
@@ -88,32 +71,22 @@ class CandidateMaker:
                     score=round(score, _DIGITS),
                     scores={stage: _shown(given[rank]) for stage, given in stages.items()},
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
-                    anchors=_anchor_matches(entry, query),
-                    summary=entry.summary,
+                    anchors=self._anchor_matches(i, entry, query),
+                    summary=entry.summary.text if entry.summary else None,
                 )
             )
         return tuple(made)
 
-    def _species(self, species: int, entry: SpeciesEntry) -> _Species:
+    def _anchor_matches(self, species: int, entry: SpeciesEntry, query: FloatArray) -> tuple[AnchorMatch, ...]:
+        """Return the species' anchors, the most similar first."""
         first, end = self._knowledge.anchor_starts[species : species + 2]
         credits = {anchor.anchor_id: anchor.credit for anchor in entry.anchors}
-        return _Species(
-            taxon=entry.taxon,
-            summary=entry.summary.text if entry.summary else None,
-            anchors=tuple((id, credits.get(id)) for id in self._knowledge.anchors.ids[first:end]),
-            vectors=self._vectors[first:end],
-        )
-
-
-def _anchor_matches(entry: _Species, query: FloatArray) -> tuple[AnchorMatch, ...]:
-    """Return the species' anchors, the most similar first."""
-    similarities: list[float] = dot_rows(entry.vectors, query).tolist()
-    matches = [
-        AnchorMatch(id=id, similarity=round(similarity, _DIGITS), credit=credit)
-        for (id, credit), similarity in zip(entry.anchors, similarities, strict=True)
-    ]
-    matches.sort(key=lambda match: -match.similarity)
-    return tuple(matches)
+        similarities: list[float] = (self._vectors[first:end].astype(np.float64) @ query.astype(np.float64)).tolist()
+        matches = [
+            AnchorMatch(id=id, similarity=round(similarity, _DIGITS), credit=credits.get(id))
+            for id, similarity in zip(self._knowledge.anchors.ids[first:end], similarities, strict=True)
+        ]
+        return tuple(sorted(matches, key=lambda match: -match.similarity))
 
 
 def _shown(score: float) -> float | None:

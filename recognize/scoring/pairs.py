@@ -44,12 +44,6 @@ class Pairs:
         return new
 
 
-def dot_rows(rows: FloatArray, query: FloatArray) -> Scores:
-    """Return the products of rows with a query in float64."""
-    products: Scores = rows.astype(np.float64) @ query.astype(np.float64)
-    return products
-
-
 def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
     """Return the product of photo and row of each pair in float64, `(n,)`."""
     products: Scores = dot_spaces((matrix,), (queries,), pairs)[0]

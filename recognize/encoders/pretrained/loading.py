@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -86,6 +86,12 @@ class TorchImageEncoder(TorchEncoder):
     """Default: half precision on a GPU, else float32; vectors of both differ by some thousandths."""
     batch_size: int | None = None
     """Pictures or texts per run of the model. Default: suits the device."""
+    library: ClassVar[str]
+
+    @property
+    def space(self) -> str:
+        """Name, hash of the weights, size and hash of the preprocessing."""
+        return f"{self.library}/{self.model}/{self.loaded.revision}/{self.loaded.preparation}"
 
     def encode_images(self, images: Sequence[Image]) -> FloatArray:
         """Return `(n, dim)` float32 unit rows."""

@@ -31,10 +31,7 @@ class OpenClipEncoder(TorchImageEncoder):
     weights, unless `HF_HUB_OFFLINE` is set.
     """
 
-    @property
-    def space(self) -> str:
-        """Name, hash of the weights, size and hash of the preprocessing."""
-        return f"open-clip/{self.model}/{self.loaded.revision}/{self.loaded.preparation}"
+    library = "open-clip"
 
     @property
     def max_tokens(self) -> int | None:

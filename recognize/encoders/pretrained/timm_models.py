@@ -28,10 +28,7 @@ class TimmEncoder(TorchImageEncoder):
     image_px: int | None = None
     """Side of the pictures in pixels. Default: as in training (DINOv2: 518, five times the work of the usual 224)."""
 
-    @property
-    def space(self) -> str:
-        """Name, hash of the weights, size and hash of the preprocessing."""
-        return f"timm/{self.model}/{self.loaded.revision}/{self.loaded.preparation}"
+    library = "timm"
 
     def _load(self) -> Loaded:
         timm = require("timm", "timm")
