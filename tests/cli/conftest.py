@@ -57,8 +57,8 @@ def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def toys_of_paper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Toys in place of the encoders of the profile `paper`, in this process."""
+def toy_paper_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the encoders of the profile `paper` with toys in this process."""
     from recognize.encoders.profiles import LOADERS
 
     monkeypatch.setitem(LOADERS, "paper", toy_encoders)
@@ -66,7 +66,7 @@ def toys_of_paper(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def drawings(tmp_path: Path) -> Path:
-    """A folder with drawings of four species, which are not among the anchors."""
+    """A folder with drawings of four species that are not anchors."""
     from training.plates.catalogue import plates_of
 
     folder = tmp_path / "drawings"

@@ -35,7 +35,7 @@ def name_of(path: Path) -> str:
 
 
 def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield `(dotted module, line)` of every import, also those inside functions and under TYPE_CHECKING."""
+    """Yield `(dotted module, line)` of every import, also inside functions and under TYPE_CHECKING."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)

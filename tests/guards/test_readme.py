@@ -48,7 +48,7 @@ def blocks(kind: str | None) -> list[tuple[str, list[str]]]:
 
 
 def lines_of(block: re.Match[str]) -> list[str]:
-    """Return what bash is given for a block: its commands, or Python with the script as its input."""
+    """Return the bash lines of a block: its commands, or Python with the block as its input."""
     if block["language"] == "python":
         return [f"python - <<'END'\n{block['body']}END"]
     return commands(block["body"])

@@ -21,7 +21,7 @@ def name_of(path: Path) -> str:
 
 
 def modules() -> dict[str, Path]:
-    """Return dotted name -> file of all modules; a package goes by the name of its folder."""
+    """Return dotted name -> file of all modules; packages have the names of their folders."""
     found = {}
     for package in PACKAGES:
         for file in (ROOT / package).rglob("*.py"):

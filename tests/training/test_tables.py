@@ -5,7 +5,7 @@ from __future__ import annotations
 from training.tables import decimals, markdown, table, with_interval
 
 
-def test_a_table_has_its_title_a_header_and_a_row_for_each_name() -> None:
+def test_a_table_has_a_title_a_header_and_rows() -> None:
     assert table("Accuracy", ["", "n", "top-1"], {"seen": ["3", ".500"], "unseen": ["", ".250"]}) == [
         "", "## Accuracy", "", "| | n | top-1 |", "|---|---|---|", "| seen | 3 | .500 |", "| unseen | | .250 |",
     ]  # fmt: skip

@@ -74,6 +74,6 @@ def replace_in_summaries(kb: Path, old: str, new: str) -> Path:
 
 
 @pytest.fixture
-def with_a_fault(mallard: Path) -> Path:
+def faulty_kb(mallard: Path) -> Path:
     """The same, with a colour in its summary that the article does not mention."""
     return replace_in_summaries(mallard, "a green head", "a purple head")

@@ -42,7 +42,7 @@ def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str
     assert row["candidates"][0]["anchors"][0]["credit"] == "Ann, unknown licence"
 
 
-@pytest.mark.usefixtures("toys_of_paper")
+@pytest.mark.usefixtures("toy_paper_profile")
 def test_a_new_knowledge_base_uses_the_given_profile(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "paper", "--format", "json")

@@ -84,11 +84,11 @@ def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
         command = ("context", "frog with a zorblin", "--kb", own_kb)
         assert cli.call(*command, check=True).stdout == "Nothing found.\n"
         assert wiki.requests == []
-        not_kept = cli.call(*command, "--api-url", wiki.api_url, "--no-store", check=True).stdout
-        assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_kept
+        not_stored = cli.call(*command, "--api-url", wiki.api_url, "--no-store", check=True).stdout
+        assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_stored
         assert cli.call(*command, check=True).stdout == "Nothing found.\n"
         first = cli.call(*command, "--api-url", wiki.api_url, check=True).stdout
-        assert first == not_kept
+        assert first == not_stored
         n_requests = len(wiki.requests)
         assert cli.call(*command, "--api-url", wiki.api_url, "--no-wiki", check=True).stdout == first
         assert cli.call(*command, check=True).stdout == first
@@ -203,7 +203,7 @@ def test_the_cost_limit_covers_search_and_model_together(cli: Any, own_kb: Path,
     )
     with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
-        # The search may cost up to $0.0045 and costs $0.006; what is left of $0.007 is less than the model may cost.
+        # The estimate of the search is $0.0045 and its cost $0.006; the rest of $0.007 is too little for the model.
         outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--max-cost", "0.007")
         assert outcome.exit_code == 7
         assert "$0.0060 of $0.007 are spent" in outcome.stderr

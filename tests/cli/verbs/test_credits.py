@@ -37,11 +37,11 @@ def test_articles_from_a_folder_are_credited_as_own(cli: Any, mallard: Path) -> 
     assert (text["kind"], text["title"], text["publishable"]) == ("own", "Mallard", True)
 
 
-def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, with_a_fault: Path) -> None:
-    replace_in_summaries(with_a_fault, '"Mallard"', '"=1+2"')
+def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, faulty_kb: Path) -> None:
+    replace_in_summaries(faulty_kb, '"Mallard"', '"=1+2"')
     for verb, rows in (("lint", "findings"), ("credits", "texts")):
-        (row,) = csv.DictReader(io.StringIO(cli.call(verb, "--kb", with_a_fault, "--format", "csv").stdout))
-        (given,) = json.loads(cli.call(verb, "--kb", with_a_fault, "--format", "json").stdout)[rows]
+        (row,) = csv.DictReader(io.StringIO(cli.call(verb, "--kb", faulty_kb, "--format", "csv").stdout))
+        (given,) = json.loads(cli.call(verb, "--kb", faulty_kb, "--format", "json").stdout)[rows]
         name = "name" if verb == "lint" else "title"
         assert (row[name], given[name]) == ("'=1+2", "=1+2")
 
@@ -50,12 +50,12 @@ def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, with_
 def test_non_free_photos_are_skipped_by_default_and_marked_when_included(
     cli: Any, wiki_api_url: str, tmp_path: Path
 ) -> None:
-    """One knowledge base, built free, then with any licence, then free again; articles are fetched once."""
+    """One knowledge base, built with free licences, then any licence, then free ones; articles are fetched once."""
     names = ("Common Myna", "Barn Swallow", "Blyth's Reed Warbler", "Blunt-winged Warbler")
     (tmp_path / "names.csv").write_text("\n".join(["common_name", *names]))
 
     def built(licences: str) -> tuple[int, Any, str]:
-        """Return the requests of a build, the credits after it, and what they warn of."""
+        """Return the number of requests of a build, its credits, and their warnings."""
         order = ("--names", "names.csv", "--api-url", wiki_api_url, "--kb", "w.kb", "--set", f"licences={licences}")
         report = cli.call("build", *order, check=True).stdout
         credits = cli.call("credits", "--kb", "w.kb", "--format", "json", check=True)
@@ -68,7 +68,7 @@ def test_non_free_photos_are_skipped_by_default_and_marked_when_included(
     assert sum(free["skipped_photos"].values()) > 0
 
     n_second, taken, warning = built("any")
-    assert n_second <= n_first - len(names)  # no body again
+    assert n_second <= n_first - len(names)  # bodies are not fetched again
     assert {photo["freedom"] for photo in taken["photos"]} > {"free"}
     assert all(photo["publishable"] is (photo["freedom"] == "free") for photo in taken["photos"])
     assert "Do not publish" in warning

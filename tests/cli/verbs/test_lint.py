@@ -21,21 +21,21 @@ def test_lint_of_a_sound_knowledge_base_exits_with_0(cli: Any, mallard: Path) ->
     assert outcome.stdout == "3 sentences of 1 species checked\n"
 
 
-def test_lint_reports_an_unsupported_claim_and_exits_with_1(cli: Any, with_a_fault: Path) -> None:
-    outcome = cli.call("lint", "--kb", with_a_fault)
+def test_lint_reports_an_unsupported_claim_and_exits_with_1(cli: Any, faulty_kb: Path) -> None:
+    outcome = cli.call("lint", "--kb", faulty_kb)
     assert outcome.exit_code == 1
     assert "not in its evidence: purple" in outcome.stdout
     assert "error    unsupported        1" in outcome.stdout
 
 
-def test_every_format_shows_the_same_finding(cli: Any, with_a_fault: Path) -> None:
-    found = json.loads(cli.call("lint", "--kb", with_a_fault, "--format", "json").stdout)
+def test_every_format_shows_the_same_finding(cli: Any, faulty_kb: Path) -> None:
+    found = json.loads(cli.call("lint", "--kb", faulty_kb, "--format", "json").stdout)
     assert found["ok"] is False
     assert found["counts"] == {"error": 1, "warning": 0, "note": 0}
     (finding,) = found["findings"]
     assert (finding["rule"], finding["name"], finding["statement"]) == ("unsupported", "Mallard", 1)
-    assert json.loads(cli.call("lint", "--kb", with_a_fault, "--format", "jsonl").stdout) == finding
-    (row,) = csv.DictReader(io.StringIO(cli.call("lint", "--kb", with_a_fault, "--format", "csv").stdout))
+    assert json.loads(cli.call("lint", "--kb", faulty_kb, "--format", "jsonl").stdout) == finding
+    (row,) = csv.DictReader(io.StringIO(cli.call("lint", "--kb", faulty_kb, "--format", "csv").stdout))
     assert row == {column: str(finding[column]) for column in CSV_COLUMNS}
 
 

@@ -32,7 +32,7 @@ def test_shipped_knowledge_cannot_be_updated(cli: Any, built_kb: Path) -> None:
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "knowledge that ships with Fieldmark" in outcome.stderr
     assert "kb build --taxon Aves" in outcome.stderr
-    assert "starter/" not in outcome.stderr, "a digest tells nobody anything"
+    assert "starter/" not in outcome.stderr, "the digest is not shown to users"
 
 
 def test_a_knowledge_base_without_species_cannot_be_updated(cli: Any, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_picture_with_damaged_exif_is_read() -> None:
         (os.urandom(5000), "is not an image"),
     ],
 )
-def test_a_file_that_is_not_an_image_is_described_in_the_error(content: Any, reason: str) -> None:
+def test_the_error_describes_a_file_without_an_image(content: Any, reason: str) -> None:
     with pytest.raises(BadImage, match=reason) as caught:
         read_image(content)
     assert "expected a JPEG, PNG" in str(caught.value) or "damaged or incomplete (" in str(caught.value)

@@ -37,7 +37,7 @@ relevances = st.lists(st.booleans(), min_size=1, max_size=40)
         ([1, 0, 1, 0], 2, None, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
         ([1, 0, 1, 0], 4, 2, 1 / 4, 1 / 2),  # one hit in two places, four to find
         ([0, 0, 1], 1, 2, 0.0, 0.0),  # beyond the cutoff
-        ([1, 1, 1], 10, 3, 3 / 10, 1.0),  # perfect as far as it goes
+        ([1, 1, 1], 10, 3, 3 / 10, 1.0),  # perfect within the list
         ([0, 1, 1], 3, None, (1 / 2 + 2 / 3) / 3, (1 / 2 + 2 / 3) / 3),  # one never found
         ([0, 0], 0, None, 0.0, 0.0),
         ([], 2, None, 0.0, 0.0),

@@ -23,7 +23,7 @@ def test_a_build_from_the_starter_reports_its_counts(cli: Any) -> None:
     report = fields(outcome.stdout)
     assert report["knowledge base"] == "strigiformes.kb"
     n = report["species"]
-    assert int(n) >= 2  # the drawn owls, and those with facts alone
+    assert int(n) >= 2  # the drawn owls, and owls with facts but no drawings
     assert report["articles"] == n
     assert float(report["seconds"]) > 0
     assert f"fetch {n} of {n}" in outcome.stderr
@@ -42,7 +42,7 @@ def test_a_second_build_changes_nothing(cli: Any) -> None:
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
 
 
-@pytest.mark.usefixtures("toys_of_paper")
+@pytest.mark.usefixtures("toy_paper_profile")
 def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
     command = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
     cli.call(*command, "starter", "--kb", "owls.kb", check=True)
@@ -59,7 +59,7 @@ def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) ->
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 
-@pytest.mark.usefixtures("toys_of_paper")
+@pytest.mark.usefixtures("toy_paper_profile")
 def test_a_new_knowledge_base_uses_the_given_profile(cli: Any) -> None:
     cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "paper", "--kb", "a.kb", check=True)
     assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "paper"
@@ -210,7 +210,7 @@ class TestWithRealWiki:
         assert status["species"] == int(report["species"])
         again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         assert int(fields(again.stdout)["requests"]) < int(report["requests"])
-        assert "fetch" not in again.stderr, "bodies that are there are not fetched again"
+        assert "fetch" not in again.stderr, "stored bodies are not fetched again"
 
     def test_a_taxon_narrows_the_selection_of_a_list_page(self, cli: Any, wiki_api_url: str) -> None:
         plan = (
@@ -272,7 +272,7 @@ def owls(tmp_path: Path, drawings: Path) -> Path:
     return tmp_path / "owls"
 
 
-def test_the_number_of_reference_photos_is_a_setting_of_build_and_update(cli: Any, owls: Path, tmp_path: Path) -> None:
+def test_anchors_per_species_is_a_setting_of_build_and_update(cli: Any, owls: Path, tmp_path: Path) -> None:
     def n_photos() -> int:
         found: int = json.loads(cli.call("status", "--kb", "o.kb", "--format", "json", check=True).stdout)["anchors"]
         return found

@@ -33,6 +33,6 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "run the same command again to resume" in complaint
-        assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # else it waited for a reply
+        assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # otherwise it waited for a reply
         wiki.always = None
         assert "species           7" in cli.run(*build[1:], check=True).stdout

@@ -71,7 +71,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def jobs_file(folder: Path, *, n: int = 1) -> Path:
-    """Write a file of jobs over the photos of a folder beside it, and return it."""
+    """Write a file of jobs over the photos of a sibling folder, and return it."""
     candidates = [
         {"image_id": f"{i}", "path": str(path.relative_to(folder.parent)), "score": 1 - i / 10}
         for i, path in enumerate(sorted(folder.iterdir()))

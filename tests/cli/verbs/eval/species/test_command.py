@@ -242,7 +242,7 @@ def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: 
     ]
     assert [row["measure"] for row in rows[10:] if row["baseline"] == "starter"] == ["top-1", "MRR@10"]
     by_name = {(row["preset"], row["measure"]): float(row["micro"]) for row in rows}
-    # Both rank the same thirty chunks; the re-ranker puts them in another order.
+    # Both rank the same thirty chunks, in a different order.
     assert by_name["text-only", "hit@30"] == by_name["vr-rag-v1", "hit@30"]
 
 
