@@ -15,7 +15,7 @@ QUESTIONS = (
 
 
 class ScriptedChat:
-    """A `ChatModel`; a text becomes a reply that cost a cent."""
+    """A `ChatModel` with scripted replies; a text becomes a reply that costs one cent."""
 
     name = "scripted"
 
@@ -25,11 +25,11 @@ class ScriptedChat:
 
     async def reply(self, request: Any) -> Any:
         self.requests.append(request)
-        said = self.script(request)
-        return said if isinstance(said, ChatReply) else ChatReply(text=said, model="scripted", cost_usd=0.01)
+        answer = self.script(request)
+        return answer if isinstance(answer, ChatReply) else ChatReply(text=answer, model="scripted", cost_usd=0.01)
 
 
 def questions_reply(questions: Any = QUESTIONS) -> Any:
-    """Questions as a model would write them."""
+    """Return questions in the JSON format of a model's reply."""
     entries = [{"question": q, "statement": f"yes {i}", "negation": f"no {i}"} for i, q in enumerate(questions)]
     return json.dumps({"questions": entries})

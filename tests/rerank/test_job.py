@@ -17,13 +17,13 @@ def row(image_id: Any, rank: Any, score: Any) -> RankedImage:
     return RankedImage(query_id="q", image_id=image_id, rank=rank, score=score, first_stage_rank=rank)
 
 
-def test_equal_scores_of_a_run_are_told_apart_by_a_millionth_and_others_stay_as_they_are() -> None:
+def test_equal_scores_of_a_run_are_separated_by_a_millionth() -> None:
     rows = [row("a", 1, 90.0), row("b", 2, 90.0), row("c", 3, 90.0), row("d", 4, 12.5)]
     scores = [float(line.split()[4]) for line in trec_lines(rows, tag="t")]
     assert scores == [90.0, 89.999999, 89.999998, 12.5]
 
 
-def test_a_tie_never_reaches_past_the_score_below_it() -> None:
+def test_separated_ties_stay_above_the_next_score() -> None:
     rows = [row("a", 1, 0.0000015), row("b", 2, 0.0000015), row("c", 3, 0.0000010)]
     scores = [float(line.split()[4]) for line in trec_lines(reversed(rows), tag="t")]
     assert scores == sorted(scores, reverse=True) and len(set(scores)) == 3
@@ -34,13 +34,13 @@ def test_a_line_has_the_columns_of_trec() -> None:
 
 
 @pytest.mark.parametrize(("query_id", "image_id"), [("a query", "a"), ("q", "my photo.jpg"), ("", "a"), ("q", "a\n")])
-def test_an_id_that_no_run_can_hold_is_found_before_the_run(query_id: str, image_id: str) -> None:
+def test_an_id_invalid_in_trec_is_refused_before_the_run(query_id: str, image_id: str) -> None:
     job = Job(query_id=query_id, text="x", candidates=(JobImage(image_id=image_id, path="a", score=0.0),))
     with pytest.raises(BadInput, match="cannot be written to a TREC run"):
         check_ids([job])
 
 
-def test_jobs_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_jobs_read_back_are_equal(tmp_path: Path) -> None:
     image = JobImage(image_id="a", path=str(tmp_path / "ä.jpg"), score=0.25)
     jobs = [
         Job(query_id="1", text="a puffin", candidates=(image,), relevant=("a",)),
@@ -71,13 +71,13 @@ LINE = {"query_id": "1", "text": "x", "candidates": [{"image_id": "a", "path": "
         ([], "contains no job"),
     ],
 )
-def test_what_is_wrong_with_a_file_of_jobs_is_said_with_its_line(tmp_path: Path, lines: Any, message: str) -> None:
+def test_errors_in_a_job_file_name_the_line(tmp_path: Path, lines: Any, message: str) -> None:
     (tmp_path / "jobs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(BadInput, match=message):
         read_jobs(tmp_path / "jobs.jsonl")
 
 
-def test_a_folder_is_a_job_of_all_photos_below_it_under_names_that_a_run_can_hold(tmp_path: Path) -> None:
+def test_a_folder_becomes_a_job_of_all_its_photos(tmp_path: Path) -> None:
     (tmp_path / "a b").mkdir()
     for name in ("z.png", "a b/x y.jpg"):
         Image.new("RGB", (20, 20), "red").save(tmp_path / name)
@@ -88,7 +88,7 @@ def test_a_folder_is_a_job_of_all_photos_below_it_under_names_that_a_run_can_hol
     check_ids([job])
 
 
-def test_a_query_in_another_script_has_an_id_too(tmp_path: Path) -> None:
+def test_a_query_in_any_script_has_a_short_id(tmp_path: Path) -> None:
     Image.new("RGB", (20, 20), "red").save(tmp_path / "a.png")
     assert job_of_folder(tmp_path, "?!").query_id == "query"
     assert job_of_folder(tmp_path, "синица").query_id == "синица"

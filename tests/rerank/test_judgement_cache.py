@@ -18,7 +18,7 @@ def test_entries_are_read_by_the_next_process(tmp_path: Path) -> None:
         assert (cache.get("k"), cache.get("other")) == ("second", None)
 
 
-def test_a_file_of_another_kind_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_an_error_with_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "cache.sqlite"
     file.write_text("photos" * 100)
     with pytest.raises(StoreError, match="not a cache of judgements") as caught:

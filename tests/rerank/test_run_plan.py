@@ -8,7 +8,7 @@ from data.errors import MissingRequirement, UsageError
 from rerank import RerankSettings, plan_run
 
 
-def test_similarity_has_no_vision_judge() -> None:
+def test_similarity_refuses_a_vision_judge() -> None:
     with pytest.raises(UsageError, match="asks no vision model"):
         plan_run("similarity", RerankSettings(), endpoints=("vision",), judge="vision")
     assert plan_run("similarity", RerankSettings(), endpoints=("vision",), judge="encoder").models == ()

@@ -15,7 +15,7 @@ ASKED = ChatRequest(messages=(ChatMessage(role="user", text="?"),))
 
 
 def order_of(arrivals: Any, *, n_slots: int = 1) -> Any:
-    """Return in which order `(group, step)` get their slot, all waiting behind one that holds it."""
+    """Return the order in which waiting `(group, step)` arrivals get their slot."""
 
     async def main() -> Any:
         slots, order = FairSlots(n_slots), []
@@ -39,7 +39,7 @@ def test_within_a_group_the_higher_step_goes_first() -> None:
     assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
 
 
-def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next() -> None:
+def test_a_cancelled_waiter_gives_its_place_to_the_next() -> None:
     async def main() -> Any:
         slots, got = FairSlots(1), []
 
@@ -58,7 +58,7 @@ def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next() -> None:
     assert asyncio.run(main()) == [1, 2]
 
 
-def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_hands_it_on() -> None:
+def test_a_waiter_cancelled_with_a_new_slot_passes_it_on() -> None:
     async def main() -> Any:
         slots, got = FairSlots(1), []
 
@@ -69,7 +69,7 @@ def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_han
         async with slots.slot("a"):
             first, second = (asyncio.create_task(work(i)) for i in range(2))
             await asyncio.sleep(0)
-        first.cancel()  # the slot is its own now, and it has not run since
+        first.cancel()  # it owns the slot now, but has not run yet
         await asyncio.gather(first, second, return_exceptions=True)
         async with asyncio.timeout(60), slots.slot("b"):
             return got
@@ -77,7 +77,7 @@ def test_a_waiter_that_is_cancelled_in_the_instant_in_which_it_gets_its_slot_han
     assert asyncio.run(main()) == [1]
 
 
-def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more() -> None:
+def test_no_request_is_sent_after_twelve_failures_in_a_row() -> None:
     def down(_: Any) -> None:
         raise SourceUnavailable("503")
 
@@ -92,7 +92,7 @@ def test_after_twelve_failures_in_a_row_nobody_is_asked_any_more() -> None:
     assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW
 
 
-def test_a_reply_ends_a_row_of_failures() -> None:
+def test_a_reply_resets_the_count_of_failures() -> None:
     def mostly_down(_: Any) -> str:
         if len(inner.requests) % MAX_FAILURES_IN_A_ROW:
             raise SourceUnavailable("503")
@@ -110,7 +110,7 @@ def test_a_reply_ends_a_row_of_failures() -> None:
     assert len(inner.requests) == 36
 
 
-def test_refusals_are_answers_of_their_kind_and_no_failures() -> None:
+def test_refusals_do_not_count_as_failures() -> None:
     def refuse(_: Any) -> None:
         raise Refused("no")
 

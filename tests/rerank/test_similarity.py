@@ -41,18 +41,18 @@ def test_the_image_that_the_text_describes_comes_first(folder: Any, text: str, f
     assert first(folder, job(text)) == found
 
 
-def test_a_reference_image_alone_finds_its_like(folder: Any) -> None:
+def test_a_reference_image_finds_the_most_similar_photo(folder: Any) -> None:
     assert first(folder, job("", reference_image="yellow.png")) == "yellow"
 
 
-def test_text_and_reference_image_count_together(folder: Any) -> None:
+def test_text_and_reference_image_are_combined(folder: Any) -> None:
     encoder = toy_encoders().text_image[0]
     both = job("ignored: blue", reference_image="yellow.png", modification="with a red crown")
     ranked = SimilarityReranker(encoder, root=folder).rerank(both)
     assert {image.image_id for image in ranked[:2]} == {"yellow", "red"}
 
 
-def test_scores_are_cosines_also_where_text_and_reference_image_count_together(folder: Any) -> None:
+def test_scores_of_combined_queries_are_cosines(folder: Any) -> None:
     encoder = toy_encoders().text_image[0]
     both = job("", reference_image="yellow.png", modification="with a red crown")
     query = (
@@ -64,11 +64,11 @@ def test_scores_are_cosines_also_where_text_and_reference_image_count_together(f
         assert scores[colour] == pytest.approx(float(seen @ query / np.linalg.norm(query)), abs=1e-6)
 
 
-def test_a_text_of_unknown_words_keeps_the_first_stage(folder: Any) -> None:
+def test_a_text_of_unknown_words_keeps_the_first_stage_order(folder: Any) -> None:
     assert first(folder, job("xyzzy")) == "blue"
 
 
-def test_a_photo_that_many_queries_found_is_encoded_once_until_it_changes(folder: Any) -> None:
+def test_a_photo_is_encoded_once_until_it_changes(folder: Any) -> None:
     class Counting:
         def __init__(self, inner: Any) -> None:
             self.inner, self.n = inner, 0
@@ -94,20 +94,18 @@ def test_a_job_without_text_and_reference_is_refused(folder: Any) -> None:
         first(folder, job("  "))
 
 
-def test_another_method_is_refused_with_those_there_are(folder: Any) -> None:
+def test_an_unknown_method_is_refused_with_the_known_ones(folder: Any) -> None:
     with pytest.raises(ConfigError, match='"magic"') as caught:
         rerank(job("red"), "magic")
     assert all(name in caught.value.hint for name in METHODS)
 
 
-def test_the_method_without_an_encoder_says_what_it_needs() -> None:
+def test_similarity_without_an_encoder_is_refused() -> None:
     with pytest.raises(UsageError, match="needs a text-image encoder"):
         rerank(job("red"), "similarity")
 
 
-def test_relative_paths_start_from_the_root_and_absolute_ones_do_not(
-    folder: Any, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_absolute_paths_ignore_the_root(folder: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     encoder = toy_encoders().text_image[0]
     image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
     ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(

@@ -34,7 +34,7 @@ from rerank.cotrr.rankings import json_in, parse_ranking
         ("[3, 1, 2]", 3, (2, 0, 1), {"not_json": 1}),
     ],
 )
-def test_a_list_is_read_and_what_is_mended_is_counted(text: str, n: int, positions: Any, faults: Any) -> None:
+def test_a_ranking_is_parsed_and_its_repairs_are_counted(text: str, n: int, positions: Any, faults: Any) -> None:
     ranking = parse_ranking(text, n)
     assert ranking.positions == positions
     assert ranking.faults == Counter(faults)
@@ -47,18 +47,18 @@ def test_a_list_is_read_and_what_is_mended_is_counted(text: str, n: int, positio
         "Of the 3 photos none fits.", "3, the heron, is a fine bird", "null", '{"ranking": [1, 2',
     ],
 )  # fmt: skip
-def test_what_holds_no_ranking_is_no_ranking(text: str) -> None:
+def test_a_reply_without_a_ranking_is_refused(text: str) -> None:
     with pytest.raises(MalformedAnswer, match="expected a"):
         parse_ranking(text, 3)
 
 
-def test_a_list_of_the_best_few_has_no_gaps_for_the_rest() -> None:
+def test_a_top_list_counts_only_wanted_places_as_missing() -> None:
     ranking = parse_ranking('{"ranking": [5, 2]}', 10, n_wanted=3)
     assert (ranking.positions, ranking.faults["missing"]) == ((4, 1), 1)
 
 
 @given(st.integers(1, 12), st.lists(st.one_of(st.integers(-3, 15), st.text(max_size=3), st.none()), max_size=30))
-def test_whatever_comes_each_photo_is_named_once_and_every_fault_is_counted(n: Any, entries: Any) -> None:
+def test_photos_are_unique_and_every_fault_is_counted(n: Any, entries: Any) -> None:
     try:
         ranking = parse_ranking(json.dumps({"ranking": entries}), n)
     except MalformedAnswer:
@@ -70,13 +70,13 @@ def test_whatever_comes_each_photo_is_named_once_and_every_fault_is_counted(n: A
     assert faults["missing"] == n - len(ranking.positions)
 
 
-def test_json_that_is_no_object_is_refused() -> None:
+def test_a_json_array_is_refused() -> None:
     with pytest.raises(MalformedAnswer, match="expected a JSON object"):
         json_in("[1, 2]")
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=12), st.integers(0, 1000))
-def test_tau_is_that_of_scipy(one: Any, seed: Any) -> None:
+def test_kendall_tau_matches_scipy(one: Any, seed: Any) -> None:
     other = np.random.default_rng(seed).integers(0, 4, len(one)).tolist()
     expected = kendalltau(one, other).statistic if len(set(one)) > 1 and len(set(other)) > 1 else None
     found = kendall_tau(one, other)
@@ -85,12 +85,12 @@ def test_tau_is_that_of_scipy(one: Any, seed: Any) -> None:
         assert found == pytest.approx(expected)
 
 
-def test_places_that_are_not_named_share_the_mean_of_those_left() -> None:
+def test_unranked_items_share_the_mean_of_the_remaining_ranks() -> None:
     assert ranks_of([1], 3) == [2.5, 1.0, 2.5]
     assert sum(ranks_of([4, 0], 6)) == sum(range(1, 7))
 
 
-def test_an_order_and_its_reverse_follow_each_other_and_the_seed_decides() -> None:
+def test_orders_come_in_reversed_pairs_and_depend_on_the_seed() -> None:
     orders = input_orders(6, 4, seed="q")
     assert orders[0] == [0, 1, 2, 3, 4, 5]
     assert orders[1] == orders[0][::-1]
@@ -108,17 +108,17 @@ def test_fusing_equal_rankings_keeps_their_order(rule: str) -> None:
     assert sorted(range(3), key=lambda i: -scores[i]) == [1, 0, 2]
 
 
-def test_rrf_weighs_first_places_more_than_the_mean_rank_does() -> None:
+def test_rrf_favours_first_places_more_than_mean_rank() -> None:
     rankings = [[1.0, 2.0], [9.0, 8.0]]
     assert fuse_ranks(rankings, "mean-rank")[0] == fuse_ranks(rankings, "mean-rank")[1]
     assert fuse_ranks(rankings, "rrf")[0] > fuse_ranks(rankings, "rrf")[1]
 
 
-# --- the measure of position bias, on made-up rankers whose bias is known: mechanics, no model's ------------------
+# --- position bias of made-up rankers with a known bias ----------------------------------------------------------
 
 
 def rank_with_bias(order: Any, worth: Any, weight: Any) -> Any:
-    """Ranks of the items where a place further back costs `weight` worths."""
+    """Return the ranks of items when each place further back costs `weight`."""
     pull = {item: worth[item] - weight * place for place, item in enumerate(order)}
     best = sorted(range(len(worth)), key=lambda item: -pull[item])
     return ranks_of(best, len(worth))
@@ -130,29 +130,29 @@ def bias_of(weight: Any, n_orders: int = 8) -> Any:
     return position_bias(shown, [rank_with_bias(order, worth, weight) for order in shown])
 
 
-def test_a_ranker_that_does_not_mind_the_order_has_no_effect_and_full_agreement() -> None:
+def test_a_ranker_without_position_bias_has_full_agreement() -> None:
     found = bias_of(0)
     assert found.effect == pytest.approx(0)
     assert found.agreement == pytest.approx(1)
 
 
-def test_a_ranker_that_gives_the_order_back_has_the_whole_effect() -> None:
+def test_a_ranker_that_copies_the_order_has_full_position_bias() -> None:
     assert bias_of(1e6).effect == pytest.approx(1)
     assert bias_of(-1e6).effect == pytest.approx(-1)
 
 
-def test_the_effect_grows_with_the_weight_of_the_place() -> None:
+def test_position_bias_grows_with_the_weight_of_the_place() -> None:
     effects = [bias_of(weight).effect for weight in (0, 0.3, 1, 3)]
     assert effects == sorted(effects)
     assert effects[1] > 0.02
     assert bias_of(-1).effect < -0.1
 
 
-def test_one_order_alone_measures_nothing() -> None:
+def test_position_bias_needs_more_than_one_order() -> None:
     assert bias_of(1, n_orders=1).effect is None
 
 
-def test_reciprocal_ranks_are_added_up_with_the_constant_of_their_authors() -> None:
+def test_rrf_adds_reciprocal_ranks_with_the_constant_60() -> None:
     found = fuse_ranks([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], "rrf")
     assert found == pytest.approx([1 / 61 + 1 / 63, 2 / 62, 1 / 63 + 1 / 61], abs=1e-15)
     assert found[0] == found[2] > found[1]  # one first place weighs more than two second ones

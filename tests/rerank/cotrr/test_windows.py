@@ -26,7 +26,7 @@ def test_windows_cover_the_list_overlap_and_end_at_its_front(given: Any) -> None
 
 
 @given(sizes, st.randoms(use_true_random=False))
-def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given: Any, random: Any) -> None:
+def test_the_best_size_minus_step_items_reach_the_front(given: Any, random: Any) -> None:
     n, size, step = given
     items = list(range(n))  # the lower, the better
     random.shuffle(items)
@@ -40,6 +40,6 @@ def test_the_best_size_minus_step_end_up_in_front_whatever_the_order(given: Any,
 
 
 @pytest.mark.parametrize(("size", "step"), [(4, 4), (4, 0), (1, 1)])
-def test_a_step_that_lets_nothing_pass_is_refused(size: int, step: int) -> None:
+def test_the_step_must_be_at_least_1_and_below_the_size(size: int, step: int) -> None:
     with pytest.raises(ValueError, match="1 <= step < size"):
         windows(10, size, step)

@@ -12,7 +12,7 @@ from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect
 
 
 def answered(*probabilities: Any) -> PhotoAnswers:
-    """A row of answers; None for one that could not be told."""
+    """Return answers with these probabilities; None is a missing answer."""
     return PhotoAnswers(
         answers=tuple(
             QuestionAnswer(question=f"{i}?", answer=None, probability=probability, obtained_by="table")
@@ -21,22 +21,22 @@ def answered(*probabilities: Any) -> PhotoAnswers:
     )
 
 
-def test_what_was_not_asked_counts_as_no_whatever_counts_for_what_could_not_be_told() -> None:
+def test_unasked_questions_always_count_as_no() -> None:
     rows = [answered(0.9, 0.6), answered(0.3), answered(0.8, None)]
     assert photo_scores(rows, 2, "zero") == pytest.approx([75, 15, 40])
     assert photo_scores(rows, 2, "mean") == pytest.approx([75, 15, 70])  # 0.6: the one known answer
 
 
-def test_a_question_that_nobody_answered_counts_half_where_the_mean_counts() -> None:
+def test_the_mean_of_a_question_without_answers_is_one_half() -> None:
     assert photo_scores([answered(0.8, None), answered(0.2, None)], 2, "mean") == pytest.approx([65, 35])
     assert photo_scores([answered(0.8, None), answered(0.2, None)], 2, "zero") == pytest.approx([40, 10])
 
 
-def test_an_image_without_answers_is_below_one_that_fits_nothing() -> None:
+def test_an_image_without_answers_scores_below_zero() -> None:
     assert photo_scores([PhotoAnswers(error="down"), answered(0.0, 0.0)], 2, "zero") == [-1.0, 0.0]
 
 
-def test_as_many_as_may_be_missing_are_no_fault_and_one_more_is() -> None:
+def test_missing_answers_fail_only_above_the_limit() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
     missing.add(answered(None, None).answers)
     missing.check()
@@ -45,7 +45,7 @@ def test_as_many_as_may_be_missing_are_no_fault_and_one_more_is() -> None:
         missing.check()
 
 
-def test_at_the_end_the_share_is_of_what_was_asked() -> None:
+def test_the_last_check_uses_the_share_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=100)
     missing.add(answered(None, None, 0.5).answers)
     missing.check()
@@ -53,7 +53,7 @@ def test_at_the_end_the_share_is_of_what_was_asked() -> None:
         missing.check(is_last=True)
 
 
-def test_a_row_comes_back_as_it_was_kept_and_is_complete_where_all_was_told() -> None:
+def test_a_row_survives_json_and_is_complete_without_missing_answers() -> None:
     judged = [
         Judgement(probability=0.75, answer="yes", obtained_by="logprobs", note="A crest,\nand long.", cost_usd=0.5),
         Judgement(probability=None, answer=None, obtained_by="refused", note="no", cost_usd=0.25),

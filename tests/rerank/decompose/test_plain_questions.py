@@ -1,4 +1,4 @@
-"""Questions by the plain rule."""
+"""Questions made from a query by rule, without a model."""
 
 import tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that 
 CARDINAL = QueryPart(kind="species", text="Northern Cardinal", name="Northern Cardinal", looks="A red bird.")
 
 
-def test_taxon_then_terms_then_the_rest() -> None:
+def test_questions_cover_taxon_then_terms_then_the_rest() -> None:
     found = plain_questions(
         "a Northern Cardinal with a red crest, sitting in snow", (CARDINAL, CREST), uses_looks=False
     )
@@ -27,7 +27,7 @@ def test_taxon_then_terms_then_the_rest() -> None:
     ]
 
 
-def test_looks_are_taken_in_with_context_alone() -> None:
+def test_looks_are_included_only_with_context() -> None:
     with_looks, without = (
         plain_questions("a Northern Cardinal with a red crest", (CARDINAL, CREST), uses_looks=uses)
         for uses in (True, False)
@@ -40,11 +40,11 @@ def test_looks_are_taken_in_with_context_alone() -> None:
 
 
 @pytest.mark.parametrize("query", ["a red bird", "crest", "?", "with a crest"])
-def test_a_query_without_a_seam_is_asked_as_it_is(query: str) -> None:
+def test_a_query_of_one_part_becomes_the_direct_question(query: str) -> None:
     assert plain_questions(query, (CREST,) if "crest" in query else (), uses_looks=True) == (direct_question(query),)
 
 
-def test_colours_that_belong_to_one_part_stay_together() -> None:
+def test_colours_of_one_part_stay_together() -> None:
     found = plain_questions("a red and black crest, a yellow bill", (CREST,), uses_looks=False)
     assert [one.statement for one in found] == ["a red and black crest", "a yellow bill"]
 
@@ -58,24 +58,24 @@ def test_colours_that_belong_to_one_part_stay_together() -> None:
         ("a red crest and crown, a yellow bill", ["a red crest and crown", "a yellow bill"]),
     ],
 )
-def test_a_description_is_cut_between_things_and_not_between_their_colours(query: str, expected: list[str]) -> None:
+def test_a_query_is_split_between_parts_not_between_colours(query: str, expected: list[str]) -> None:
     bill = QueryPart(kind="term", text="bill", name="bill", looks="")
     assert [one.statement for one in plain_questions(query, (CREST, bill), uses_looks=False)] == expected
 
 
-def test_encoders_are_asked_all_questions_whatever_they_say() -> None:
-    """Asking them costs nothing, so there is nothing to save by stopping at a sure no."""
+def test_an_encoder_judge_answers_all_questions() -> None:
+    """Encoders are free of charge, so stopping at a confident no would save nothing."""
     parts = [CREST]
     with tempfile.TemporaryDirectory() as folder:
         Image.new("RGB", (48, 48), "blue").save(Path(folder) / "a.png")
         job = Job(query_id="q", text="a crest, a bill", candidates=(JobImage(image_id="a", path="a.png", score=1.0),))
-        resources = RerankResources(encoders=(SureOfNo(),), parts=lambda _: parts, root=folder)
+        resources = RerankResources(encoders=(AlwaysNo(),), parts=lambda _: parts, root=folder)
         found = rerank(job, "decompose", resources)
     assert [one.probability < 0.05 for one in found[0].questions] == [True, True]
 
 
-class SureOfNo:
-    """An encoder to which every photo is a photo of a bird and nothing else."""
+class AlwaysNo:
+    """An encoder that matches every photo with the negation alone."""
 
     name = space = "sure of no"
     dim = 2

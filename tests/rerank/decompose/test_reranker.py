@@ -71,7 +71,7 @@ def run(job: Any, judge: Any, settings: Any, *, chat: Any = None, passage: Any =
 TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
 
 
-def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job: Any) -> None:
+def test_scores_are_100_times_the_mean_and_ties_keep_order(job: Any) -> None:
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose)
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
     assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
@@ -88,7 +88,9 @@ def test_the_score_is_a_hundred_times_the_mean_and_ties_keep_the_first_stage(job
         ({}, QUESTIONS, PASSAGE, True),
     ],
 )
-def test_a_mode_asks_what_figure_3_says(job: Any, mode: Any, questions: Any, passage: Any, is_chained: bool) -> None:
+def test_each_mode_asks_the_questions_of_figure_3(
+    job: Any, mode: Any, questions: Any, passage: Any, is_chained: bool
+) -> None:
     judge = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: questions_reply())
     run(job, judge, replace(PRESETS["paper"].decompose, **mode), chat=chat)
@@ -98,19 +100,19 @@ def test_a_mode_asks_what_figure_3_says(job: Any, mode: Any, questions: Any, pas
     before = [earlier for _, _, _, earlier in of_b]
     chained = [tuple((q, "yes") for q in questions[:i]) for i in range(len(questions))]
     assert before == (chained if is_chained else [()] * len(questions))
-    # Questions are written with the context where there is one, and not at all for the direct query.
+    # Questions are written with the context if there is one, and not at all for the direct query.
     prompts = [request.messages[0].text for request in chat.requests]
     assert len(prompts) == (1 if len(questions) > 1 else 0)
     assert all((PASSAGE in prompt) == bool(passage) for prompt in prompts)
 
 
-def test_chaining_is_a_switch_of_its_own(job: Any) -> None:
+def test_chaining_can_be_switched_off(job: Any) -> None:
     judge = TableJudge(TABLE)
     run(job, judge, replace(PRESETS["paper"].decompose, chain=False))
     assert {earlier for _, _, _, earlier in judge.asked} == {()}
 
 
-def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job: Any) -> None:
+def test_questions_after_a_confident_no_are_skipped_as_no(job: Any) -> None:
     table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
     judge = TableJudge(table)
     ranked, reranker = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
@@ -122,7 +124,7 @@ def test_after_a_sure_no_nothing_more_is_asked_and_the_rest_counts_as_no(job: An
 
 
 @pytest.mark.parametrize(("stop_below", "is_paid"), [(None, False), (0.0, True)])
-def test_without_a_limit_even_a_certain_no_stops_nothing(job: Any, stop_below: float | None, is_paid: bool) -> None:
+def test_without_a_stop_limit_all_questions_are_asked(job: Any, stop_below: float | None, is_paid: bool) -> None:
     judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
     judge.costs_money = is_paid
     ranked, _ = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=stop_below))
@@ -130,13 +132,13 @@ def test_without_a_limit_even_a_certain_no_stops_nothing(job: Any, stop_below: f
     assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
 
 
-def test_a_probability_at_the_limit_stops_nothing(job: Any) -> None:
+def test_a_probability_at_the_limit_does_not_stop(job: Any) -> None:
     judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
     run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
 
 
-def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean_of_the_others(job: Any) -> None:
+def test_a_missing_answer_counts_as_no_or_as_the_mean(job: Any) -> None:
     table = TABLE | {"c": (0.9, None, 0.2)}
     for preset in ("paper", "default"):
         ranked, _ = run(job, TableJudge(table), PRESETS[preset].decompose)
@@ -152,7 +154,7 @@ def test_what_could_not_be_told_counts_as_no_or_where_that_is_chosen_as_the_mean
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_order(job: Any, preset: str) -> None:
+def test_a_query_with_too_many_missing_answers_fails(job: Any, preset: str) -> None:
     table = TABLE | {"b": (None, None, None)}
     ranked, reranker = run(job, TableJudge(table), PRESETS[preset].decompose)
     assert {row.status for row in ranked} == {"error"}
@@ -160,22 +162,20 @@ def test_a_query_with_too_many_missing_answers_fails_instead_of_keeping_the_old_
     assert len(reranker.tally.failures) == 1
 
 
-def test_a_judge_that_answers_all_at_once_and_mumbles_is_not_asked_about_every_photo(
-    job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_joint_judge_without_usable_answers_stops_early(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 1)
 
-    class Mumbler(TableJudge):
+    class UnclearJudge(TableJudge):
         async def judge_together(self, image: Any, questions: Any, *, query: Any, context: Any) -> Any:
             self.asked.append(image.jpeg)
             return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
 
-    judge = Mumbler(TABLE)
+    judge = UnclearJudge(TABLE)
     ranked, _ = run(job, judge, PRESETS["default"].decompose)
     assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
 
 
-def test_missing_answers_that_happen_to_come_first_fail_no_query(job: Any, tmp_path: Path) -> None:
+def test_early_missing_answers_do_not_fail_a_query(job: Any, tmp_path: Path) -> None:
     """Eight of the first eight are missing, and 8 of 60 in all."""
     candidates = []
     for i in range(20):
@@ -187,9 +187,7 @@ def test_missing_answers_that_happen_to_come_first_fail_no_query(job: Any, tmp_p
     assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
 
 
-def test_no_more_photos_of_a_query_are_in_memory_than_may_be(
-    job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_photos_in_memory_are_limited_per_query(job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 3)
     candidates = []
     for i in range(12):
@@ -216,19 +214,19 @@ def test_no_more_photos_of_a_query_are_in_memory_than_may_be(
     assert judge.most <= 3
 
 
-def test_an_image_whose_provider_fails_is_an_error_row_behind_the_others(job: Any) -> None:
+def test_an_image_with_a_failed_request_is_a_last_error_row(job: Any) -> None:
     ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"].decompose)
     assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
     assert ranked[-1].error == "down" and ranked[-1].questions == ()
 
 
-def test_answers_are_kept_and_not_asked_for_again(job: Any, tmp_path: Path) -> None:
+def test_cached_answers_are_not_requested_again(job: Any, tmp_path: Path) -> None:
     first = TableJudge(TABLE, failing=("c",))
-    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+    with JudgementCache(tmp_path / "cache.sqlite") as cache:
         run(job, first, PRESETS["paper"].decompose, cache=cache)
     second = TableJudge(TABLE)
     chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
-    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+    with JudgementCache(tmp_path / "cache.sqlite") as cache:
         ranked, reranker = run(job, second, PRESETS["paper"].decompose, cache=cache, chat=chat)
     assert {image for image, *_ in second.asked} == {"c"}
     assert reranker.tally.n_cached == 3
@@ -236,8 +234,8 @@ def test_answers_are_kept_and_not_asked_for_again(job: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("change", ["photo", "query", "passage", "chain", "stop", "together"])
-def test_answers_are_asked_for_again_where_anything_changed(job: Any, tmp_path: Path, change: str) -> None:
-    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+def test_a_changed_input_invalidates_cached_answers(job: Any, tmp_path: Path, change: str) -> None:
+    with JudgementCache(tmp_path / "cache.sqlite") as cache:
         run(job, TableJudge(TABLE), PRESETS["paper"].decompose, cache=cache)
         judge = TableJudge(TABLE)
         settings, passage = PRESETS["paper"].decompose, PASSAGE
@@ -254,16 +252,16 @@ def test_answers_are_asked_for_again_where_anything_changed(job: Any, tmp_path: 
     assert {image for image, *_ in judge.asked} == ({"b"} if change == "photo" else set(NAMES))
 
 
-def test_questions_are_written_anew_where_the_context_is_another(job: Any, tmp_path: Path) -> None:
+def test_questions_are_rewritten_when_the_context_changes(job: Any, tmp_path: Path) -> None:
     chat = ScriptedChat(lambda _: questions_reply())
-    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+    with JudgementCache(tmp_path / "cache.sqlite") as cache:
         for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
             run(job, TableJudge(TABLE), PRESETS["paper"].decompose, cache=cache, chat=chat, passage=passage)
     assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
-def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job: Any, tmp_path: Path) -> None:
-    with JudgementCache(tmp_path / "kept.sqlite") as cache:
+def test_a_photo_with_a_missing_answer_is_judged_again(job: Any, tmp_path: Path) -> None:
+    with JudgementCache(tmp_path / "cache.sqlite") as cache:
         run(job, TableJudge(TABLE | {"c": (0.9, None, 0.2)}), PRESETS["paper"].decompose, cache=cache)
         judge = TableJudge(TABLE)
         _, reranker = run(job, judge, PRESETS["paper"].decompose, cache=cache)
@@ -272,12 +270,12 @@ def test_a_photo_of_which_something_could_not_be_told_is_asked_about_again(job: 
 
 
 @pytest.mark.parametrize("finishes_first", [True, False])
-def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job: Any, finishes_first: bool) -> None:
+def test_finishes_first_completes_started_photos_first(job: Any, finishes_first: bool) -> None:
     all_read = asyncio.Event()
 
     class HeldChat(ScriptedChat):
         async def reply(self, request: Any) -> Any:
-            await all_read.wait()  # so that it is no matter which photo is read first
+            await all_read.wait()  # the reading order of photos must not matter
             return await super().reply(request)
 
     chat = FairChat(HeldChat(lambda _: "ok"), n_in_flight=1, finishes_first=finishes_first)
@@ -299,7 +297,7 @@ def test_with_a_limit_of_cost_photos_that_were_begun_go_first(job: Any, finishes
     assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
 
 
-def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job: Any) -> None:
+def test_invalid_questions_fall_back_to_the_query(job: Any) -> None:
     judge = TableJudge(TABLE)
     _, reranker = run(job, judge, PRESETS["paper"].decompose, chat=ScriptedChat(lambda _: "Sure! Here you go."))
     plan = reranker.tally.plans["q"]
@@ -307,7 +305,7 @@ def test_questions_that_hold_no_rule_fall_back_to_the_query_and_say_so(job: Any)
     assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
 
 
-def test_a_provider_that_fails_at_the_questions_makes_all_rows_errors(job: Any) -> None:
+def test_a_failure_to_write_questions_makes_all_rows_errors(job: Any) -> None:
     def down(_: Any) -> None:
         raise SourceUnavailable("503")
 

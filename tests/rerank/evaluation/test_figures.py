@@ -1,4 +1,4 @@
-"""The figures of a list equal those of trec_eval's code, of scikit-learn, and of INQUIRE's definitions, to 1e-9."""
+"""Figures of ranked lists: equal to trec_eval, scikit-learn and INQUIRE's definitions, to 1e-9."""
 
 import os
 from typing import Any
@@ -16,10 +16,10 @@ EXACT = {"abs": 1e-9, "rel": 0}
 
 
 def random_list(rng: Any, kind: Any) -> Any:
-    """A list with ties of one of several kinds, what is relevant, and the scores and relevance in first-stage order."""
+    """Return a random ranked list with ties of this kind, and its relevant images."""
     n = int(rng.integers(1, 60))
     ids = [f"i{number:03d}" for number in rng.permutation(500)[:n]]
-    # Multiples of 1/8 are the same number in single precision, in which trec_eval keeps scores.
+    # Multiples of 1/8 are exact in single precision, which trec_eval uses for scores.
     levels = {"ties": 4, "constant": 1, "none": 10_000}[kind.split()[0]]
     scores = (rng.integers(0, levels, size=n) / 8).tolist()
     if "all" in kind:
@@ -28,7 +28,7 @@ def random_list(rng: Any, kind: Any) -> Any:
         relevant = frozenset()
     else:
         found = [image_id for image_id in ids if rng.random() < 0.3]
-        # Now and then more was missed than is in the list.
+        # Sometimes more relevant images are missed than listed.
         relevant = frozenset(
             [*found, *(f"missed{m}" for m in range(int(rng.integers(0, 3)) * int(rng.choice([1, 30]))))]
         )
@@ -41,7 +41,7 @@ KINDS = ("ties", "ties all", "ties empty", "none", "none all", "constant", "cons
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind: Any) -> None:
+def test_figures_with_trec_ties_match_trec_eval(kind: Any) -> None:
     if not os.environ.get("CI"):
         pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
     import ir_measures
@@ -67,7 +67,7 @@ def test_with_trecs_rule_for_ties_every_figure_is_trec_evals(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(kind: Any) -> None:
+def test_figures_with_inquire_ties_match_its_definitions(kind: Any) -> None:
     """INQUIRE: scikit-learn's AP times hits / min(relevant, k), its nDCG with the missed ones last, ties flipped."""
     rng = np.random.default_rng(7 + len(kind))
     for _ in range(60):
@@ -90,14 +90,14 @@ def test_with_inquires_rule_for_ties_the_figures_are_those_of_its_definitions(ki
             for cutoff in (*CUTOFFS, k):
                 expected = ndcg_score([whole_true], [whole_pred], k=cutoff)
                 name = f"nDCG@{cutoff}" if cutoff in CUTOFFS else "nDCG"
-                # Beyond the list scikit-learn goes on into the missed ones, which no list can rank.
+                # Beyond the list, scikit-learn counts the missed images, which no list can rank.
                 if cutoff <= k:
                     assert found[name] == pytest.approx(expected, **EXACT)
         flipped = y_true[np.argsort(y_pred, kind="stable")[::-1]].tolist()
         assert found["MRR"] == (1 / (flipped.index(1) + 1) if hits else 0.0)
 
 
-def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not_mrr_1() -> None:
+def test_a_constant_scorer_keeps_first_stage_figures_by_default() -> None:
     ranked = RankedList(image_ids=tuple(f"i{n}" for n in range(100)), scores=(0.0,) * 100)
     last = frozenset(["i99"])
     figures = {ties: figures_of(ranked, last, cutoffs=(10,), ties=ties)["MRR"] for ties in TIE_POLICIES}
@@ -107,14 +107,14 @@ def test_a_constant_scorer_has_the_figures_of_the_first_stage_by_default_and_not
 
 
 @pytest.mark.parametrize("ties", ["trec", "first-stage", "expected", "best", "worst"])
-def test_the_ideal_of_ndcg_is_made_of_all_that_is_relevant_be_the_list_shorter(ties: str) -> None:
+def test_ideal_dcg_counts_relevant_images_outside_the_list(ties: str) -> None:
     ranked = RankedList(image_ids=("a",), scores=(1.0,))
     found = figures_of(ranked, frozenset(["a", "missed", "missed too"]), cutoffs=(10,), ties=ties)
     ideal = 1 + 1 / np.log2(3) + 1 / 2
     assert found["nDCG"] == found["nDCG@10"] == pytest.approx(1 / ideal, **EXACT)
 
 
-def test_without_ties_all_rules_agree() -> None:
+def test_all_tie_rules_agree_without_ties() -> None:
     rng = np.random.default_rng(1)
     ids = tuple(f"i{n}" for n in range(30))
     ranked = RankedList(image_ids=ids, scores=tuple(sorted(rng.random(30), reverse=True)))
@@ -124,22 +124,22 @@ def test_without_ties_all_rules_agree() -> None:
         assert figures_of(ranked, relevant, cutoffs=CUTOFFS, ties=ties) == pytest.approx(first, **EXACT)
 
 
-def test_the_two_normalisations_differ_where_more_is_relevant_than_fits() -> None:
+def test_ap_normalisations_differ_with_over_k_relevant_images() -> None:
     ranked = RankedList(image_ids=("a", "b", "c"), scores=(3.0, 2.0, 1.0))
     found = figures_of(ranked, frozenset("abc"), cutoffs=(2,))
     assert (found["AP@2"], found["AP@2 (INQUIRE)"]) == (2 / 3, 1.0)
 
 
 @pytest.mark.parametrize("ties", TIE_POLICIES)
-def test_a_query_that_is_not_ranked_or_has_nothing_relevant_counts_0(ties: Any) -> None:
+def test_an_empty_list_or_no_relevant_image_scores_0(ties: Any) -> None:
     ranked = RankedList(image_ids=("a", "b"), scores=(0.5, 0.5))
     assert set(figures_of(RankedList(), frozenset("a"), cutoffs=(1, 5), ties=ties).values()) == {0.0}
     assert set(figures_of(ranked, frozenset(), cutoffs=(1, 5), ties=ties).values()) == {0.0}
 
 
-def test_every_measure_is_defined_in_words() -> None:
+def test_every_measure_has_a_definition() -> None:
     names = figures_of(RankedList(), frozenset(), cutoffs=(5,))
-    # What has no k is the same measure over the whole list.
+    # A measure without k is the same measure over the whole list.
     general = {name.replace("@5", "@k") if "@" in name else name.replace(" ", "@k ", 1) for name in names}
     defined = {*DEFINITIONS, "AP", "nDCG", "MRR"}
     assert general - defined == set()

@@ -21,7 +21,7 @@ def job(query_id: Any, ids: Any, relevant: Any) -> Job:
     return Job(query_id=query_id, text="x", candidates=candidates, relevant=relevant)
 
 
-def test_the_figures_of_two_queries() -> None:
+def test_figures_of_two_queries_match_hand_computation() -> None:
     jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
     report = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
     assert (report.overall.n, report.n_errors) == (2, 0)
@@ -34,7 +34,7 @@ def test_the_figures_of_two_queries() -> None:
     assert report["nDCG"].micro == pytest.approx(((1 + 1 / 2) / ideal + (1 / math.log2(5)) / ideal) / 2)
 
 
-def test_the_order_is_that_of_the_ranks_not_of_the_list() -> None:
+def test_ranks_define_the_order_not_row_positions() -> None:
     one = job("q", "ab", ("b",))
     run = first_stage(one)[::-1]
     assert evaluate([run], [one])["MRR"].micro == 0.5
@@ -52,7 +52,7 @@ def test_error_rows_are_counted() -> None:
     assert evaluate([run], [one]).n_errors == 1
 
 
-def test_a_run_that_lost_an_image_is_refused() -> None:
+def test_a_run_with_a_missing_image_is_refused() -> None:
     one = job("q", "ab", ("a",))
     with pytest.raises(BadInput, match="not a permutation"):
         evaluate([first_stage(one)[:1]], [one])
@@ -66,7 +66,7 @@ def test_a_run_of_an_unknown_query_and_a_job_without_run_are_refused() -> None:
         evaluate([first_stage(one)], [one, other])
 
 
-def test_nothing_to_measure_is_an_error() -> None:
+def test_a_job_without_relevant_images_is_an_error() -> None:
     one = job("q", "ab", None)
     with pytest.raises(BadInput, match="No query has relevant images"):
         evaluate([first_stage(one)], [one])
@@ -76,7 +76,7 @@ def test_nothing_to_measure_is_an_error() -> None:
 
 
 def run_of(name: Any, lists: Any) -> Run:
-    """A run of `query -> [(image, score)]`."""
+    """Return a run of `query -> [(image, score)]`."""
     images = {
         query: tuple(
             RankedImage(query_id=query, image_id=image, rank=rank, score=score, first_stage_rank=rank)
@@ -120,7 +120,7 @@ def test_figures_are_split_by_each_axis_and_by_both() -> None:
     (found,) = evaluate_runs([run], truth(4, strata), by=by).runs
     figures = {tuple(stratum.labels.values()): (stratum.n, stratum["AP"].macro) for stratum in found.strata}
     assert figures == {
-        (): (4, 0.75),  # the query without labels counts here alone
+        (): (4, 0.75),  # the query without labels counts only here
         ("Behavior",): (1, 0.5),
         ("Context",): (2, 0.75),
         ("lingo",): (2, 0.75),
@@ -131,13 +131,13 @@ def test_figures_are_split_by_each_axis_and_by_both() -> None:
     }
 
 
-def test_the_standard_error_is_that_over_queries() -> None:
+def test_the_standard_error_is_computed_over_queries() -> None:
     run = run_of("a", {"q0": BA, "q1": AB, "q2": AB})
     (found,) = evaluate_runs([run], truth(3)).runs
     assert found.overall["AP"].macro_error == pytest.approx(statistics.stdev([1, 0.5, 0.5]) / math.sqrt(3))
 
 
-def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted() -> None:
+def test_missing_queries_and_images_are_counted_and_score_zero() -> None:
     jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ("b",))]
     run = run_of("a", {"q0": [("a", 1.0)]})
     (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
@@ -145,7 +145,7 @@ def test_what_a_run_leaves_out_counts_as_not_found_and_is_counted() -> None:
     assert found.overall["AP"].macro == 0.0
 
 
-def test_a_query_that_failed_as_a_whole_is_counted() -> None:
+def test_fully_failed_queries_are_counted() -> None:
     rows = tuple(
         RankedImage(query_id="q0", image_id=i, rank=n, score=-1.0, first_stage_rank=n, status="error", error="down")
         for n, i in enumerate("ab", start=1)
@@ -154,22 +154,22 @@ def test_a_query_that_failed_as_a_whole_is_counted() -> None:
     assert (found.n_errors, found.n_failed_queries) == (2, 1)
 
 
-def test_lists_are_measured_and_bounded() -> None:
+def test_ties_are_measured_and_figures_have_bounds() -> None:
     run = run_of("a", {"q0": [("a", 0.5), ("b", 0.5)], "q1": BA})
     (found,) = evaluate_runs([run], truth(2)).runs
     assert (found.tied_items, found.open_pairs) == (0.5, 0.5)
     assert found.bounds["MRR"] == (0.75, 0.875, 1.0)
-    assert found.overall["MRR"].macro == 0.75  # as the first stage had it
+    assert found.overall["MRR"].macro == 0.75  # in first-stage order
 
 
-def test_equal_scores_stand_in_the_first_stage_order_of_the_job_whatever_the_file_says() -> None:
+def test_equal_scores_keep_the_first_stage_order_of_the_job() -> None:
     one = job("q0", "ab", ("b",))
     run = run_of("a", {"q0": [("b", 0.5), ("a", 0.5)]})
     (found,) = evaluate_runs([run], truth_of_jobs([one])).runs
     assert found.overall["MRR"].macro == 0.5
 
 
-def test_ranks_that_contradict_scores_are_counted_and_the_score_counts() -> None:
+def test_contradicting_ranks_are_counted_and_scores_decide() -> None:
     images = tuple(
         RankedImage(query_id="q0", image_id=i, rank=rank, score=score, first_stage_rank=rank)
         for i, rank, score in (("a", 1, 0.1), ("b", 2, 0.9))
@@ -179,14 +179,14 @@ def test_ranks_that_contradict_scores_are_counted_and_the_score_counts() -> None
     assert found.overall["MRR"].macro == 1.0
 
 
-def test_an_image_of_nobodys_and_one_named_twice_are_refused() -> None:
+def test_unknown_and_duplicate_images_are_refused() -> None:
     with pytest.raises(BadInput, match="'z', which is not a candidate of query 'q0'"):
         evaluate_runs([run_of("a", {"q0": [("z", 1.0)]})], truth_of_jobs([job("q0", "ab", ("b",))]))
     with pytest.raises(BadInput, match="'a' twice"):
         evaluate_runs([run_of("a", {"q0": [("a", 1.0), ("a", 0.5)]})], truth(1))
 
 
-def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused() -> None:
+def test_duplicate_run_names_and_unknown_baselines_are_refused() -> None:
     run = run_of("a", {"q0": AB})
     with pytest.raises(UsageError, match="the same name"):
         evaluate_runs([run, run], truth(1))
@@ -196,7 +196,7 @@ def test_runs_of_one_name_an_unknown_baseline_and_no_relevance_are_refused() -> 
         evaluate_runs([run], Truth(relevant={}))
 
 
-def test_both_doors_give_the_same_figures() -> None:
+def test_evaluate_and_evaluate_runs_give_equal_figures() -> None:
     jobs = [job("q1", "abcd", ("a", "c")), job("q2", "abcd", ("d", "not retrieved"))]
     strict = evaluate([first_stage(j) for j in jobs], jobs, cutoffs=(2,))
     (found,) = evaluate_runs([first_stage_run(jobs)], truth_of_jobs(jobs), cutoffs=(2,)).runs
@@ -213,31 +213,31 @@ def test_runs_are_read_from_trec_files_and_json_lines(tmp_path: Path) -> None:
     evidence, trec = read_run(tmp_path / "a.jsonl"), read_run(tmp_path / "b.run", name="both")
     assert (evidence.name, evidence.n_errors, evidence.cost_usd) == ("a", 1, 0.25)
     assert (trec.name, trec.n_errors) == ("both", 0)
-    # Equal scores: what could not be judged stands behind; a TREC file knows its ranks alone.
+    # Equal scores: error rows come last; a TREC file has only its ranks.
     assert ranked_list(evidence.images["q"]).image_ids == ("b", "a")
     assert ranked_list(trec.images["q"]).image_ids == ("b", "a")
     assert ranked_list(trec.images["q"], candidates={"a": 1, "b": 2}).image_ids == ("a", "b")
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", '{"query_id": "q"}\n', "not a run at all\n"])
-def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: str) -> None:
+def test_an_invalid_run_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.run").write_text(content)
     with pytest.raises(BadInput, match=r"x\.run"):
         read_run(tmp_path / "x.run")
 
 
-def test_a_file_of_bytes_is_refused(tmp_path: Path) -> None:
+def test_a_binary_run_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="is not UTF-8 text"):
         read_run(tmp_path / "x.run")
 
 
-def test_a_run_with_a_byte_order_mark_and_windows_line_ends_is_the_same_run(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"\xef\xbb\xbfq Q0 b 1 0.5 t\r\nq Q0 a 2 0.4 t\r\n")
     assert [image.image_id for image in read_run(tmp_path / "a.run").images["q"]] == ["b", "a"]
 
 
-def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path: Path) -> None:
+def test_json_lines_may_contain_unicode_line_separators(tmp_path: Path) -> None:
     row = RankedImage(query_id="q", image_id="a", rank=1, score=0.5, first_stage_rank=1, evaluation="one\u2028two\x85")
     (tmp_path / "a.jsonl").write_text(dumps(row) + "\n", encoding="utf-8")
     assert read_run(tmp_path / "a.jsonl").images["q"] == (row,)
@@ -247,7 +247,7 @@ def test_evidence_may_hold_any_line_separator_in_its_texts(tmp_path: Path) -> No
     ("scores", "why"),
     [(("NaN",), "expected a finite score, got nan"), (("0.5", "0.4"), "line 2: image a is listed twice")],
 )
-def test_json_lines_are_held_to_what_trec_files_are(
+def test_json_lines_are_validated_like_trec_files(
     tmp_path: Path, scores: tuple[str, str] | tuple[str], why: str
 ) -> None:
     row = '{"query_id": "q", "image_id": "a", "rank": 1, "first_stage_rank": 1, "score": SCORE}\n'
@@ -256,14 +256,14 @@ def test_json_lines_are_held_to_what_trec_files_are(
         read_run(tmp_path / "a.jsonl")
 
 
-def test_a_job_whose_scores_cannot_be_ordered_is_refused() -> None:
+def test_a_job_with_a_nan_score_is_refused() -> None:
     candidates = tuple(JobImage(image_id=i, path=i, score=s) for i, s in (("a", 0.5), ("b", math.nan)))
     with pytest.raises(BadInput, match="expected a finite score for image 'b', got nan"):
         first_stage(Job(query_id="q", text="x", candidates=candidates))
 
 
-def test_queries_that_nobody_asked_are_counted() -> None:
+def test_unknown_queries_of_a_run_are_counted() -> None:
     run = run_of("a", {"q0": AB, "q1": AB, "z": AB})
-    jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ())]  # nothing is relevant to q1, but it was asked
+    jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ())]  # q1 is known, but has no relevant image
     (found,) = evaluate_runs([run], truth_of_jobs(jobs)).runs
     assert found.n_unknown_queries == 1

@@ -10,27 +10,27 @@ from rerank.judges.answers import answer_span, numbered_spans, probability_of_ye
 
 
 def token(text: Any, **masses: Any) -> TokenLogprobs:
-    """A token with alternatives; `_` in a name stands for a blank, so that `_yes` is " yes"."""
+    """Return a token with alternatives; `_` in a name is a blank, so `_yes` is " yes"."""
     top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
     return TokenLogprobs(token=text, logprob=top[0][1] if top else -0.1, top=top)
 
 
 @pytest.mark.parametrize("text", ["Yes", " yes", "YES", "Yes.", "yes,", "**Yes**", '"Yes"', "▁Yes", "ĠYes", "\nYes"])
-def test_spellings_of_yes_are_yes(text: str) -> None:
+def test_spellings_of_yes_are_read_as_yes(text: str) -> None:
     assert word_of(text) == "yes"
 
 
 @pytest.mark.parametrize("text", ["Yesterday", "None", "Nope", "y", "", "not", "yes and no"])
-def test_other_words_are_neither(text: str) -> None:
+def test_other_words_are_neither_yes_nor_no(text: str) -> None:
     assert word_of(text) is None
 
 
-def test_spellings_are_added_up_before_they_are_compared() -> None:
+def test_probabilities_of_spellings_are_summed() -> None:
     merged = probability_of_yes(token("Yes", Yes=0.3, _yes=0.2, YES=0.1, No=0.2, _no=0.1))
     assert merged == pytest.approx((0.6 / 0.9, 0.9))
 
 
-def test_exact_spelling_is_the_papers_softmax_of_two_tokens() -> None:
+def test_exact_spelling_is_the_softmax_of_two_tokens() -> None:
     probability, _ = probability_of_yes(token("Yes", Yes=0.3, _yes=0.2, No=0.1, _no=0.3), "exact")
     assert probability == pytest.approx(math.exp(math.log(0.3)) / (math.exp(math.log(0.3)) + math.exp(math.log(0.1))))
 
@@ -38,21 +38,21 @@ def test_exact_spelling_is_the_papers_softmax_of_two_tokens() -> None:
 @pytest.mark.parametrize(
     ("masses", "expected"), [({"Yes": 0.4, "Maybe": 0.6}, 1.0), ({"No": 0.4, "It": 0.6}, 0.0), ({"It": 0.9}, None)]
 )
-def test_one_word_alone_is_certain_and_neither_is_unknown(masses: dict[str, float], expected: float | None) -> None:
+def test_one_listed_word_is_certain_and_none_is_unknown(masses: dict[str, float], expected: float | None) -> None:
     assert probability_of_yes(token(next(iter(masses)), **masses))[0] == expected
 
 
-def test_the_token_itself_counts_where_a_server_lists_only_the_others() -> None:
+def test_the_token_itself_counts_if_it_is_not_listed() -> None:
     listed = TokenLogprobs(token="Yes", logprob=math.log(0.6), top=(("No", math.log(0.2)),))
     assert probability_of_yes(listed) == pytest.approx((0.75, 0.8))
 
 
-def test_a_log_probability_above_nought_is_no_more_than_certain() -> None:
+def test_a_log_probability_above_zero_counts_as_certain() -> None:
     above = TokenLogprobs(token="Yes", logprob=0.4, top=(("Yes", 0.4), ("No", math.log(0.25))))
     assert probability_of_yes(above) == pytest.approx((0.8, 1.25))
 
 
-def test_log_probabilities_that_vanish_are_no_division_by_zero() -> None:
+def test_vanishing_log_probabilities_do_not_divide_by_zero() -> None:
     vanished = TokenLogprobs(token="It", logprob=0.0, top=(("It", 0.0), ("Yes", -1e6), ("No", -math.inf)))
     assert probability_of_yes(vanished)[0] == 0.5
 
@@ -74,19 +74,19 @@ def test_log_probabilities_that_vanish_are_no_division_by_zero() -> None:
         ("", False, None),
     ],
 )
-def test_the_answer_is_found_where_it_stands(text: str, is_reasoned: bool, expected: str | None) -> None:
+def test_the_position_of_the_answer_is_found(text: str, is_reasoned: bool, expected: str | None) -> None:
     span = answer_span(text, is_reasoned=is_reasoned)
     assert (text[slice(*span)] if span else None) == expected
 
 
-def test_numbered_answers_are_told_apart_and_the_last_of_a_number_counts() -> None:
+def test_the_last_answer_of_each_number_counts() -> None:
     text = "<think>1. No</think>**1.** Yes\n2: no\n4) Yes\n2. Yes"
     spans = numbered_spans(text, 4)
     assert [text[slice(*span)] if span else None for span in spans] == ["Yes", "Yes", None, "Yes"]
     assert spans[1] == (len(text) - 3, len(text))
 
 
-def test_the_token_of_an_offset_is_found_across_token_borders() -> None:
+def test_the_token_at_a_text_offset_is_found() -> None:
     tokens = [token("1"), token(". "), token("Yes"), token("\n2. "), token("No")]
     text = "".join(one.token for one in tokens)
     assert token_at(tokens, text.index("Yes")) is tokens[2]

@@ -17,7 +17,7 @@ CREST = Question(question="Is there a crest?", statement="a crest", negation="a 
 
 
 class TableEncoder:
-    """Texts by a table, everything else is the zero vector; photos are the first axis."""
+    """Texts from a table, or the zero vector if unknown; every photo is the first axis."""
 
     name = space = "table"
     dim = 2
@@ -60,20 +60,20 @@ def test_the_probability_is_the_softmax_of_two_cosines(photo: Any) -> None:
     assert found.probability == pytest.approx(expected) and (found.answer, found.cost_usd) == ("yes", 0.0)
 
 
-def test_several_encoders_count_alike_and_one_that_understands_nothing_not_at_all(photo: Any) -> None:
+def test_encoders_with_zero_vectors_are_left_out_of_the_mean(photo: Any) -> None:
     sure, unsure = TableEncoder({"a crest": (1.0, 0.0)}), TableEncoder({"a crest": (0.0, 1.0)})
     one = judged([sure], photo).probability
     assert judged([sure, unsure], photo).probability == pytest.approx((one + 0.5) / 2)
     assert judged([sure, TableEncoder({})], photo).probability == pytest.approx(one)
 
 
-def test_what_no_encoder_understands_cannot_be_told(photo: Any) -> None:
+def test_a_text_unknown_to_all_encoders_is_unclear(photo: Any) -> None:
     found = judged([TableEncoder({"a photo of a bird": (1.0, 0.0)})], photo)
     assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
     assert "a crest" in found.note
 
 
-def test_a_direct_question_takes_the_context_in_and_no_other_does(photo: Any) -> None:
+def test_only_a_direct_question_includes_the_context(photo: Any) -> None:
     encoder = TableEncoder({"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
     assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
     assert judged([encoder], photo, context="A tuft.").answer == "no"

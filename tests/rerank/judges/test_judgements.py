@@ -14,7 +14,7 @@ def vote(probability: Any, cost_usd: float = 0.5) -> Judgement:
     return Judgement(probability=probability, answer=answer, obtained_by=by, note=f"{probability}", cost_usd=cost_usd)
 
 
-def test_most_votes_decide_and_the_probability_is_their_mean() -> None:
+def test_the_majority_decides_and_probabilities_are_averaged() -> None:
     found = majority([vote(0.75), vote(0.25), vote(1.0)], is_share=False)
     assert (found.answer, found.obtained_by, found.note, found.cost_usd) == (
         "yes",
@@ -25,12 +25,12 @@ def test_most_votes_decide_and_the_probability_is_their_mean() -> None:
     assert found.probability == pytest.approx(2 / 3)
 
 
-def test_a_tie_is_a_no() -> None:
+def test_a_tie_counts_as_no() -> None:
     found = majority([vote(0.75), vote(0.25), vote(None)], is_share=False)
     assert (found.answer, found.probability, found.obtained_by) == ("no", 0.5, "logprobs; samples 1/2")
 
 
-def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for() -> None:
+def test_unclear_votes_give_an_unclear_judgement() -> None:
     found = majority([vote(None), vote(None, cost_usd=None)], is_share=True)
     assert (found.probability, found.answer, found.obtained_by, found.cost_usd) == (None, None, "unclear", None)
 
@@ -52,7 +52,7 @@ def test_votes_that_tell_nothing_together_tell_nothing_and_are_paid_for() -> Non
         ("", (None, None)),
     ],
 )
-def test_a_stated_number_is_a_share_of_a_hundred(text: str, expected: tuple[None, None] | tuple[float, str]) -> None:
+def test_a_stated_number_is_read_as_a_percentage(text: str, expected: tuple[None, None] | tuple[float, str]) -> None:
     found = stated(ChatReply(text=text, model="m", cost_usd=0.5))
     assert (found.probability, found.answer) == expected
     assert (found.obtained_by, found.cost_usd) == ("stated" if expected[1] else "unclear", 0.5)

@@ -35,16 +35,16 @@ YES, NO = reply("Yes"), reply("No")
         (NO, NO, (True, False, False)),
         (NO, YES, (True, False, False)),
         (reply("Yes", is_scored=False), reply("No", is_scored=False), (False, False, True)),
-        # A server that gives them now and then cannot be relied upon.
+        # Log probabilities in only one of the two replies do not count.
         (YES, reply("No", is_scored=False), (False, False, True)),
         (reply("I see a square.", is_scored=False), NO, (False, False, False)),
     ],
 )
-def test_two_pictures_tell_what_a_server_gives(red: Any, blue: Any, abilities: tuple[bool, bool, bool]) -> None:
+def test_two_pictures_reveal_the_abilities_of_a_server(red: Any, blue: Any, abilities: tuple[bool, bool, bool]) -> None:
     assert found(red, blue) == (abilities, 2)
 
 
-def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one() -> None:
+def test_a_reasoning_model_is_probed_again_with_more_tokens() -> None:
     def react(request: Any) -> Any:
         if request.max_tokens < 100:
             return reply("<think>Hm", is_scored=False, finish="length")
@@ -52,6 +52,6 @@ def test_a_model_that_thinks_is_asked_again_with_room_and_stays_known_as_one() -
 
     chat = ScriptedChat(react)
     abilities = asyncio.run(probe(chat))
-    # The thoughts of the second reply came apart from it: the first one alone told of them.
+    # Only the first reply shows the reasoning; the second has none in its text.
     assert (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours) == (True, True, True)
     assert [request.max_tokens > 100 for request in chat.requests] == [False, False, True, True]

@@ -32,7 +32,7 @@ CREST = Question(question="Does the bird have a crest?", statement="a crested bi
 
 
 def scored(text: Any, **masses: Any) -> Answer:
-    """A reply of one token with alternatives; `_` stands for a blank."""
+    """Return a reply of one token with alternatives; `_` is a blank."""
     top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
     return Answer(text=text, logprobs=((text, top[0][1], top),), input_tokens=400, output_tokens=1)
 
@@ -49,7 +49,7 @@ def is_red(call: Any) -> bool:
 
 
 def script(answer: Any) -> Any:
-    """Answers the probe truly, and everything else as `answer` says."""
+    """Return a script that answers the probe correctly and everything else with `answer`."""
 
     def react(call: Any) -> Any:
         if is_probe(call):
@@ -79,7 +79,7 @@ def judged(judge: Any, photo: Any, question: Any = CREST, **more: Any) -> Any:
     return asyncio.run(judge.judge(judge.look(photo), question, **given))
 
 
-def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo: Any) -> None:
+def test_a_question_is_sent_with_photo_context_and_earlier_answers(photo: Any) -> None:
     earlier = (QuestionAnswer(question="Is there a bird?", answer="yes", probability=1.0, obtained_by="logprobs"),)
     with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
         found = judged(judge, photo, context="A crest is a tuft.", earlier=earlier)
@@ -93,7 +93,7 @@ def test_a_question_goes_out_with_photo_context_and_what_was_found_before(photo:
     assert (payload["temperature"], payload["logprobs"], payload["top_logprobs"]) == (0.0, True, 20)
 
 
-def test_the_direct_question_is_the_papers(photo: Any) -> None:
+def test_the_direct_question_has_the_wording_of_the_paper(photo: Any) -> None:
     from rerank.decompose.plain_questions import direct_question
 
     with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
@@ -101,7 +101,7 @@ def test_the_direct_question_is_the_papers(photo: Any) -> None:
     assert server.calls[-1].text == "Does this image show a red frog? Answer with yes or no."
 
 
-def test_spellings_count_together_by_default_and_apart_in_the_paper(photo: Any) -> None:
+def test_spellings_are_merged_by_default_or_exact(photo: Any) -> None:
     reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
     with OpenAIServer(script(reply)) as server:
         with judge_of(server) as judge:
@@ -110,7 +110,7 @@ def test_spellings_count_together_by_default_and_apart_in_the_paper(photo: Any) 
             assert judged(judge, photo).probability == 1.0
 
 
-def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo: Any) -> None:
+def test_an_answer_without_yes_or_no_is_unclear_not_zero(photo: Any) -> None:
     reply = scored("Perhaps", Perhaps=0.9, It=0.1)
     with OpenAIServer(script(reply)) as server:
         for spelling in ("merged", "exact"):
@@ -119,7 +119,7 @@ def test_neither_word_among_the_alternatives_cannot_be_told_and_is_no_zero(photo
             assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
 
 
-def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_papers_count(photo: Any) -> None:
+def test_little_yes_or_no_mass_is_unclear_except_with_exact_spelling(photo: Any) -> None:
     with OpenAIServer(script(scored("Hm", Hm=0.99, Yes=0.004))) as server:
         with judge_of(server) as judge:
             assert judged(judge, photo).probability is None
@@ -131,7 +131,7 @@ def test_words_that_hardly_could_have_been_yes_or_no_tell_nothing_but_by_the_pap
     assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
 
 
-def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begin_with(photo: Any) -> None:
+def test_a_reason_without_a_final_answer_is_unclear(photo: Any) -> None:
     reasons = "No crest is to be seen from here, for the head is turned away."
     reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
     with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
@@ -139,7 +139,7 @@ def test_reasons_that_end_without_an_answer_tell_nothing_whatever_word_they_begi
     assert (found.probability, found.obtained_by) == (None, "unclear")
 
 
-def test_reasoning_comes_before_the_answer_whose_token_is_read(photo: Any) -> None:
+def test_the_answer_token_is_read_after_the_reasoning(photo: Any) -> None:
     tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
     tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
     reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
@@ -150,7 +150,7 @@ def test_reasoning_comes_before_the_answer_whose_token_is_read(photo: Any) -> No
     assert "Answer: Yes" in server.calls[-1].text and server.calls[-1].payload["max_tokens"] >= 200
 
 
-def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo: Any) -> None:
+def test_a_reasoning_model_gets_more_tokens_and_its_answer_is_read(photo: Any) -> None:
     tokens = (
         ("<think>", 0.0, (("<think>", 0.0),)),
         ("Yes?", 0.0, (("Yes", -0.1), ("No", -3.0))),
@@ -159,7 +159,7 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo: Any) -> Non
     )
 
     def think(call: Any) -> Answer:
-        # Without room it is cut off within its thoughts, which a naive reader would score as zero.
+        # With few tokens the reply is cut off in its reasoning, which a naive parser would score as zero.
         if call.payload["max_tokens"] < 100:
             return Answer(text="<think>Yes?", logprobs=tokens[:2], finish="length")
         return Answer(text="<think>Yes?</think>No", logprobs=tokens)
@@ -171,7 +171,7 @@ def test_a_thinking_model_gets_room_and_its_last_word_is_read(photo: Any) -> Non
 
 
 @pytest.mark.parametrize("begins", ["<think>It is", "It is"])
-def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginning(photo: Any, begins: str) -> None:
+def test_reasoning_is_detected_by_its_closing_tag_alone(photo: Any, begins: str) -> None:
     def think(call: Any) -> Answer:
         if call.payload["max_tokens"] < 100:
             return Answer(text=begins, logprobs=tuple((t, 0.0, ((t, 0.0),)) for t in (begins,)), finish="length")
@@ -200,7 +200,7 @@ def test_thoughts_are_found_out_by_their_end_where_a_template_hides_their_beginn
         ("text", "I see a bird.", (None, None, "unclear")),
     ],
 )
-def test_a_server_that_drops_log_probabilities_is_found_out_and_asked_otherwise(
+def test_a_server_without_log_probabilities_is_asked_another_way(
     photo: Any, way: str, reply: str, expected: tuple[None, None, str] | tuple[float, str, str]
 ) -> None:
     settings = VisionSettings(without_logprobs=way)
@@ -209,7 +209,7 @@ def test_a_server_that_drops_log_probabilities_is_found_out_and_asked_otherwise(
     assert (found.probability, found.answer, found.obtained_by) == expected
 
 
-def test_a_server_that_refuses_log_probabilities_is_asked_without(photo: Any) -> None:
+def test_a_server_refusing_log_probabilities_is_asked_without_them(photo: Any) -> None:
     def react(call: Any) -> Any:
         if "logprobs" in call.payload:
             return Status(status=400, error={"message": "Logprobs is not supported", "param": "logprobs"})
@@ -219,7 +219,7 @@ def test_a_server_that_refuses_log_probabilities_is_asked_without(photo: Any) ->
         assert judged(judge, photo).obtained_by == "stated"
 
 
-def test_sampled_votes_are_a_share_and_say_so(photo: Any) -> None:
+def test_sampled_answers_give_their_share_as_probability(photo: Any) -> None:
     with OpenAIServer(
         script(lambda call: "Yes" if call.payload["seed"] < 4 else "No"), gives_logprobs=False
     ) as server, judge_of(server, VisionSettings(without_logprobs="samples")) as judge:  # fmt: skip
@@ -229,7 +229,7 @@ def test_sampled_votes_are_a_share_and_say_so(photo: Any) -> None:
     assert {call.payload["temperature"] for call in votes} == {1.0}
 
 
-def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo: Any) -> None:
+def test_three_samples_give_majority_answer_and_mean_probability(photo: Any) -> None:
     replies = [YES, NO, scored("Yes", Yes=0.6, No=0.4)]
     with OpenAIServer(script(lambda call: replies[call.payload["seed"]])) as server, judge_of(
         server, VisionSettings(samples=3)
@@ -239,7 +239,7 @@ def test_three_votes_give_the_majoritys_answer_and_the_mean_probability(photo: A
     assert found.probability == pytest.approx((0.9 + 0.2 + 0.6) / 3)
 
 
-def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_asked_again(photo: Any) -> None:
+def test_a_question_missing_from_joint_answers_is_asked_again(photo: Any) -> None:
     def together(call: Any) -> Any:
         if "3. " in call.text:
             tokens = [
@@ -262,7 +262,7 @@ def test_all_questions_in_one_call_are_read_line_by_line_and_a_missing_line_is_a
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line_each(photo: Any, thinks: bool) -> None:
+def test_joint_questions_get_more_tokens_only_for_reasoning_models(photo: Any, thinks: bool) -> None:
     def react(call: Any) -> Any:
         is_short = call.payload["max_tokens"] < 100
         if is_probe(call):
@@ -276,7 +276,7 @@ def test_all_questions_in_one_call_leave_a_thinking_model_room_and_others_a_line
     assert (together.payload["max_tokens"] > 1_000) is thinks
 
 
-def test_a_refusal_could_not_be_told_and_is_no_error(photo: Any) -> None:
+def test_a_refusal_is_a_missing_answer_not_an_error(photo: Any) -> None:
     with OpenAIServer(script(Answer(text=None, refusal="I cannot look at this."))) as server, judge_of(server) as judge:
         found = judged(judge, photo)
     assert (found.probability, found.obtained_by) == (None, "refused")
@@ -295,7 +295,7 @@ def test_a_refusal_could_not_be_told_and_is_no_error(photo: Any) -> None:
     ],
     ids=["429", "500", "503", "cut", "cut at once", "html"],
 )
-def test_a_passing_fault_is_asked_again_and_costs_no_answer(photo: Any, fault: Any) -> None:
+def test_temporary_faults_are_retried(photo: Any, fault: Any) -> None:
     def react(call: Any) -> Any:
         mine = [other for other in server.calls if not is_probe(other)]
         return fault if len(mine) <= 2 else NO
@@ -345,7 +345,7 @@ def with_questions(answer: Any) -> Any:
     return script(lambda call: answer(call) if call.images else questions_reply())
 
 
-def test_nonsense_instead_of_questions_is_asked_for_once_more(job: Any) -> None:
+def test_invalid_questions_are_requested_again(job: Any) -> None:
     written = iter(["{'questions': ...", questions_reply()])
     with OpenAIServer(script(lambda call: YES if call.images else next(written))) as server:
         _, tally, _ = rank(server, job)
@@ -353,7 +353,7 @@ def test_nonsense_instead_of_questions_is_asked_for_once_more(job: Any) -> None:
     assert [question.question for question in tally.plans["q"].questions] == list(QUESTIONS)
 
 
-def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job: Any, tmp_path: Path) -> None:
+def test_an_unreadable_photo_is_an_error_row_without_a_call(job: Any, tmp_path: Path) -> None:
     (tmp_path / "3.jpg").write_bytes((tmp_path / "3.jpg").read_bytes()[:200])
     with OpenAIServer(with_questions(lambda _: YES)) as server:
         ranked, _, meter = rank(server, job)
@@ -361,7 +361,7 @@ def test_an_unreadable_photo_is_a_row_with_an_error_and_costs_no_call(job: Any, 
     assert ranked[-1].image_id == "3" and meter.calls == 2 + 1 + 9 * 3
 
 
-def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any) -> None:
+def test_unclear_answers_fail_the_query_early(job: Any) -> None:
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
         ranked, tally, meter = rank(server, job, settings=replace(PRESETS["default"].decompose, together=False))
     assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
@@ -369,7 +369,7 @@ def test_a_server_that_mumbles_fails_the_query_and_not_only_at_its_end(job: Any)
 
 
 @pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasoning=True)])
-def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job: Any, vision: Any) -> None:
+def test_the_default_stops_at_a_confident_no_without_joint_questions(job: Any, vision: Any) -> None:
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
         ranked, tally, meter = rank(server, job, settings=PRESETS["default"].decompose, vision=vision)
@@ -378,7 +378,7 @@ def test_the_default_stops_at_a_sure_no_where_it_cannot_ask_all_at_once(job: Any
     assert meter.calls == 2 + 1 + 10 * vision.samples
 
 
-def test_reasons_are_shown_with_the_answers_and_kept(job: Any, tmp_path: Path) -> None:
+def test_reasons_are_shown_and_cached_with_the_answers(job: Any, tmp_path: Path) -> None:
     word = ("Yes", math.log(0.8), (("Yes", math.log(0.8)), ("No", math.log(0.2))))
     reasoned = Answer(text="A green back.\nAnswer: Yes", logprobs=(("A green back.\nAnswer: ", 0.0, ()), word))
     with (
@@ -392,7 +392,7 @@ def test_reasons_are_shown_with_the_answers_and_kept(job: Any, tmp_path: Path) -
     assert tally.n_cached == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
 
 
-def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job: Any) -> None:
+def test_an_unavailable_server_is_not_asked_every_question(job: Any) -> None:
     def react(call: Any) -> Any:
         return Status(status=404, error={"message": "no such model"}) if call.images else questions_reply()
 
@@ -403,7 +403,7 @@ def test_a_server_that_is_down_is_not_knocked_at_for_every_question(job: Any) ->
     assert all("no such model" in str(error) or isinstance(error, SourceUnavailable) for error in tally.failures)
 
 
-def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_path: Path) -> None:
+def test_a_repeated_run_uses_the_reply_cache_even_offline(job: Any, tmp_path: Path) -> None:
     def cache() -> ReplyCache:
         return ReplyCache(tmp_path / "replies.sqlite")
 
@@ -417,14 +417,14 @@ def test_the_same_run_again_asks_nothing_and_offline_replays_it(job: Any, tmp_pa
     assert [replace(row, cost_usd=0.0) for row in first] == replayed == again
 
 
-def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job: Any, tmp_path: Path) -> None:
+def test_a_run_stopped_by_the_cost_limit_can_be_resumed(job: Any, tmp_path: Path) -> None:
     from kb.endpoints.budget import Budget
 
     with (
         OpenAIServer(with_questions(lambda _: YES)) as server,
         JudgementCache(tmp_path / "judgements.sqlite") as judgements,
     ):
-        # Each call reserves 2,000 tokens for its photo, and uses 400: room for some of them.
+        # Each call reserves 2,000 tokens for its photo and uses 400, so the budget covers only some calls.
         ranked, _, meter = rank(server, job, judgements=judgements, budget=Budget(0.012), finishes_first=True)
         n_errors = sum(row.status == "error" for row in ranked)
         assert 0 < n_errors < 10 and meter.spent_usd <= 0.012
@@ -435,10 +435,10 @@ def test_the_limit_of_cost_leaves_rows_that_say_so_and_a_higher_one_goes_on(job:
         assert tally.n_cached == 10 - n_errors and meter.calls < spent + 30
 
 
-def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, tmp_path: Path) -> None:
-    """Two queries at once: the small one does not wait until the large one is through.
+def test_queries_share_a_limited_number_of_calls_fairly(job: Any, tmp_path: Path) -> None:
+    """Of two queries at once, the small one does not wait for the large one.
 
-    No photo is answered before all photos of both have been read, so that it is no matter how quick reading is.
+    No photo is answered before all photos of both queries have been read, so reading speed does not matter.
     """
     small = replace(job, query_id="small", text="a toad", candidates=job.candidates[:2])
     all_read = threading.Event()
@@ -482,7 +482,7 @@ def test_calls_are_shared_fairly_and_never_more_than_allowed_are_open(job: Any, 
     assert server.most_at_once <= 4
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="samples: expected an odd number"):
         VisionSettings(samples=2)
     with pytest.raises(ValueError, match="stop_below"):
