@@ -32,6 +32,11 @@ class SimilarityReranker:
     The query is the text (with a reference image: the modification), the reference image, or the mean of both. An image
     that cannot be read is an error row behind all others. Equal scores and error rows keep first-stage order.
 
+    Args:
+        encoder: a text-image encoder.
+        root: folder of relative paths in jobs.
+        batch_size: images encoded at once.
+
     Example:
         >>> import tempfile
         >>> from pathlib import Path
@@ -49,13 +54,6 @@ class SimilarityReranker:
     """
 
     def __init__(self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = 32) -> None:
-        """Take the encoder.
-
-        Args:
-            encoder: a text-image encoder.
-            root: folder of relative paths in jobs.
-            batch_size: images encoded at once.
-        """
         if batch_size < 1:
             raise ValueError(f"expected batch_size >= 1, got {batch_size}")
         self._encoder = encoder

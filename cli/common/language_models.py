@@ -68,13 +68,7 @@ def connect_model(
     budget: Budget,
     offline: bool,
 ) -> Iterator[Connection]:
-    """Connect to the model of `[llm.KIND]`, with the reply cache in FIELDMARK_HOME.
-
-    Args:
-        settings: with the table.
-        kind: `text`, `vision` or `search`.
-        budget: cost limit, which several connections may share.
-        offline: use cached replies only.
+    """Connect to the model of `[llm.KIND]`, with the reply cache in FIELDMARK_HOME; `offline` uses that alone.
 
     Raises:
         MissingRequirement: if there is no such table, or its key is missing.

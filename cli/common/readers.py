@@ -35,13 +35,8 @@ def open_reader(
 ) -> Iterator[OpenReader]:
     """Open the reader that chooses among the candidates of each row.
 
-    Args:
-        settings: endpoint `[llm.vision]` and prompts.
-        store: the knowledge base of the rows.
-        context: description of a candidate, one of `candidate_context.CONTEXTS` but `chunks`.
-        n_samples: model calls per photo.
-        max_cost: US dollars.
-        offline: use cached replies only.
+    `context` is the description of a candidate, one of `candidate_context.CONTEXTS` but `chunks`; `n_samples` is the
+    number of model calls per photo.
 
     Raises:
         MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.

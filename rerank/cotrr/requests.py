@@ -19,12 +19,7 @@ CUT_OFF_FACTOR: Final = 4  # more room for a reply that was cut off: a model wit
 
 
 class CotrrRequests:
-    """Builds the requests for given settings.
-
-    Args:
-        settings: stages, and how photos are shown.
-        prompts: the prompts `cotrr_*`.
-    """
+    """Builds the requests for given settings from the prompts `cotrr_*`."""
 
     def __init__(self, settings: CotrrSettings, prompts: Prompts) -> None:
         self._settings = settings

@@ -21,7 +21,7 @@ from rerank.cotrr.replies import QueryParts
 from rerank.cotrr.requests import CotrrRequests
 from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
-from rerank.cotrr.windows import rank_in_windows
+from rerank.cotrr.windows import windows
 from rerank.prompting import Prompts
 from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, text_query_ranks, total_cost
 from rerank.scheduling import FairChat, all_of, current_query
@@ -130,21 +130,17 @@ class CotrrReranker:
             parts = await self._deconstruct(job, costs)
         await all_of([self._prepare(photo, job, parts) for photo in photos])
         judged = [photo for photo in photos if photo.error is None]
-        by_index = {photo.index: photo for photo in judged}
-        n = len(judged)
+        n, order = len(judged), list(judged)
         results: list[list[float] | None] = []  # scores of each window; None where no ranking succeeded
-
-        async def rank(shown: Sequence[int]) -> Sequence[int]:
-            scores = await self._window(job, [by_index[i] for i in shown], parts, costs)
+        for first, last in windows(n, settings.window_size, settings.stride):
+            shown = order[first:last]
+            scores = await self._window(job, shown, parts, costs)
             results.append(scores)
             if scores is None:
                 self.tally.counts["failed_windows"] += 1
-                return shown
-            order = sorted(range(len(shown)), key=lambda place: (-scores[place], place))
-            return [shown[place] for place in order]
-
-        start = [photo.index for photo in judged]
-        order = await rank_in_windows(start, size=settings.window_size, step=settings.stride, rank=rank)
+                continue
+            worst = [-score for score in scores]
+            order[first:last] = [shown[place] for place in sorted(range(len(shown)), key=worst.__getitem__)]
         if results and all(scores is None for scores in results):
             raise MalformedAnswer(f"no usable ranking of the photos of query {job.query_id}")
         if settings.form == "one-call" and settings.evaluates:
@@ -152,8 +148,8 @@ class CotrrReranker:
             self.tally.counts["evaluated"] += n_evaluated
             self.tally.counts["not_evaluated"] += n - n_evaluated
         if len(results) == 1 and results[0] is not None:
-            return dict(zip(start, results[0], strict=True))
-        return {index: float(n - place) for place, index in enumerate(order)}
+            return {photo.index: score for photo, score in zip(judged, results[0], strict=True)}
+        return {photo.index: float(n - place) for place, photo in enumerate(order)}
 
     async def _deconstruct(self, job: Job, costs: Costs) -> QueryParts | None:
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-
 
 def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
     """Return the half-open ranges to rank in turn, last range first, so that good items move to the front.
@@ -33,20 +31,3 @@ def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
     if n:
         ranges.append((0, min(n, size)))
     return ranges
-
-
-async def rank_in_windows(
-    items: Sequence[int], *, size: int, step: int, rank: Callable[[Sequence[int]], Awaitable[Sequence[int]]]
-) -> list[int]:
-    """Return the items ranked by `rank` in overlapping windows.
-
-    Args:
-        items: in the order in which they are shown.
-        size: number of items in one ranking.
-        step: distance between one window and the next.
-        rank: returns the given items, best first.
-    """
-    order = list(items)
-    for start, end in windows(len(order), size, step):
-        order[start:end] = await rank(order[start:end])
-    return order

@@ -42,11 +42,7 @@ _SCHEMA: Final[dict[str, object]] = {
 
 
 class QuestionWriter:
-    """Decomposes queries with a chat model.
-
-    Args:
-        chat: a text model.
-        prompts: the prompt `decompose`.
+    """Decomposes queries with a chat model and the prompt `decompose`.
 
     Source:
         Divide and Conquer, section 3.2 and line 2 of Algorithm 1. Differs: each question comes with a

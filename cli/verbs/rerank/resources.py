@@ -44,12 +44,7 @@ def open_resources(
 ) -> Iterator[OpenResources]:
     """Open the resources that the plan names, and close them at the end.
 
-    Args:
-        settings: endpoints, knowledge base, prompts and home folder.
-        plan: the plan of the run.
-        max_cost: limit in US dollars for all models together.
-        offline: use cached replies only; no key is needed.
-        rejudge: ignore judgements of earlier runs.
+    `offline` uses cached replies only and needs no key; `rejudge` ignores judgements of earlier runs.
 
     Raises:
         MissingRequirement: if a model is not configured, or its key is missing.
