@@ -32,8 +32,8 @@ PREPROCESSING: Final = f"squeeze-{IMAGE_PX}-bicubic"
 class Weights:
     """The shipped files, each read on first use."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(str(files("recognize.starter") / "weights"))
+    def __init__(self) -> None:
+        self.folder = Path(str(files("recognize.starter") / "weights"))
         self.tower = Tower(self.folder / TOWER_FILE)
 
     @cached_property
@@ -136,9 +136,9 @@ class StarterWords:
         return self.weights.heads.encode_words(texts)
 
 
-def load_starter(folder: Path | None = None) -> Encoders:
+def load_starter() -> Encoders:
     """Return the starter's encoders; files are read on first use."""
-    weights = Weights(folder)
+    weights = Weights()
     return Encoders(
         profile="starter",
         text_image=(StarterPair(weights),),

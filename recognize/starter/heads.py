@@ -6,14 +6,13 @@ The run-time half of the starter pair. Products run row by row, so that a vector
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from data.arrays import FloatArray, as_unit_rows
 from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
@@ -108,29 +107,8 @@ def _rows(x: FloatArray, matrix: FloatArray) -> FloatArray:
     return product
 
 
-def quantise(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
-    """Return 8-bit codes and a scale for each row; `codes * scales[:, None]` is the matrix to 0.4 %."""
-    scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
-    return np.rint(matrix / scales[:, None]).astype(np.int8), scales
-
-
-def write_heads(path: Path, arrays: Mapping[str, FloatArray], words: Sequence[str], species: Sequence[str]) -> None:
-    """Write trained weights: word table and prototypes in 8 bits, the others in 16."""
-    stored: dict[str, NDArray[np.generic]] = {
-        "words": np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
-        "species": np.frombuffer("\n".join(species).encode(), dtype=np.uint8),
-    }
-    for name, array in arrays.items():
-        if name in ("table", "prototypes"):
-            stored[name], stored[f"{name}_scales"] = quantise(array)
-        else:
-            stored[name] = array.astype(np.float16)
-    with path.open("wb") as file:
-        np.savez(file, **stored)  # type: ignore[arg-type]  # the stub wants allow_pickle's type for every name
-
-
 def read_heads(path: Path) -> Heads:
-    """Return the heads in a file of `write_heads`."""
+    """Return the heads in a file of `training.starter.head_file`."""
     with np.load(path, allow_pickle=False) as stored:
         arrays: dict[str, FloatArray] = {}
         for field in fields(Heads):

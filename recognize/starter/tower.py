@@ -52,13 +52,13 @@ class Tower:
     threads.
     """
 
-    def __init__(self, path: Path, *, n_threads: int | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._n_threads = n_threads or min(8, os.cpu_count() or 1)
         self._lock = threading.Lock()
         self._session: Any = None
         self._memory = threading.local()
-        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="tower")  # threads start on first use
+        # Its threads start on first use.
+        self._pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix="tower")
         self._recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = deque(maxlen=_N_CACHED)
 
     @cached_property

@@ -16,10 +16,10 @@ import torch
 
 from data.arrays import FloatArray, IntArray
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
-from recognize.starter.heads import write_heads
 from recognize.starter.tower import Tower
 from training.starter.backbone import load_backbone
 from training.starter.export import write_tower
+from training.starter.head_file import write_heads
 from training.starter.look import train_look
 from training.starter.pair import Corpus, read_corpus, train_pair
 from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
