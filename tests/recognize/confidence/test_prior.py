@@ -111,21 +111,21 @@ def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chan
         chances["species"], chances["genus"] - chances["species"], chances["family"] - chances["genus"],
         1 - chances["family"],
     ]  # fmt: skip
-    weight, nobody = {}, dict.fromkeys(groups, 0.0)
+    weight, unassigned = {}, dict.fromkeys(groups, 0.0)
     for (rank, members), part in zip(groups.items(), parts, strict=True):
         if not members:  # another species of that genus or family, neither a candidate nor listed
-            nobody[rank] = part
+            unassigned[rank] = part
         for i in members:
             weight[i] = part * powers[i] / sum(powers[j] for j in members) * (odds if i in listed else 1)
     new = max(range(10), key=lambda i: scores[i] + (temperature * math.log(odds) if i in listed else 0))
-    whole = sum(weight.values()) + sum(nobody.values())
+    whole = sum(weight.values()) + sum(unassigned.values())
     kin = {rank: [i for i in range(10) if LINEAGES[i][rank] == LINEAGES[new][rank]] for rank in ("genus", "family")}
     return {
         "species": weight[new] / whole,
-        "genus": (sum(weight[i] for i in kin["genus"]) + (nobody["genus"] if first in kin["genus"] else 0)) / whole,
+        "genus": (sum(weight[i] for i in kin["genus"]) + (unassigned["genus"] if first in kin["genus"] else 0)) / whole,
         "family": (
             sum(weight[i] for i in kin["family"])
-            + (nobody["genus"] + nobody["family"] if first in kin["family"] else 0)
+            + (unassigned["genus"] + unassigned["family"] if first in kin["family"] else 0)
         )
         / whole,
     }

@@ -13,7 +13,7 @@ CLIP_CONFIG = {
     },
     "preprocess_cfg": {"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4], "interpolation": "bicubic"},
 }
-TIMM_ARCHITECTURE = "test_vit"  # timm's own tiny one, 160 px
+TIMM_ARCHITECTURE = "test_vit"  # timm's tiny test model, 160 px
 
 
 def snapshot(cache: Path, repository: str) -> Path:

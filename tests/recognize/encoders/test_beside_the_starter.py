@@ -21,7 +21,7 @@ for name in ("open_clip", "timm"):
 N = 4
 
 
-@pytest.mark.filterwarnings("ignore")  # of transformers, about itself
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers
 def test_pretrained_encoders_build_and_identify_and_other_weights_are_refused(
     hub: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

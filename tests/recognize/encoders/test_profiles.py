@@ -1,4 +1,4 @@
-"""Names of profiles."""
+"""Profile names and their loaders."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from recognize.encoders.profiles import LOADERS, load_encoders
 from recognize.settings import PROFILES
 
 
-def test_an_unknown_profile_lists_those_there_are() -> None:
+def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of starter, paper, best'):
         load_encoders("big")
 

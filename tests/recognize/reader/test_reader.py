@@ -67,7 +67,7 @@ def test_a_request_has_photo_descriptions_and_a_label_enum() -> None:
     assert counts.by_rule == {"json": 1}
 
 
-def test_none_of_these_is_a_choice() -> None:
+def test_none_of_these_is_a_valid_choice() -> None:
     reading, _, counts = read('{"reason": "A heron.", "answer": "none"}')
     assert (reading.choice, reading.agreement, reading.reason) == (None, 1.0, "A heron.")
     assert counts.by_rule == {"json": 1}

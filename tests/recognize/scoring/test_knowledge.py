@@ -1,4 +1,4 @@
-"""Knowledge checks that its tables fit each other."""
+"""Consistency checks on the tables of `Knowledge`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def knowledge(**changed: Any) -> Knowledge:
         ({"names": ("clip", "siglip"), "chunks": (table(0, 1), table(0, 1, 1))}, "belong to different chunks"),
     ],
 )
-def test_tables_that_do_not_fit_are_refused(changed: dict[str, Any], message: str) -> None:
+def test_inconsistent_tables_are_refused(changed: dict[str, Any], message: str) -> None:
     assert knowledge().n_species == 3
     with pytest.raises(StoreError, match=message):
         knowledge(**changed)

@@ -150,7 +150,7 @@ def test_memory_for_scores_does_not_grow_with_the_number_of_photos() -> None:
     assert peak(2200) < 1.1 * peak(550)
 
 
-def test_a_small_product_starts_no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_product_runs_without_a_speed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("a trial")
 

@@ -41,7 +41,7 @@ def test_each_photo_is_ranked_once_with_its_own_scores(
     assert [one.species.tolist() for one in found] == [[photo] for photo in range(n_photos)]
 
 
-def test_many_photos_are_ranked_by_several_threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_photos_are_ranked_in_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "n_threads", lambda: 2)
     both = threading.Barrier(2, timeout=60)
 
@@ -52,7 +52,7 @@ def test_many_photos_are_ranked_by_several_threads_at_once(monkeypatch: pytest.M
     assert len(rank_photos(512, numbered(512), rank)) == 512
 
 
-def test_few_photos_start_no_thread() -> None:
+def test_few_photos_are_ranked_without_threads() -> None:
     names = []
 
     def rank(photos: Any, scores: Any) -> Any:

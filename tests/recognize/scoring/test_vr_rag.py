@@ -107,7 +107,7 @@ def photo(queries: Any, i: Any) -> Any:
 @pytest.mark.parametrize(("shape", "kind"), CASES)
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 @pytest.mark.parametrize("m", [1, 7, 30, 5000])
-def test_v1_ranks_chunks_and_species_as_the_loops_do(shape: Any, kind: Any, pooling: str, m: int) -> None:
+def test_v1_rankings_match_plain_loops(shape: Any, kind: Any, pooling: str, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling)):
         chunks, species, scores, n_without = reference.v1(world, *photo(queries, i), m, pooling)
@@ -120,7 +120,7 @@ def test_v1_ranks_chunks_and_species_as_the_loops_do(shape: Any, kind: Any, pool
 # A mean of three vectors is not exact in binary, so true ties of means look like near ties.
 @pytest.mark.parametrize(("shape", "kind"), [*V2_CASES, *((shape, "random") for shape in SHAPES)])
 @pytest.mark.parametrize("m", [1, 9, 100])
-def test_v2_ranks_species_as_the_loops_do(shape: Any, kind: Any, m: int) -> None:
+def test_v2_rankings_match_plain_loops(shape: Any, kind: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(vr_rag_v2(knowledge, queries, m=m)):
         species, scores = reference.v2(world, *photo(queries, i), m)
@@ -138,7 +138,7 @@ POOLED += [(shape, kind, "centroid") for shape in SHAPES for kind in ("random", 
 
 @pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
 @pytest.mark.parametrize("m", [1, 10, 100])
-def test_default_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: int) -> None:
+def test_default_rankings_match_plain_loops(shape: Any, kind: Any, pooling: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     weights = FusionWeights(text=0.25, visual=1.0)
     for i, ranking in enumerate(default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)):
@@ -210,7 +210,7 @@ def test_the_parts_of_the_default_score_add_up_to_it() -> None:
 
 
 @pytest.mark.parametrize(("shape", "kind"), CASES)
-def test_text_only_ranks_as_the_loops_do(shape: Any, kind: Any) -> None:
+def test_text_only_rankings_match_plain_loops(shape: Any, kind: Any) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(text_only(knowledge, queries, m=30)):
         chunks, species = reference.text_only(world, photo(queries, i)[0], 30)
@@ -220,7 +220,7 @@ def test_text_only_ranks_as_the_loops_do(shape: Any, kind: Any) -> None:
 
 @pytest.mark.parametrize(("shape", "kind", "pooling"), POOLED)
 @pytest.mark.parametrize("m", [5, 1000])
-def test_anchors_only_ranks_as_the_loops_do(shape: Any, kind: Any, pooling: Any, m: int) -> None:
+def test_anchors_only_rankings_match_plain_loops(shape: Any, kind: Any, pooling: Any, m: int) -> None:
     knowledge, queries, world = make(shape, kind)
     for i, ranking in enumerate(anchors_only(knowledge, queries, m=m, anchor_pooling=pooling)):
         species, scores = reference.anchors_only(world, photo(queries, i)[1], m, pooling)

@@ -27,7 +27,7 @@ def test_windows_cover_the_list_overlap_and_end_at_its_front(given: Any) -> None
 @given(sizes, st.randoms(use_true_random=False))
 def test_the_best_size_minus_step_items_reach_the_front(given: Any, random: Any) -> None:
     n, size, step = given
-    items = list(range(n))  # the lower, the better
+    items = list(range(n))  # lower is better
     random.shuffle(items)
     for start, end in windows(n, size, step):
         items[start:end] = sorted(items[start:end])

@@ -176,7 +176,7 @@ def test_a_joint_judge_without_usable_answers_stops_early(job: Any, monkeypatch:
 
 
 def test_early_missing_answers_do_not_fail_a_query(job: Any, tmp_path: Path) -> None:
-    """Eight of the first eight are missing, and 8 of 60 in all."""
+    """The first eight answers are missing, but only 8 of all 60."""
     candidates = []
     for i in range(20):
         Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
