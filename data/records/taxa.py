@@ -47,5 +47,7 @@ def taxon_id(scientific_name: str) -> str:
         >>> taxon_id("Cardinalis cardinalis")
         'cardinalis-cardinalis'
     """
-    decomposed = unicodedata.normalize("NFKD", scientific_name.lower())
-    return "-".join(re.findall(r"[^\W_]+", "".join(c for c in decomposed if not unicodedata.combining(c))))
+    name = scientific_name.lower()
+    if not name.isascii():
+        name = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return "-".join(re.findall(r"[^\W_]+", name))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from operator import methodcaller
 from pathlib import Path
 from threading import Lock
@@ -228,9 +229,15 @@ def _size(row: Row) -> int:
 
 
 def _settings() -> Any:
+    logging.getLogger("chromadb").setLevel(logging.ERROR)
+    return _environment().model_copy()  # a client writes its own path into them
+
+
+@cache
+def _environment() -> Any:
+    """Return chromadb's settings; reading them takes longer than opening a small Chroma."""
     from chromadb.config import Settings
 
-    logging.getLogger("chromadb").setLevel(logging.ERROR)
     return Settings(anonymized_telemetry=False)
 
 
