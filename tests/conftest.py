@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,7 @@ BIRDS_SHA256 = (
     "b54c550df9a67d00a80e895e8b687ec167ad41763ace590746e420d4c1c966c2"  # of photos.csv and descriptions.jsonl
 )
 TEST_WIKI = os.environ.get("FIELDMARK_TEST_WIKI")
+_NUMBERS = count(1)  # of the homes
 
 
 def skip_or_fail(reason: str) -> None:
@@ -80,13 +83,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def starter_encoders_in_memory() -> None:
+    """Load the starter encoders once per process; programs that a test starts load their own."""
+    from recognize.encoders.profiles import LOADERS
+
+    LOADERS["starter"] = cache(LOADERS["starter"])
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of all homes; `mktemp` lists its folder on every call and would slow down with each test."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def isolated_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def isolated_environment(monkeypatch: pytest.MonkeyPatch, homes: Path) -> Path:
     """Remove the developer's settings and set FIELDMARK_HOME to a new, empty folder."""
     for name in list(os.environ):
         if name.startswith("FIELDMARK_") and not name.startswith("FIELDMARK_TEST_"):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = homes / str(next(_NUMBERS))
+    home.mkdir()
     monkeypatch.setenv("FIELDMARK_HOME", str(home))
     monkeypatch.setenv("NO_COLOR", "1")
     return home

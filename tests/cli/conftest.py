@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.drawn_birds import drawn_bird
 from tests.made_once import made_once
 from tests.toy.encoders import toy_encoders
 
@@ -67,10 +68,8 @@ def toy_paper_profile(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def drawings(tmp_path: Path) -> Path:
     """A folder with drawings of four species that are not anchors."""
-    from training.plates.catalogue import plates_of
-
     folder = tmp_path / "drawings"
     folder.mkdir()
     for taxon_id in ("cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus", "phoenicopterus-ruber"):
-        (folder / f"{taxon_id}.png").write_bytes(plates_of(taxon_id)[0].png("query", 1))
+        (folder / f"{taxon_id}.png").write_bytes(drawn_bird(taxon_id))
     return folder

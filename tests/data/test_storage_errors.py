@@ -11,19 +11,20 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.errors import MissingRequirement, StoreError
 from data.storage_errors import storage_errors
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITED = """
 import resource, sys
 from data.errors import MissingRequirement
-import kb, recognize
+import kb
 from tests.pages import PageSource, made_up_taxa
-encoders = recognize.load_encoders("starter")
+from tests.toy.encoders import toy_encoders
+encoders = toy_encoders()
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 try:
     kb.build(sys.argv[1], made_up_taxa(60), PageSource(), encoders)
@@ -40,7 +41,7 @@ def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path, largest_
         check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert "cannot be written" in done.stdout
-    assert kb.build(path, made_up_taxa(60), PageSource(), recognize.load_encoders("starter")).species == 60
+    assert kb.build(path, made_up_taxa(60), PageSource(), toy_encoders()).species == 60
     assert kb.verify(path).ok
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,14 +34,17 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield `(dotted module, line)` of every import, also inside functions and under TYPE_CHECKING."""
+@cache
+def imported(path: Path) -> tuple[tuple[str, int], ...]:
+    """Return `(dotted module, line)` of every import, also inside functions and under TYPE_CHECKING."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)}:{node.lineno} imports relatively; we write the whole name"
-            yield str(node.module), node.lineno
+            found.append((str(node.module), node.lineno))
+    return tuple(found)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from operator import mul
 from typing import Any
 
 
@@ -17,9 +19,18 @@ class World:
     images: list
     image_owners: list
 
+    @cached_property
+    def anchor_rows(self) -> Any:
+        """Species -> the rows of its anchors."""
+        rows: dict = {}
+        for row, owner in enumerate(self.anchor_owners):
+            rows.setdefault(owner, []).append(row)
+        return rows
+
 
 def dot(a: Any, b: Any) -> Any:
-    return math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+    assert len(a) == len(b)
+    return math.fsum(map(mul, a, b))
 
 
 def mean(values: Any) -> Any:
@@ -39,7 +50,7 @@ def text_scores(world: Any, text_queries: Any) -> Any:
 
 
 def anchor_score(world: Any, visual_query: Any, species: Any, pooling: Any, limit: Any = None) -> Any:
-    rows = [i for i, owner in enumerate(world.anchor_owners) if owner == species][:limit]
+    rows = world.anchor_rows.get(species, [])[:limit]
     cosines = [dot(world.anchors[i], visual_query) for i in rows]
     if not cosines:
         return None

@@ -17,8 +17,8 @@ from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa
 
 SCRIPT = Path(__file__).parents[1] / "build_pages.py"
-SPECIES = 120
-KILLS = 9 if IN_CI else 3  # of each build
+SPECIES = 120 if IN_CI else 60
+KILLS = 9 if IN_CI else 2  # of each build
 STARTS = 4 if IN_CI else 1  # builds
 
 

@@ -33,7 +33,7 @@ STOPPING = Path(__file__).with_name("stop_in_project.py")
 BUILDING = Path(__file__).with_name("build_pages.py")
 TERMS = [("Amplexus", None)]
 N = 4
-KILLS = 40 if IN_CI else 4
+KILLS = 40 if IN_CI else 3
 FREE_KIB = (100, 400, 1_000, 6_000) if IN_CI else (400,)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import colorsys
 from collections import Counter
 
-from PIL import Image, ImageDraw
+import numpy as np
+from PIL import Image
 
 from data.starter.knowledge import StarterSpecies
 from training.plates.drawing.palette import Colour
@@ -39,20 +40,33 @@ def wrong_colours(picture: Image.Image, species: StarterSpecies, sex: str) -> li
 
 def colour_shares(picture: Image.Image) -> dict[str, float]:
     """Return the share of each colour word in bird and perch; the paper is removed by a fill from the corners."""
-    filled = picture.copy()
-    right, lower = picture.width - 1, picture.height - 1
-    paper = (255, 0, 255)
-    for corner in ((0, 0), (right, 0), (0, lower), (right, lower)):
-        ImageDraw.floodfill(filled, corner, paper, thresh=45)
-    counts = Counter(
-        colour_word(colour) for colour, mark in zip(pixels(picture), pixels(filled), strict=True) if mark != paper
-    )
+    levels = np.asarray(picture.convert("RGB"))
+    paper = np.zeros(levels.shape[:2], dtype=bool)
+    for corner in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        if not paper[corner]:
+            is_near = np.abs(levels - levels[corner].astype(int)).sum(axis=2) <= 45
+            paper |= connected(is_near & ~paper, corner)
+    colours, numbers = np.unique(levels[~paper], axis=0, return_counts=True)
+    counts: Counter[str] = Counter()
+    for (red, green, blue), n in zip(colours.tolist(), numbers.tolist(), strict=True):
+        counts[colour_word((red, green, blue))] += n
     return {word: n / counts.total() for word, n in counts.items()}
 
 
-def pixels(picture: Image.Image) -> list[tuple[int, int, int]]:
-    data = picture.tobytes()
-    return [(data[i], data[i + 1], data[i + 2]) for i in range(0, len(data), 3)]
+def connected(area: np.ndarray, start: tuple[int, int]) -> np.ndarray:
+    """Return the part of an area that is connected to a pixel through shared edges."""
+    height, width = area.shape
+    across = np.cumsum(~area, axis=1) + np.arange(height)[:, None] * (width + 1)  # one number for each run of pixels
+    down = np.cumsum(~area, axis=0) + np.arange(width) * (height + 1)
+    found = np.zeros_like(area)
+    found[start] = True
+    n = 0
+    while n != (n := np.count_nonzero(found)):
+        for runs in (across, down):
+            is_met = np.zeros(runs.max() + 1, dtype=bool)
+            is_met[runs[found]] = True
+            found = area & is_met[runs]
+    return found
 
 
 def colour_word(colour: Colour) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.drawn_birds import drawn_bird
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.scripted_reader import read
-from training.plates.catalogue import plates_of
 
 N_ANSWERED = 7  # before the kill; in the middle of a photo's samples
 N_IN_FLIGHT = 2
@@ -41,7 +41,7 @@ def photos(tmp_path: Path) -> Path:
         for seed in (1, 2):
             path = tmp_path / "birds" / name / f"{seed}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(plates_of(name.lower().replace(" ", "-"))[0].png("query", seed))
+            path.write_bytes(drawn_bird(name.lower().replace(" ", "-"), seed))
     return tmp_path / "birds"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import kb
 from tests.cli.conftest import documented_keys
-from training.plates.catalogue import plates_of
+from tests.drawn_birds import drawn_bird
 
 CARDINAL, JAY, OWL = "cardinalis-cardinalis", "cyanocitta-cristata", "bubo-scandiacus"
 FAST = ("--set", "resamples=100", "-q")
@@ -22,7 +22,7 @@ FAST = ("--set", "resamples=100", "-q")
 def draw(taxon_id: str, path: Path, seed: int = 1) -> Path:
     """Draw a bird that is not an anchor, though similar to its anchors."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(plates_of(taxon_id)[0].png("query", seed))
+    path.write_bytes(drawn_bird(taxon_id, seed))
     return path
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.drawn_birds import drawn_bird
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
-from training.plates.catalogue import plates_of
 
 BIRDS = {
     "Cardinalis cardinalis": "It is red, with a black mask and a tall crest. The bill is orange.",
@@ -61,7 +61,7 @@ def folders(tmp_path: Path) -> Path:
         for seed in (1, 2):
             path = tmp_path / "birds" / name / f"{seed}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(plates_of(taxon_id)[0].png("query", seed))
+            path.write_bytes(drawn_bird(taxon_id, seed))
     return tmp_path / "birds"
 
 
@@ -72,7 +72,7 @@ def two_pass_kb(cli: Any, tmp_path: Path, server: OpenAIServer) -> Path:
         page = tmp_path / "pages" / name / "article.txt"
         page.parent.mkdir(parents=True)
         page.write_text(f"## Description\n{text}\n## Behaviour\nIt sings at dawn.\n")
-        (page.parent / "anchor.png").write_bytes(plates_of(name.lower().replace(" ", "-"))[0].png("anchor", 1))
+        (page.parent / "anchor.png").write_bytes(drawn_bird(name.lower().replace(" ", "-"), purpose="anchor"))
     (tmp_path / "names.csv").write_text("name\n" + "\n".join(BIRDS) + "\n")
     build = ("build", "--source", "folder:pages", "--names", "names.csv", "--kb", "birds.kb")
     cli.call(*build, "--distiller", "model-two-pass", check=True)
