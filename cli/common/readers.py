@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.candidate_context import SourceTexts
+    from recognize.settings import ReaderContext
 
 OPTIONS = ("reader_samples", "max_cost", "offline")
 """Options of verbs that only readers use."""
@@ -31,11 +32,17 @@ class OpenReader:
 
 @contextmanager
 def open_reader(
-    settings: Settings, store: KnowledgeBase, *, context: str, n_samples: int, max_cost: float | None, offline: bool
+    settings: Settings,
+    store: KnowledgeBase,
+    *,
+    context: ReaderContext,
+    n_samples: int,
+    max_cost: float | None,
+    offline: bool,
 ) -> Iterator[OpenReader]:
     """Open the reader that chooses among the candidates of each row.
 
-    `context` is the description of a candidate, one of `candidate_context.CONTEXTS` but `chunks`; `n_samples` is the
+    `context` is the description of a candidate, any but `chunks`; `n_samples` is the
     number of model calls per photo.
 
     Raises:
@@ -45,11 +52,11 @@ def open_reader(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.endpoints.budget import Budget
-    from recognize.reader.candidate_context import CandidateContext, context_of
+    from recognize.reader.candidate_context import CandidateContext
     from recognize.reader.reader import PLACEHOLDERS, Reader
     from recognize.reader.stream import read_over
 
-    texts = CandidateContext(store, context_of(context), source_texts(store)).texts
+    texts = CandidateContext(store, context, source_texts(store)).texts
     with connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat:
         reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
         yield OpenReader(

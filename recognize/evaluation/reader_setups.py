@@ -39,7 +39,7 @@ class Question:
     texts: tuple[str | None, ...] = ()
 
 
-def comparisons(best: Setup = Setup(preset="vr-rag-v1")) -> list[ReaderSetup]:  # noqa: B008  # frozen
+def comparisons(best: Setup) -> list[ReaderSetup]:
     """Return the paper's comparisons: its own setup, no retrieval, direct RAG, other descriptions, other k.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from data.contracts import KnowledgeStore
-from data.errors import MissingRequirement, UsageError
+from data.errors import MissingRequirement
 from data.records import Summary
 from recognize.settings import ReaderContext
 
@@ -27,21 +27,6 @@ class SourceTexts:
     """First-pass summary of a two-pass distiller."""
 
 
-def context_of(name: str) -> ReaderContext:
-    """Return the context of that name; raise `UsageError` if it is unknown."""
-    for context in CONTEXTS:
-        if name == context:
-            return context
-    raise UsageError(f"Unknown reader context {name!r}. Expected one of: {', '.join(CONTEXTS)}.")
-
-
-def _nothing(_taxon_id: str) -> str | None:
-    return None
-
-
-NO_SOURCE_TEXTS: Final = SourceTexts(article=_nothing, draft=_nothing)
-
-
 class CandidateContext:
     """Look-up of candidate descriptions for a reader; each species is read once.
 
@@ -50,7 +35,7 @@ class CandidateContext:
         chunks among the k best, not all.
     """
 
-    def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts = NO_SOURCE_TEXTS) -> None:
+    def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts) -> None:
         """Set up; raise `MissingRequirement` if the store has no text of that kind."""
         self.context: Final = context
         self._store, self._sources = store, sources
