@@ -6,7 +6,8 @@ import asyncio
 import json
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -67,7 +68,8 @@ class ReplyCache(Closing):
         self.path = path
         # Two connections: reads do not wait for a write that waits for the disk.
         self._reader, self._writer = _LockedConnection(), _LockedConnection()
-        self._background = ThreadPoolExecutor(1, "reply-cache")
+        self._queue: list[tuple[_Row, Future[None]]] = []
+        self._queue_lock = threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
         """Return the cached reply, marked as cached and free, or None.
@@ -87,20 +89,48 @@ class ReplyCache(Closing):
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
         """Store a reply or a refusal; the first one stored for a request stays."""
-        text = request_json(request)
-        row = (request_key(model, request), model, text, dumps(reply) if reply else None, None if reply else refusal)
-        with self._writer.lock, storage_errors(self.path.parent):
-            # One statement is one transaction.
-            self._open(self._writer).execute(
-                "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", row
-            )
+        with self._writer.lock:
+            self._write([_row_of(model, request, reply, refusal)])
 
     async def store(
         self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
     ) -> None:
-        """Store a reply as `put` does, off the event loop; it is written even if the caller is cancelled."""
-        written = self._background.submit(self.put, model, request, reply=reply, refusal=refusal)
-        await asyncio.shield(asyncio.wrap_future(written))
+        """Store a reply as `put` does, off the event loop; replies that arrive meanwhile share the next disk write."""
+        stored: Future[None] = Future()
+        with self._queue_lock:
+            self._queue.append((_row_of(model, request, reply, refusal), stored))
+        # Independent of this caller: its reply is written even if it is cancelled.
+        asyncio.get_running_loop().run_in_executor(None, self._write_queue)
+        await asyncio.shield(asyncio.wrap_future(stored))
+
+    def _write_queue(self) -> None:
+        with self._writer.lock:
+            with self._queue_lock:
+                batch, self._queue = self._queue, []
+            if not batch:
+                return  # written by an earlier call
+            try:
+                self._write([row for row, _ in batch])
+            except Exception as error:  # raised to the waiting callers
+                for _, stored in batch:
+                    stored.set_exception(error)
+            else:
+                for _, stored in batch:
+                    stored.set_result(None)
+
+    def _write(self, rows: Sequence[_Row]) -> None:
+        with storage_errors(self.path.parent):
+            db = self._open(self._writer)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                db.executemany(
+                    "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", rows
+                )
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
 
     def __len__(self) -> int:
         with self._reader.lock, storage_errors(self.path.parent):
@@ -108,8 +138,7 @@ class ReplyCache(Closing):
 
     def close(self) -> None:
         """Write replies of callers that were cancelled, and close the file; the next use opens it again."""
-        background, self._background = self._background, ThreadPoolExecutor(1, "reply-cache")
-        background.shutdown()
+        self._write_queue()
         for connection in (self._writer, self._reader):
             with connection.lock:
                 if connection.db is not None:
@@ -135,6 +164,15 @@ class ReplyCache(Closing):
                 ) from error
             connection.db = db
         return connection.db
+
+
+_Row = tuple[str, str, str, str | None, str | None]
+
+
+def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: str) -> _Row:
+    text = request_json(request)
+    key = sha256_hex(f"{model}\n{text}")
+    return key, model, text, dumps(reply) if reply is not None else None, refusal if reply is None else None
 
 
 @dataclass(slots=True)

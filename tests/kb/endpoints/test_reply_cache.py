@@ -205,6 +205,31 @@ def test_concurrent_and_cancelled_stores_are_all_written(tmp_path: Path) -> None
     assert [reply.text if reply else None for reply in replies] == [str(i) for i in range(60)]
 
 
+def test_replies_that_wait_for_the_disk_share_a_commit(tmp_path: Path) -> None:
+    """Sixty replies that arrive while another process writes take three commits at most, not sixty."""
+    path = tmp_path / "replies.sqlite"
+    requests = [ChatRequest(messages=(ChatMessage(role="user", text=f"question {i}"),)) for i in range(60)]
+
+    async def store_all(cache: ReplyCache, blocker: sqlite3.Connection) -> None:
+        tasks = [asyncio.create_task(cache.store("m", request, reply=REPLY)) for request in requests]
+        await asyncio.sleep(0.2)
+        blocker.execute("ROLLBACK")
+        await asyncio.gather(*tasks)
+
+    with ReplyCache(path) as cache:
+        cache.put("another", ASKED, reply=REPLY)
+        blocker = sqlite3.connect(path, isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        log = path.with_name("replies.sqlite-wal")
+        before = log.stat().st_size
+        asyncio.run(store_all(cache, blocker))
+        blocker.close()
+        # Each commit writes at least one page of 4 KiB with its header; sixty single ones would need twice as many.
+        n_pages = (log.stat().st_size - before) / (4096 + 24)
+        assert len(cache) == 61
+    assert n_pages < 40
+
+
 def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> None:
     """While another process locks the file, no reply can be stored, so only two requests are sent."""
     path = tmp_path / "replies.sqlite"
