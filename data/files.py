@@ -72,6 +72,24 @@ def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None
         raise
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside `path` that replaces it at the end of the block, once it is on disk.
+
+    For one writer at a time: the name is fixed, so leftovers of a killed process are overwritten.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 class ContentFolder:
     """A folder of contents, each under the sha256 of its plain bytes; `suffix` `.gz` compresses.
 

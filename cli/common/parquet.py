@@ -6,12 +6,12 @@ A Parquet file is written as a whole: until the end of a run, the rows are lines
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
 from data.errors import BadInput
+from data.files import replacing
 
 ROWS_AT_A_TIME = 5_000  # a few MB in memory, and row groups small enough to skip
 Columns = Mapping[str, str]
@@ -52,18 +52,10 @@ class ParquetTable:
         types = {"text": pyarrow.string(), "integer": pyarrow.int64(), "number": pyarrow.float64()}
         schema = pyarrow.schema([(name, types[kind]) for name, kind in self._columns.items()])
         schema = schema.with_metadata({"fieldmark": json.dumps(parameters)})
-        temporary = self.path.with_name(f".{self.path.name}.new")
         lines = iter(rows)
-        try:
-            with pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
-                while batch := [_clean(json.loads(line)) for line in islice(lines, ROWS_AT_A_TIME)]:
-                    writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-            with temporary.open("rb") as written:  # the temporary rows are deleted next
-                os.fsync(written.fileno())
-            temporary.replace(self.path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with replacing(self.path) as file, pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+            while batch := [_clean(json.loads(line)) for line in islice(lines, ROWS_AT_A_TIME)]:
+                writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
 
 
 def _clean(row: dict[str, object]) -> dict[str, object]:

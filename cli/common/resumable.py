@@ -9,7 +9,6 @@ constant.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from typing import TextIO
 
 from cli.common.parquet import ParquetTable
 from data.errors import UsageError
-from data.files import file_state, sha256_hex, writer_lock
+from data.files import file_state, replacing, sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
@@ -121,10 +120,10 @@ class ResumableOutput:
         is_usable = has_rows and not self._start_over  # a table that starts over may have other columns
         counts = Counter(image for image, _ in self._rows_of_photos()) if is_usable else Counter()
         kept = {image: line for image, line in finished.items() if counts[image] == line.rows}
-        with _replacing(self.path) as out:
+        with _replaced(self.path) as out:
             out.write(self._header)
             out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
-        with _replacing(self.journal) as out:
+        with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines(json.dumps(asdict(line)) + "\n" for line in kept.values())
         self.done = frozenset(kept)
@@ -196,17 +195,6 @@ class ResumableOutput:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """Open a temporary file that replaces `path` atomically on success."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A fixed name: one run writes at a time, and leftovers of a killed run are overwritten.
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        with temporary.open("w", encoding="utf-8", errors=FOREIGN, newline="") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _replaced(path: Path) -> Iterator[TextIO]:
+    with replacing(path) as file, file.open("w", encoding="utf-8", errors=FOREIGN, newline="") as out:
+        yield out
