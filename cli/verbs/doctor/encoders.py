@@ -81,8 +81,7 @@ def _profile_text(needs: ProfileRequirements, chosen: str, settings: Settings) -
 
 def _row(encoder: EncoderRequirements) -> Sequence[str]:
     package = "-" if encoder.package is None else encoder.package if encoder.is_installed else f"no {encoder.package}"
-    words = {"missing": "missing", "built in": "built in" if encoder.disk_bytes else "none"}
-    weights = words.get(encoder.place, encoder.place)
+    weights: str = encoder.place
     if encoder.begun_bytes:
         weights += f", {_size(encoder.begun_bytes)} downloaded"
     size = encoder.disk_bytes or encoder.download_bytes

@@ -159,15 +159,15 @@ def _needs(role: Role, encoder: Encoder, cache: Path) -> EncoderRequirements:
         if isinstance(encoder, kind):
             return _of_library(role, encoder.model, library, cache)
     # The weights of the starter pair ship with it and are shared by its three encoders.
-    folder = Path(str(files("recognize.starter") / "weights")) if "starter" in encoder.name else None
+    folder = Path(str(files("recognize.starter") / "weights"))
     return EncoderRequirements(
         role=role,
         name=encoder.name,
         package=None,
         is_installed=True,
         place="built in",
-        path=str(folder) if folder else None,
-        disk_bytes=sum(file.stat().st_size for file in folder.iterdir() if file.is_file()) if folder else 0,
+        path=str(folder),
+        disk_bytes=sum(file.stat().st_size for file in folder.iterdir() if file.is_file()),
     )
 
 
