@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import kb
-import recognize
 from data.codec import loads
 from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
@@ -30,6 +29,7 @@ from tests.pages import PageSource, made_up_taxa
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.openai_server import Status as HttpStatus
 from tests.servers.scripted_distiller import distil, slowly
+from tests.toy.encoders import toy_encoders
 
 SCRIPT = Path(__file__).parents[1] / "build_by_model.py"
 QUICK = RetryPolicy(first_wait_s=0.01)
@@ -37,7 +37,7 @@ QUICK = RetryPolicy(first_wait_s=0.01)
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return toy_encoders()
 
 
 def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
