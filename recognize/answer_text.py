@@ -6,11 +6,12 @@ from typing import Final
 
 from data.records import Answer, Identification, Reading
 
+MOST_ALTERNATIVES: Final = 3
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
 def answer_text(row: Identification) -> str:
-    """Return the answer for a photo in words: name, then confidence.
+    """Return the answer for a photo in a line of words: name, then confidence.
 
     Example:
         >>> answer = Answer(rank="none", name="", confidence=0.52, unknown=0.52)
@@ -25,18 +26,48 @@ def answer_text(row: Identification) -> str:
         if answer is None or answer.unknown is None:
             return "No matching species"
         if answer.confidence is None:
-            unknown = f" {percent(answer.unknown)} chance that this species is not in the knowledge base."
-            return f"Not sure.{unknown if answer.unknown >= _MIN_UNKNOWN_SHOWN else ''}{closest}"
+            return f"Not sure.{closest}"
         return f"Probably not in the knowledge base ({percent(answer.confidence)}).{closest}"
     name = answer_name(answer)
     if is_reader_choice(row):
         return f"{name}, chosen by the reader"
     if answer.confidence is None:
-        return f"{name}. Confidence not available for this knowledge base"
-    sure = f"{name}, {percent(answer.confidence)} sure"
-    if answer.unknown is None or answer.unknown < _MIN_UNKNOWN_SHOWN:
-        return sure
-    return f"{sure}; {percent(answer.unknown)} chance of a species outside the knowledge base"
+        return f"{name}, best match"
+    return f"{name}, {percent(answer.confidence)} sure"
+
+
+def unknown_text(row: Identification) -> str:
+    """Return the chance that the species is not in the knowledge base, where the answer does not give a larger one.
+
+    Example:
+        >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", unknown=0.4)))
+        '40 % chance that this species is not in the knowledge base'
+    """
+    answer = row.answer
+    if answer is None or answer.unknown is None or answer.unknown < _MIN_UNKNOWN_SHOWN:
+        return ""
+    if answer.rank == "none" and answer.confidence is not None:
+        return ""
+    return f"{percent(answer.unknown)} chance that this species is not in the knowledge base"
+
+
+def alternative_texts(row: Identification) -> list[str]:
+    """Return at most three candidates other than the answer, best first.
+
+    With a percentage where there is a calibration: not beside the choice of a reader, and not if the species is
+    probably outside the knowledge base, which the percentages of the candidates rule out.
+    """
+    answer = row.answer
+    name = answer.name if answer is not None and answer.rank == "species" else None
+    is_shared = (
+        answer is not None and (answer.rank != "none" or answer.confidence is None) and not is_reader_choice(row)
+    )
+    found = []
+    for candidate in [each for each in row.candidates if each.scientific_name != name][:MOST_ALTERNATIVES]:
+        share = candidate.confidence if is_shared else None
+        names = both_names(candidate.common_name, candidate.scientific_name)
+        found.append(f"{'or ' if name else ''}{names}{'' if share is None else f', {percent(share)}'}")
+    return found
 
 
 def answer_name(answer: Answer) -> str:

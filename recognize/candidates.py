@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import Final
 
@@ -50,10 +50,12 @@ class CandidateMaker:
         entries = self.read(wanted)
         return [entries[i].taxon.lineage for i in wanted]
 
-    def candidates(self, ranking: Ranking, query: FloatArray, *, n: int) -> tuple[Candidate, ...]:
+    def candidates(
+        self, ranking: Ranking, query: FloatArray, *, n: int, confidences: Sequence[float] = ()
+    ) -> tuple[Candidate, ...]:
         """Return the first `n` species of a photo's ranking.
 
-        `query` is the vector of the photo in the visual space, `(dim,)`.
+        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species.
         """
         species: list[int] = ranking.species[:n].tolist()
         scores: list[float] = ranking.scores[:n].tolist()
@@ -73,6 +75,7 @@ class CandidateMaker:
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
                     anchors=self._anchor_matches(i, entry, query),
                     summary=entry.summary.text if entry.summary else None,
+                    confidence=confidences[rank] if confidences else None,
                 )
             )
         return tuple(made)

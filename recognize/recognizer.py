@@ -20,6 +20,7 @@ from recognize.confidence.calibration import (
     find_evidence,
 )
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
+from recognize.confidence.shares import candidate_confidences
 from recognize.photos import Decoded, ImageSource, encode_in_batches
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
@@ -183,12 +184,14 @@ class Recognizer:
                 if decoded.photo is None:
                     yield replace(row, status="error", error=decoded.error)
                     continue
-                answer, without_list = self._answers(rankings[at], shown[at], dates[at])
+                answer, without_list, confidences = self._answers(rankings[at], shown[at], dates[at], n=counts[at])
                 yield replace(
                     row,
                     answer=answer,
                     answer_without_list=without_list,
-                    candidates=self._maker.candidates(shown[at], queries.visual[at], n=counts[at]),
+                    candidates=self._maker.candidates(
+                        shown[at], queries.visual[at], n=counts[at], confidences=confidences
+                    ),
                     place=decoded.photo.place,
                     date=decoded.photo.date,
                     calibration=self.calibration_id,
@@ -247,16 +250,21 @@ class Recognizer:
     def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
-    def _answers(self, plain: Ranking, listed: Ranking, date: str | None) -> tuple[Answer, Answer | None]:
-        """Return the answer, and the answer without the species list if a list is given."""
+    def _answers(
+        self, plain: Ranking, listed: Ranking, date: str | None, *, n: int
+    ) -> tuple[Answer, Answer | None, tuple[float, ...]]:
+        """Return the answer, the answer without the species list if a list is given, and candidates' confidences."""
         chances = self._chances(plain)
-        without = self._answer(plain, chances)
-        if self.prior is None:
-            return without, None
-        if chances is not None:
+        without = None if self.prior is None else self._answer(plain, chances)
+        if self.prior is not None and chances is not None:
             lineages = self._maker.lineages(judged(plain, listed))
             chances = self.prior.chances(plain, listed, chances, lineages, date)
-        return self._answer(listed, chances), without
+        confidences: tuple[float, ...] = ()
+        if chances is not None and self._parameters is not None:
+            confidences = candidate_confidences(
+                listed, chances.confidence["species"], temperature=self._parameters.temperature, n=n
+            )
+        return self._answer(listed, chances), without, confidences
 
     def _chances(self, ranking: Ranking) -> Chances | None:
         """Return the calibrated chances of the first species; None without a calibration."""

@@ -65,6 +65,9 @@ class Candidate:
     """Description of the species."""
     score_without_list: float | None = None
     """With a species list: `score` less `scores["list"]`, the boost of listed species."""
+    confidence: float | None = None
+    """Probability of this species, given that the species is in the knowledge base; null without a calibration. That of
+    the first is calibrated; the remainder is shared over the others by their scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,12 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
     assert all(row["candidates"] for row in rows)
     assert len({row["calibration"] for row in rows} - {None}) == 1
     assert all(0 < row["answer"]["unknown"] < 1 for row in rows)
+    for row in rows:
+        shares = [candidate["confidence"] for candidate in row["candidates"]]
+        assert shares == sorted(shares, reverse=True)
+        assert sum(shares) <= 1.001
+        if row["answer"]["rank"] == "species":
+            assert shares[0] == row["answer"]["confidence"]
 
 
 def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: Path, unpacked: Path) -> None:

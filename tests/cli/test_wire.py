@@ -185,9 +185,10 @@ def test_an_identification_round_trips_through_json() -> None:
 
 
 def test_the_table_shows_stage_scores_and_errors() -> None:
-    text = rows.lines("table", OK)
+    text = rows.lines("table", OK, with_scores=True)
     assert "Northern Cardinal (Cardinalis cardinalis), 83 %" in text
     header = next(line for line in text.splitlines() if "common name" in line)
+    assert "common name" not in rows.lines("table", OK)
     assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
     assert rows.lines("table", FAILED).startswith("b.jpg\n  Error: b.jpg is empty")
 
@@ -200,14 +201,13 @@ def test_the_table_shows_stage_scores_and_errors() -> None:
         (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, unknown=0.1),
          "Bird (Avis avis), over 99 % sure"),
         (r.Answer(rank="species", name="Avis avis", confidence=0.5, unknown=0.3),
-         "Avis avis, 50 % sure; 30 % chance of a species outside the knowledge base"),
+         "Avis avis, 50 % sure"),
         (r.Answer(rank="genus", name="Setophaga", confidence=0.83, unknown=0.1),
          "Identified to genus: Setophaga sp., 83 % sure"),
         (r.Answer(rank="family", name="Parulidae", confidence=0.9, unknown=0.1),
          "Identified to family: Parulidae, 90 % sure"),
         (r.Answer(rank="none", name="", unknown=0.1), "Not sure. Closest matches:"),
-        (r.Answer(rank="none", name="", unknown=0.4),
-         "Not sure. 40 % chance that this species is not in the knowledge base. Closest matches:"),
+        (r.Answer(rank="none", name="", unknown=0.4), "Not sure. Closest matches:"),
         (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7),
          "Probably not in the knowledge base (70 %). Closest matches:"),
         (r.Answer(rank="none", name=""), "No matching species"),
@@ -217,12 +217,66 @@ def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, wording: s
     assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {wording}"
 
 
+RANKED = replace(
+    OK,
+    candidates=tuple(
+        r.Candidate(taxon_id=name, scientific_name=f"Avis {name}", common_name=name, score=-i, confidence=share)
+        for i, (name, share) in enumerate({"A": 0.83, "B": 0.1, "C": 0.05, "D": 0.003, "E": 0.001}.items())
+    ),
+    reader=None,
+)
+SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, unknown=0.1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "alternatives"),
+    [
+        (SURE, ["or B (Avis B), 10 %", "or C (Avis C), 5 %", "or D (Avis D), under 1 %"]),
+        (r.Answer(rank="genus", name="Avis", confidence=0.9, unknown=0.1),
+         ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
+        (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7), ["A (Avis A)", "B (Avis B)", "C (Avis C)"]),
+        (r.Answer(rank="none", name="", unknown=0.1), ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
+    ],
+    ids=["species", "genus", "unknown", "not sure"],
+)  # fmt: skip
+def test_the_table_shows_three_alternatives_one_a_line(answer: r.Answer, alternatives: list[str]) -> None:
+    lines = rows.lines("table", replace(RANKED, answer=answer)).rstrip().splitlines()
+    assert lines[2:5] == [f"    {text}" for text in alternatives]
+    assert lines[5:] == []
+
+
+def test_alternatives_have_no_percentage_without_a_calibration() -> None:
+    plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
+    row = replace(RANKED, answer=replace(SURE, confidence=None, unknown=None), candidates=plain)
+    assert rows.lines("table", row).rstrip().splitlines()[1:] == [
+        "  A (Avis A), best match", "    or B (Avis B)", "    or C (Avis C)", "    or D (Avis D)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rank", ["species", "none"])
+def test_a_large_chance_of_an_unknown_species_is_a_line_of_the_table(rank: r.AnswerRank) -> None:
+    answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, unknown=0.4)
+    text = rows.lines("table", replace(RANKED, answer=answer))
+    assert "\n  40 % chance that this species is not in the knowledge base\n" in text
+    assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, unknown=0.2)))
+
+
+def test_no_line_of_the_table_is_wider_than_80_columns() -> None:
+    common, scientific = "Northern Rough-winged Swallow", "Stelgidopteryx serripennis"  # the longest of the shipped
+    long = replace(RANKED.candidates[0], common_name=common, scientific_name=scientific)
+    answer = r.Answer(rank="species", name=scientific, common_name=common, confidence=0.999, unknown=0.4)
+    row = replace(RANKED, answer=answer, answer_without_list=answer, candidates=(long, long, long, long))
+    others = (answer, replace(answer, confidence=None), r.Answer(rank="none", name="", unknown=0.4))
+    for other in others:
+        assert max(map(len, rows.lines("table", replace(row, answer=other)).splitlines())) <= 80
+
+
 def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
     candidates = tuple(
         r.Candidate(taxon_id="a", scientific_name="A", common_name="A", score=1.0, scores=each) for each in scores
     )
     row = r.Identification(image="a.jpg", answer=OK.answer, candidates=candidates)
-    header = next(line for line in rows.lines("table", row).splitlines() if "common name" in line)
+    header = next(line for line in rows.lines("table", row, with_scores=True).splitlines() if "common name" in line)
     return header.split()[6:]
 
 
@@ -247,5 +301,5 @@ def test_a_species_without_an_english_name_is_named_once() -> None:
         candidates=(nameless,),
         reader=None,
     )
-    assert "\n  Avis avis. Confidence not available for this knowledge base\n" in rows.lines("table", row)
+    assert "\n  Avis avis, best match\n" in rows.lines("table", row)
     assert evidence_text(row, "") == "  Cardinalis cardinalis"

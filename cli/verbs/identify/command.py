@@ -37,7 +37,7 @@ CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change cal
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
     "Expected species": ("species_list", "off_list_share"),
-    "Explanation": ("explain", "cards"),
+    "Explanation": ("scores", "explain", "cards"),
     "Reader (a vision model)": ("reader", *readers.OPTIONS),
     "Output": ("form", "file", "retry_failed", "no_resume", "progress"),
 }
@@ -50,8 +50,9 @@ GROUPS = {
     "--preset", type=click.Choice(PHOTO_PRESETS), default="default", show_default=True, help="Scoring of photos."
 )
 @click.option(
-    "--top", "n", type=click.IntRange(min=1), metavar="N", default=5, show_default=True, help="Candidates per photo."
-)
+    "--top", "n", type=click.IntRange(min=1), metavar="N", default=5, show_default=True,
+    help="Candidates per photo; without --scores the table shows at most three beside the answer.",
+)  # fmt: skip
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
     help="Minimum confidence of an answer; below it the answer rolls up to genus, then family. Needs a calibration.",
@@ -69,6 +70,7 @@ GROUPS = {
     "--off-list-share", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
     help=f"Expected share of photos with species that are not on the list.  [default: {OFF_LIST_SHARE}]",
 )  # fmt: skip
+@click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
 @click.option(
     "--explain", is_flag=True,
     help="Show descriptions, reference photos and the differences between the first two candidates (table only).",
@@ -108,6 +110,7 @@ def identify(
     unknown_prior: float,
     species_list: Path | None,
     off_list_share: float | None,
+    scores: bool,
     explain: bool,
     cards: Path | None,
     reader: bool,
@@ -122,22 +125,24 @@ def identify(
 ) -> None:
     """Identify the species in photos.
 
-    Prints the answer for each photo, how sure it is, and the closest matches. Folders are searched recursively; - reads
-    paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no photo
-    was readable; 7 as well if the reader failed. With --output, an interrupted run resumes where it stopped, and photos
-    that changed are identified again.
+    Prints the answer for each photo, how sure it is, and up to three alternatives. Folders are searched recursively; -
+    reads paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no
+    photo was readable; 7 as well if the reader failed. With --output, an interrupted run resumes where it stopped, and
+    photos that changed are identified again.
 
     With a calibrated knowledge base, such as the one that ships, answers have a confidence: the probability that the
     answer is right, given that the species is in the knowledge base. A species below --min-confidence is replaced by
     its genus, then its family, then "Not sure". If the species is more likely outside the knowledge base, the answer is
-    "Probably not in the knowledge base". With --reader the answer is the model's choice, without a confidence.
+    "Probably not in the knowledge base". The other candidates share the remaining confidence by their scores. With
+    --reader the answer is the model's choice, without a confidence.
 
     With --species-list the listed species are favoured, and no species is ruled out. Results show scores and answers
     with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
 
-    Higher scores are better; they are not probabilities. text: similarity to the description. visual: similarity to the
-    reference photos, at most 1. prototype: similarity to the prototype that the model learned. text_part, visual_part,
-    prototype_part: contributions to the score of the default preset. Blank: the stage does not apply.
+    Higher scores (--scores) are better; they are not probabilities. text: similarity to the description. visual:
+    similarity to the reference photos, at most 1. prototype: similarity to the prototype that the model learned.
+    text_part, visual_part, prototype_part: contributions to the score of the default preset. Blank: the stage does not
+    apply.
     """
     limit_numpy_threads()
     settings = options.settings(kb=kb)
@@ -152,8 +157,10 @@ def identify(
     row_form = form_for(form, file)
     quiet = options.invocation().quiet
     found = find_photos(photos)
-    if explain and row_form != "table":
-        output.warn(f"--explain only changes the table, not {row_form} rows")
+    for_table = options.given_options(ctx, ("scores", "explain"))
+    if for_table and row_form != "table":
+        verb = "changes" if len(for_table) == 1 else "change"
+        output.warn(f"{' and '.join(for_table)} only {verb} the table, not {row_form} rows")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
@@ -214,7 +221,8 @@ def identify(
 
                 write_card(store, row, cards)
             missing_part = row.reader.missing if row.reader is not None else ""
-            sink.add(row.image, rows.lines(row_form, row, why=evidence), ok=not _has_failed(row), missing=missing_part)
+            text = rows.lines(row_form, row, with_scores=scores, why=evidence)
+            sink.add(row.image, text, ok=not _has_failed(row), missing=missing_part)
             n_failed += _has_failed(row)
             missing[missing_part] += 1
             if fit is not None:
@@ -229,6 +237,8 @@ def identify(
     if n_failed == len(found):
         readable = "The photo is not readable." if n_failed == 1 else f"None of the {n_failed:,} photos is readable."
         raise NothingReadable(readable)
+    if row_form == "table" and not reader and recognizer.calibration_id is None and not (recognizer.misfit or quiet):
+        output.note("Confidence is not available for this knowledge base: each answer is the best match in it.")
     warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
     if n_failed or missing["reader"]:
         ctx.exit(exit_codes.PARTLY)

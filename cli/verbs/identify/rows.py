@@ -50,19 +50,19 @@ def header(form: Form) -> str:
     return _csv_line(CSV_COLUMNS) if form == "csv" else ""
 
 
-def lines(form: Form, row: Identification, *, why: str = "") -> str:
-    """Return the rows of one photo, each with its line end; `why` follows a table."""
-    return _LONE_SURROGATES.sub("\ufffd", _lines(form, row, why))
+def lines(form: Form, row: Identification, *, with_scores: bool = False, why: str = "") -> str:
+    """Return the rows of one photo, each with its line end; scores and `why` are for tables."""
+    return _LONE_SURROGATES.sub("\ufffd", _lines(form, row, with_scores, why))
 
 
-def _lines(form: Form, row: Identification, why: str) -> str:
+def _lines(form: Form, row: Identification, with_scores: bool, why: str) -> str:
     if form == "jsonl":
         return json_lines([row])
     if form == "csv":
         return "".join(_csv_line(record.values()) for record in _records(row))
     if form == "parquet":
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row))
-    return printable(table_text(row, why)) + "\n\n"
+    return printable(table_text(row, why, with_scores=with_scores)) + "\n\n"
 
 
 def image_of(form: Form, line: str) -> str:

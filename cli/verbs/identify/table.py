@@ -1,4 +1,4 @@
-"""Table of `kb identify`: the answer for a photo, its candidates with their scores, and the evidence."""
+"""Table of `kb identify`: the answer for a photo, alternatives, scores and the evidence."""
 
 from __future__ import annotations
 
@@ -7,16 +7,32 @@ from dataclasses import replace
 
 from cli.common.output import as_table, wrapped
 from data.records import Candidate, Identification
-from recognize.answer_text import answer_text, both_names, unanswered_text
+from recognize.answer_text import alternative_texts, answer_text, both_names, unanswered_text, unknown_text
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
 TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
 
 
-def table_text(row: Identification, why: str) -> str:
-    """Return the table of a photo; `why` follows it."""
+def table_text(row: Identification, why: str, *, with_scores: bool = False) -> str:
+    """Return the answer and alternatives of a photo, one a line, then scores if wanted; `why` follows."""
     if row.status == "error":
         return f"{row.image}\n  Error: {row.error}"
+    unknown = unknown_text(row)
+    lines = [
+        row.image,
+        f"  {answer_text(row)}",
+        *(f"    {text}" for text in alternative_texts(row)),
+        *([f"  {unknown}"] if unknown else []),
+        *_without_list_lines(row),
+        *_reader_lines(row),
+        *([_scores_text(row)] if with_scores and row.candidates else []),
+        *([why] if why else []),
+    ]
+    return "\n".join(lines)
+
+
+def _scores_text(row: Identification) -> str:
+    """Return the candidates with their score and its stages."""
     stages = _table_stages(row.candidates)
     has_list = row.species_list is not None
     numbers = ["score", *(["without list"] if has_list else []), *stages]
@@ -32,9 +48,7 @@ def table_text(row: Identification, why: str) -> str:
     # In a narrow terminal the parts of the score go first.
     parts = [stage for stage in stages if stage.endswith("_part")]
     spare = [*(stage for stage in stages if stage not in parts), *parts]
-    scores = as_table(columns, table, right=["#", *numbers], spare=spare)
-    text = f"{row.image}\n  {answer_text(row)}{_without_list_text(row)}{_reader_text(row)}\n{scores}"
-    return f"{text}\n{why}" if why else text
+    return as_table(columns, table, right=["#", *numbers], spare=spare)
 
 
 def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
@@ -48,27 +62,28 @@ def _table_stages(candidates: Sequence[Candidate]) -> list[str]:
     return [stage for stage in TABLE_STAGES if stage in given] + several
 
 
-def _without_list_text(row: Identification) -> str:
-    """Return the answer without the species list as a line; empty where there is no list.
+def _without_list_lines(row: Identification) -> list[str]:
+    """Return the answer without the species list; empty where there is no list.
 
     A reader's choice depends on candidates ranked with the list, so it is left out.
     """
     if row.answer_without_list is None:
-        return ""
-    return f"\n  Without the species list: {answer_text(replace(row, answer=row.answer_without_list, reader=None))}"
+        return []
+    without = replace(row, answer=row.answer_without_list, candidates=(), reader=None)
+    return ["  Without the species list:", f"    {answer_text(without)}"]
 
 
-def _reader_text(row: Identification) -> str:
-    """Return the reader's choice and reason as a line; empty without a reader."""
+def _reader_lines(row: Identification) -> list[str]:
+    """Return the reader's choice and reason; empty without a reader."""
     reading = row.reader
     if reading is None:
-        return ""
+        return []
     name = next((c.common_name for c in row.candidates if c.taxon_id == reading.choice), "none of the candidates")
     if not reading.agreement:
-        return f"\n  Reader: {reading.reason}"
+        return [wrapped(f"Reader: {reading.reason}", indent="  ")]
     unanswered = unanswered_text(reading)
     how = f"agreement {100 * reading.agreement:.0f} %{f', {unanswered}' if unanswered else ''}"
-    return f"\n  Reader: {name}, {how}: {' '.join(reading.reason.split())}"
+    return [wrapped(f"Reader: {name}, {how}: {' '.join(reading.reason.split())}", indent="  ")]
 
 
 def evidence_text(row: Identification, explanation: str) -> str:
@@ -79,7 +94,10 @@ def evidence_text(row: Identification, explanation: str) -> str:
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
         parts += [
-            f"    reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}"
+            wrapped(
+                f"reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}",
+                indent="    ",
+            )
             for anchor in candidate.anchors
         ]
     if explanation:

@@ -148,11 +148,23 @@ def test_a_knowledge_base_of_another_space_exits_with_3(
     assert "these encoders make vectors of" in outcome.stderr
 
 
-def test_the_table_says_that_confidence_is_not_available(cli: Any, built_kb: Path, drawings: Path) -> None:
-    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
+def test_a_note_says_that_confidence_is_not_available(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb)
+    outcome = cli.call(*command, check=True)
     assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
-    assert "Confidence not available for this knowledge base" in outcome.stdout
+    assert "\n  Northern Cardinal (Cardinalis cardinalis), best match\n" in outcome.stdout
+    assert outcome.stderr.startswith("Confidence is not available for this knowledge base")
     assert "\x1b" not in outcome.stdout
+    assert cli.call(*command, "--quiet", check=True).stderr == ""
+
+
+def test_scores_add_a_table_to_the_answer(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "3")
+    plain = cli.call(*command, check=True).stdout
+    scored = cli.call(*command, "--scores", check=True).stdout
+    assert [line.strip()[:3] for line in plain.splitlines()[2:]] == ["or ", "or ", ""]
+    assert scored.startswith(plain.rstrip() + "\n#")
+    assert len(scored.splitlines()) == len(plain.splitlines()) + 2 + 3  # head, line, candidates
 
 
 def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -224,10 +236,12 @@ def test_explain_recognises_a_reference_photo(cli: Any, built_kb: Path, tmp_path
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_explain_warns_if_the_output_is_not_a_table(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
-    photo = drawings / f"{CARDINAL}.png"
-    outcome = cli.call("identify", photo, "--kb", built_kb, "--explain", "--format", form, check=True)
-    assert outcome.stderr == f"warning: --explain only changes the table, not {form} rows\n"
+def test_options_of_the_table_warn_with_other_formats(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", form)
+    one = cli.call(*command, "--explain", check=True)
+    assert one.stderr == f"warning: --explain only changes the table, not {form} rows\n"
+    both = cli.call(*command, "--explain", "--scores", check=True)
+    assert both.stderr == f"warning: --scores and --explain only change the table, not {form} rows\n"
 
 
 def test_a_second_run_adds_only_new_photos_to_the_output(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -377,8 +391,8 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert "list.csv (table): 2 species, 1 of them in this knowledge base; 1 line for several" in outcome.stderr
     assert "1 name of list.csv matches no species: Snowy Owll (unknown; did you mean Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} on their scores" in outcome.stderr
-    table = cli.call(*command, check=True).stdout
-    assert "\n  Without the species list: Northern Cardinal (Cardinalis cardinalis)" in table
+    table = cli.call(*command, "--scores", check=True).stdout
+    assert "\n  Without the species list:\n    Northern Cardinal (Cardinalis cardinalis)" in table
     header = next(line for line in table.splitlines() if "common name" in line)
     assert header.split()[5:9] == ["score", "without", "list", "list"]
 
