@@ -238,7 +238,10 @@ def identify(
         readable = "The photo is not readable." if n_failed == 1 else f"None of the {n_failed:,} photos is readable."
         raise NothingReadable(readable)
     if row_form == "table" and not reader and recognizer.calibration_id is None and not (recognizer.misfit or quiet):
-        output.note("Confidence is not available for this knowledge base: each answer is the best match in it.")
+        output.note(
+            f"Confidence is not available for the preset {recognizer.preset} with this knowledge base: "
+            "each answer is the best match in it."
+        )
     warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
     if n_failed or missing["reader"]:
         ctx.exit(exit_codes.PARTLY)

@@ -153,7 +153,7 @@ def test_a_note_says_that_confidence_is_not_available(cli: Any, built_kb: Path, 
     outcome = cli.call(*command, check=True)
     assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
     assert "\n  Northern Cardinal (Cardinalis cardinalis), best match\n" in outcome.stdout
-    assert outcome.stderr.startswith("Confidence is not available for this knowledge base")
+    assert outcome.stderr.startswith("Confidence is not available for the preset default with this knowledge base")
     assert "\x1b" not in outcome.stdout
     assert cli.call(*command, "--quiet", check=True).stderr == ""
 
