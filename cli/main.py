@@ -30,6 +30,7 @@ VERBS = (
     "rerank",
     "search",
     "show",
+    "species",
     "taxa",
     "status",
     "verify",

@@ -24,6 +24,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 CSV = {
     "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per candidate; the same in Parquet."),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
+    "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
@@ -42,6 +43,7 @@ JSON = {
     "kb remove --format json": ("data.records.Removed", ""),
     "kb export --format json": ("data.records.Exported", ""),
     "kb import --format json": ("data.records.Imported", ""),
+    "kb species --format json": ("kb.lookup.species_list.ListedSpecies", ""),
     "kb lint --format jsonl": ("kb.curate.lint.Finding", ""),
     "kb credits --format json": ("kb.curate.credits.Credits", ""),
     "kb eval species --format json": ("recognize.evaluation.comparison.SpeciesEvaluation", ""),

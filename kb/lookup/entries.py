@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from data.errors import UnknownTaxon
-from data.records import SpeciesEntry, Term
+from data.errors import BadInput, UnknownTaxon
+from data.records import SpeciesEntry, Taxon, Term
+from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
+from kb.lookup.species_list import relatives
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -34,6 +36,7 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
 
     Raises:
         UnknownTaxon: for an unknown name, with the nearest names.
+        BadInput: for a taxon of the checklist that is not an entry; the hint names related species that are.
     """
     wanted = fold(name)
     known: dict[str, str] = {}  # folded name -> as written
@@ -46,8 +49,25 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         if wanted in map(fold, (term.name, *term.aliases)):
             return term
         known[fold(term.name)] = term.name
+    if (listed := load_checklist().find(name)) is not None:
+        raise _not_included(store, listed)
     near = get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)
     raise UnknownTaxon(name, suggestions=[known[text] for text in near], where=str(store.path))
+
+
+def _not_included(store: KnowledgeBase, taxon: Taxon) -> BadInput:
+    """Return the error for a taxon of the checklist without an entry of its own."""
+    if taxon.rank != "species":
+        hint = f"List its species: kb species --taxon {taxon.scientific_name}"
+        article = "an" if taxon.rank == "order" else "a"
+        return BadInput(f"{taxon.scientific_name} is {article} {taxon.rank}, expected a species or a term.", hint=hint)
+    above, members = relatives(store, taxon)
+    names = ", ".join(member.common_name for member in members[:N_SUGGESTIONS])
+    more = f" and {len(members) - N_SUGGESTIONS:,} more" if len(members) > N_SUGGESTIONS else ""
+    return BadInput(
+        f"{taxon.common_name} ({taxon.scientific_name}) is not in the knowledge base {store.path}.",
+        hint=f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
+    )
 
 
 def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:

@@ -1,0 +1,102 @@
+"""Species of a knowledge base, with the species of the checklist that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from data.errors import UnknownTaxon
+from data.records import Taxon
+from kb.checklist.avilist import load_checklist
+from kb.checklist.names import fold
+from kb.checklist.selection import select
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+
+RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSpecies:
+    """A species, and what a knowledge base knows of it."""
+
+    scientific_name: str
+    """Genus and epithet."""
+    common_name: str
+    """English name; the scientific one where there is none."""
+    order: str
+    """Scientific name of the order; empty if unknown."""
+    family: str
+    """Scientific name of the family; empty if unknown."""
+    is_included: bool
+    """Whether the species is in the knowledge base."""
+    description_words: int
+    """Words of the description."""
+    reference_photos: int
+    """Reference photos, including those stored as vectors only."""
+    notes: tuple[str, ...]
+    """Caveats: `whole-article`, `no-anchors`, `no-summary`."""
+    taxon_id: str
+    """Id of the species: its scientific name as a slug."""
+
+
+def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing: bool = False) -> list[ListedSpecies]:
+    """Return the species in the order of the checklist, then those outside the checklist.
+
+    Args:
+        store: open knowledge base.
+        taxa: names of taxa of any rank; only species below them are listed. Empty: all species.
+        with_missing: whether to list the species of the checklist that the knowledge base lacks, too.
+
+    Raises:
+        UnknownTaxon: for a taxon that neither the checklist nor the knowledge base has.
+    """
+    held = {taxon.taxon_id: taxon for taxon in store.taxa()}
+    species = {found.taxon_id: found for name in taxa or ("Aves",) for found in _below(name, held.values())}
+    outside = {} if taxa else {key: taxon for key, taxon in held.items() if key not in species}
+    wanted = [taxon for taxon in (*species.values(), *outside.values()) if with_missing or taxon.taxon_id in held]
+    entries = store.species([taxon.taxon_id for taxon in wanted if taxon.taxon_id in held])
+    by_id = {entry.taxon.taxon_id: entry for entry in entries}
+    listed = []
+    for taxon in wanted:
+        entry = by_id.get(taxon.taxon_id)
+        shown = taxon if entry is None else entry.taxon
+        listed.append(
+            ListedSpecies(
+                scientific_name=shown.scientific_name,
+                common_name=shown.common_name,
+                order=shown.lineage.get("order", ""),
+                family=shown.lineage.get("family", ""),
+                is_included=entry is not None,
+                description_words=entry.summary.words if entry is not None and entry.summary is not None else 0,
+                reference_photos=len(entry.anchors) if entry is not None else 0,
+                notes=entry.marks if entry is not None else (),
+                taxon_id=taxon.taxon_id,
+            )
+        )
+    return listed
+
+
+def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
+    """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
+    for rank in RELATIVES:
+        name = taxon.lineage.get(rank, "")
+        found = [other for other in store.taxa() if name and other.lineage.get(rank) == name]
+        if found:
+            return name, found
+    return "", []
+
+
+def _below(name: str, held: Collection[Taxon]) -> list[Taxon]:
+    """Return the species below a taxon of the checklist, or of the lineages in the knowledge base."""
+    own = [taxon for taxon in held if fold(name) in map(fold, (*taxon.names, *taxon.lineage.values()))]
+    try:
+        listed = select(load_checklist(), name)
+    except UnknownTaxon:
+        if not own:
+            raise
+        listed = []
+    ids = {taxon.taxon_id for taxon in listed}
+    return [*listed, *(taxon for taxon in own if taxon.taxon_id not in ids)]

@@ -1,0 +1,76 @@
+"""`kb species`: included and missing species."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+OWLS = ("--taxon", "Strigidae")
+
+
+def listed(cli: Any, *arguments: object) -> list[dict[str, Any]]:
+    return list(json.loads(cli.call("species", *arguments, "--format", "json", check=True).stdout))
+
+
+def test_species_lists_what_is_known_of_each(cli: Any, built_kb: Path) -> None:
+    found = {each["taxon_id"]: each for each in listed(cli, "--kb", built_kb)}
+    shown = json.loads(cli.call("show", "Snowy Owl", "--kb", built_kb, "--format", "json", check=True).stdout)
+    owl = found["bubo-scandiacus"]
+    assert (owl["family"], owl["order"], owl["is_included"]) == ("Strigidae", "Strigiformes", True)
+    assert owl["description_words"] == shown["summary"]["words"] > 0
+    assert owl["reference_photos"] == len(shown["anchors"]) > 0
+
+
+def test_taxon_narrows_the_list(cli: Any, built_kb: Path) -> None:
+    everything, owls = listed(cli, "--kb", built_kb), listed(cli, "--kb", built_kb, *OWLS)
+    assert owls == [each for each in everything if each["family"] == "Strigidae"]
+    assert 0 < len(owls) < len(everything)
+
+
+def test_missing_adds_the_other_species_of_the_checklist(cli: Any, built_kb: Path) -> None:
+    owls = listed(cli, "--kb", built_kb, *OWLS, "--missing")
+    held = [each for each in owls if each["is_included"]]
+    assert held == listed(cli, "--kb", built_kb, *OWLS)
+    assert len(owls) > 200
+    assert {each["reference_photos"] for each in owls if not each["is_included"]} == {0}
+
+
+def test_csv_and_table_have_a_row_for_each_species(cli: Any, built_kb: Path) -> None:
+    command = ("species", "--kb", built_kb, *OWLS, "--missing")
+    rows = list(csv.DictReader(io.StringIO(cli.call(*command, "--format", "csv", check=True).stdout)))
+    assert [row["taxon_id"] for row in rows] == [each["taxon_id"] for each in listed(cli, *command[1:])]
+    outcome = cli.call(*command, check=True)
+    assert len(outcome.stdout.splitlines()) == len(rows) + 2
+    assert "not included" in outcome.stdout
+    assert f"{len(rows) - 1:,} not included" in outcome.stderr
+
+
+def test_an_unknown_taxon_ends_with_5(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("species", "--kb", built_kb, "--taxon", "Strigidea")
+    assert outcome.exit_code == 5
+    assert "Strigidae" in outcome.stderr
+
+
+def test_the_shipped_knowledge_is_listed_without_kb(cli: Any) -> None:
+    quails = listed(cli, "--taxon", "Callipepla", "--missing")
+    assert {each["common_name"]: each["is_included"] for each in quails} == {
+        "Gambel's Quail": True, "California Quail": False, "Scaled Quail": True, "Elegant Quail": False,
+    }  # fmt: skip
+
+
+def test_show_names_relatives_of_a_species_that_is_not_included(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("show", "Great Horned Owl", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    message, hint = outcome.stderr.splitlines()
+    assert message.startswith(f"error: Great Horned Owl (Bubo virginianus) is not in the knowledge base {built_kb}")
+    assert hint == "hint: Of Bubo it holds Snowy Owl."
+
+
+def test_show_of_an_order_points_to_the_list(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("show", "Strigiformes", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    assert "Strigiformes is an order" in outcome.stderr
+    assert "kb species --taxon Strigiformes" in outcome.stderr
