@@ -1,4 +1,4 @@
-"""`kb species`: the species of a knowledge base, and those that it lacks."""
+"""`kb species`: the species of a knowledge base, and missing ones."""
 
 from __future__ import annotations
 
