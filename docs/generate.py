@@ -22,7 +22,11 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
 # Command -> columns of its CSV: a sequence of names, or names with types.
 CSV = {
-    "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per candidate; the same in Parquet."),
+    "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per photo; the same in Parquet."),
+    "kb identify --format csv --rows candidates": (
+        "cli.verbs.identify.rows.CANDIDATE_COLUMNS",
+        "One row per candidate; the same in Parquet.",
+    ),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
@@ -285,6 +289,9 @@ def _key_of(column: str) -> str:
     special = {"rank": "candidates[]", "latitude": "place[0]", "longitude": "place[1]"}
     special |= {"answer_without_list": "answer_without_list.name"}
     special |= {"confidence_without_list": "answer_without_list.confidence"}
+    special |= {"answer_scientific_name": "answer.name", "answer_taxon_id": "candidates[].taxon_id"}
+    special |= {name: f"answer.{name}" for name in ("confidence", "family", "order")}
+    special |= {"candidate_confidence": "candidates[].confidence"}
     identification, answer, candidate, reading = (
         {field.name for field in dataclasses.fields(_load(f"data.records.{name}"))}
         for name in ("Identification", "Answer", "Candidate", "Reading")

@@ -14,7 +14,7 @@ def answer_text(row: Identification) -> str:
     """Return the answer for a photo in a line of words: name, then confidence.
 
     Example:
-        >>> answer = Answer(rank="none", name="", confidence=0.52, unknown=0.52)
+        >>> answer = Answer(rank="none", name="", confidence=0.52, p_unknown=0.52)
         >>> answer_text(Identification(image="a.jpg", answer=answer))
         'Probably not in the knowledge base (52 %).'
     """
@@ -23,7 +23,7 @@ def answer_text(row: Identification) -> str:
     if answer is None or answer.rank == "none":
         if is_reader_choice(row):
             return "None of the candidates, according to the reader"
-        if answer is None or answer.unknown is None:
+        if answer is None or answer.p_unknown is None:
             return "No matching species"
         if answer.confidence is None:
             return f"Not sure.{closest}"
@@ -40,15 +40,15 @@ def unknown_text(row: Identification) -> str:
     """Return the chance that the species is not in the knowledge base, where the answer does not give a larger one.
 
     Example:
-        >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", unknown=0.4)))
+        >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", p_unknown=0.4)))
         '40 % chance that this species is not in the knowledge base'
     """
     answer = row.answer
-    if answer is None or answer.unknown is None or answer.unknown < _MIN_UNKNOWN_SHOWN:
+    if answer is None or answer.p_unknown is None or answer.p_unknown < _MIN_UNKNOWN_SHOWN:
         return ""
     if answer.rank == "none" and answer.confidence is not None:
         return ""
-    return f"{percent(answer.unknown)} chance that this species is not in the knowledge base"
+    return f"{percent(answer.p_unknown)} chance that this species is not in the knowledge base"
 
 
 def alternative_texts(row: Identification) -> list[str]:

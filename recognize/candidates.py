@@ -76,6 +76,8 @@ class CandidateMaker:
                     anchors=self._anchor_matches(i, entry, query),
                     summary=entry.summary.text if entry.summary else None,
                     confidence=confidences[rank] if confidences else None,
+                    family=entry.taxon.lineage.get("family"),
+                    order=entry.taxon.lineage.get("order"),
                 )
             )
         return tuple(made)

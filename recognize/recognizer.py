@@ -18,6 +18,7 @@ from recognize.confidence.calibration import (
     answer_of,
     chances_of,
     find_evidence,
+    status_of,
 )
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.shares import candidate_confidences
@@ -187,6 +188,7 @@ class Recognizer:
                 answer, without_list, confidences = self._answers(rankings[at], shown[at], dates[at], n=counts[at])
                 yield replace(
                     row,
+                    status=status_of(answer),
                     answer=answer,
                     answer_without_list=without_list,
                     candidates=self._maker.candidates(

@@ -31,6 +31,7 @@ from data.records.photos import (
     Candidate,
     Detection,
     Identification,
+    PhotoStatus,
     Reading,
 )
 from data.records.queries import (
@@ -79,6 +80,7 @@ __all__ = [
     "Judgement",
     "LeftOut",
     "PageRef",
+    "PhotoStatus",
     "Progress",
     "QueryPart",
     "Question",

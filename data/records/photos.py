@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 AnswerRank = Literal["species", "genus", "family", "order", "none"]
+PhotoStatus = Literal["identified", "not_sure", "unknown", "no_bird", "error"]
 
 
 class Box(NamedTuple):
@@ -68,6 +69,10 @@ class Candidate:
     confidence: float | None = None
     """Probability of this species, given that the species is in the knowledge base; null without a calibration. That of
     the first is calibrated; the remainder is shared over the others by their scores."""
+    family: str | None = None
+    """Family of the species."""
+    order: str | None = None
+    """Order of the species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +91,12 @@ class Answer:
     """English name of a species."""
     confidence: float | None = None
     """Probability that the answer is right; for a name, given that the species is in the knowledge base."""
-    unknown: float | None = None
+    p_unknown: float | None = None
     """Probability that the species is not in the knowledge base."""
+    family: str | None = None
+    """Family of the answer."""
+    order: str | None = None
+    """Order of the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +128,17 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identification:
-    """The result of one photo; with `status` error it has no answer and no candidates."""
+    """The result of one photo; with `status` `error` it has no answer and no candidates."""
 
     image: str
     """Path of the photo, as given."""
     box: Box | None = None
     """Part of the photo that was identified; null is the whole photo."""
-    status: Literal["ok", "error"] = "ok"
-    """Whether the photo could be read."""
+    status: PhotoStatus = "identified"
+    """`identified`: to species, genus or family; `not_sure`; `unknown`: probably a species outside the knowledge base;
+    `error`: not readable; `no_bird` is reserved."""
     error: str | None = None
-    """Why it could not."""
+    """Why the photo could not be read."""
     answer: Answer | None = None
     """The answer."""
     candidates: tuple[Candidate, ...] = ()

@@ -20,7 +20,7 @@ from data.arrays import IntArray
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
-from data.records import Answer, Taxon
+from data.records import Answer, PhotoStatus, Taxon
 from recognize.scoring.exact import or_zero
 from recognize.scoring.fusion import AnchorMode, FusionWeights
 from recognize.scoring.stages import N_SHOWN, Ranking
@@ -244,11 +244,14 @@ def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *,
     """
     if first is None:
         return Answer(rank="none", name="")
+    family, order = lineage.get("family"), lineage.get("order")
     if chances is None:
-        return Answer(rank="species", name=first.scientific_name, common_name=first.common_name)
+        return Answer(
+            rank="species", name=first.scientific_name, common_name=first.common_name, family=family, order=order
+        )
     unknown = chances.unknown
     if unknown > 0.5:
-        return Answer(rank="none", name="", confidence=unknown, unknown=unknown)
+        return Answer(rank="none", name="", confidence=unknown, p_unknown=unknown)
     for rank in RANKS:
         confidence = chances.confidence[rank]
         if confidence < min_confidence:
@@ -256,11 +259,25 @@ def answer_of(first: Taxon | None, chances: Chances | None, lineage: Lineage, *,
         if rank == "species":
             return Answer(
                 rank=rank, name=first.scientific_name, common_name=first.common_name, confidence=confidence,
-                unknown=unknown,
+                p_unknown=unknown, family=family, order=order,
             )  # fmt: skip
         if rank in lineage:
-            return Answer(rank=rank, name=lineage[rank], confidence=confidence, unknown=unknown)
-    return Answer(rank="none", name="", unknown=unknown)
+            return Answer(
+                rank=rank, name=lineage[rank], confidence=confidence, p_unknown=unknown, family=family, order=order
+            )
+    return Answer(rank="none", name="", p_unknown=unknown)
+
+
+def status_of(answer: Answer) -> PhotoStatus:
+    """Return the status of a photo with this answer.
+
+    Example:
+        >>> status_of(Answer(rank="genus", name="Larus")), status_of(Answer(rank="none", name=""))
+        ('identified', 'not_sure')
+    """
+    if answer.rank != "none":
+        return "identified"
+    return "not_sure" if answer.confidence is None else "unknown"
 
 
 def _logistic(x: float) -> float:

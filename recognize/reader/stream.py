@@ -43,7 +43,7 @@ def read_over(
     """
 
     def ask(row: Identification) -> Coroutine[object, object, Reading] | None:
-        if row.status != "ok" or not row.candidates:
+        if row.status == "error" or not row.candidates:
             return None
         texts = None if texts_of is None else texts_of([candidate.taxon_id for candidate in row.candidates])
 
@@ -97,7 +97,13 @@ def _answered(row: Identification, reading: Reading) -> Identification:
     if not reading.agreement:
         return replace(row, reader=reading)
     if reading.choice is None:
-        return replace(row, reader=reading, answer=Answer(rank="none", name=""))
+        return replace(row, status="not_sure", reader=reading, answer=Answer(rank="none", name=""))
     chosen = next(each for each in row.candidates if each.taxon_id == reading.choice)
-    answer = Answer(rank="species", name=chosen.scientific_name, common_name=chosen.common_name)
-    return replace(row, reader=reading, answer=answer)
+    answer = Answer(
+        rank="species",
+        name=chosen.scientific_name,
+        common_name=chosen.common_name,
+        family=chosen.family,
+        order=chosen.order,
+    )
+    return replace(row, status="identified", reader=reading, answer=answer)

@@ -29,7 +29,7 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
     assert [row["kb"] for row in rows] == [str(path)] * 4
     assert all(row["candidates"] for row in rows)
     assert len({row["calibration"] for row in rows} - {None}) == 1
-    assert all(0 < row["answer"]["unknown"] < 1 for row in rows)
+    assert all(0 < row["answer"]["p_unknown"] < 1 for row in rows)
     for row in rows:
         shares = [candidate["confidence"] for candidate in row["candidates"]]
         assert shares == sorted(shares, reverse=True)
@@ -73,9 +73,9 @@ def test_a_copy_is_calibrated_until_its_species_change(cli: Any, drawings: Path,
 
     row, stderr = identify_owl()
     assert row["calibration"] is not None
-    assert 0 < row["answer"]["unknown"] < 1
+    assert 0 < row["answer"]["p_unknown"] < 1
     assert "no confidence" not in stderr
     cli.call("remove", "--kb", "copy.kb", "Mallard", check=True)
     row, stderr = identify_owl()
-    assert (row["calibration"], row["answer"]["confidence"], row["answer"]["unknown"]) == (None, None, None)
+    assert (row["calibration"], row["answer"]["confidence"], row["answer"]["p_unknown"]) == (None, None, None)
     assert "no confidence: the calibration of this knowledge base was made for other species" in stderr

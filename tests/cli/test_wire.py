@@ -54,7 +54,10 @@ ENTRY = r.SpeciesEntry(taxon=CARDINAL, source=SOURCE, summary=SUMMARY, anchors=(
 TERM = r.Term(term_id="term:crest", name="crest", definition="Long feathers on the crown.", look_for="A pointed head.")
 OK = r.Identification(
     image="a.jpg",
-    answer=r.Answer(rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=0.83),
+    answer=r.Answer(
+        rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=0.83, p_unknown=0.1,
+        family="Cardinalidae", order="Passeriformes",
+    ),
     candidates=(
         r.Candidate(
             taxon_id=CARDINAL.taxon_id,
@@ -62,6 +65,9 @@ OK = r.Identification(
             common_name="Northern Cardinal",
             score=1.25,
             scores={"text": 0.25, "visual": 1.0},
+            confidence=0.83,
+            family="Cardinalidae",
+            order="Passeriformes",
             anchors=(r.AnchorMatch(id="ab" * 32, similarity=0.75, credit=ANCHOR.credit),),
             summary=SUMMARY.text,
         ),
@@ -162,22 +168,52 @@ def test_every_golden_file_has_a_payload() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == {*PAYLOADS, "names"}  # names: tests/guards/test_docs.py
 
 
-def test_csv_equals_its_golden_file() -> None:
-    made = rows.header("csv") + rows.lines("csv", OK) + rows.lines("csv", FAILED)
-    assert made == (GOLDEN / "identify.csv").read_text(encoding="utf-8")
+def csv_of(per: rows.Rows) -> str:
+    return rows.header("csv", per) + rows.lines("csv", OK, per=per) + rows.lines("csv", FAILED, per=per)
 
 
-def test_every_csv_row_is_one_line_with_all_columns() -> None:
-    made = rows.header("csv") + rows.lines("csv", OK) + rows.lines("csv", FAILED)
+@pytest.mark.parametrize(("per", "name"), [("photos", "identify.csv"), ("candidates", "identify-candidates.csv")])
+def test_csv_equals_its_golden_file(per: rows.Rows, name: str) -> None:
+    assert csv_of(per) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("per", "n_rows"), [("photos", 1), ("candidates", 2)])
+def test_every_csv_row_is_one_line_with_all_columns(per: rows.Rows, n_rows: int) -> None:
+    made = csv_of(per)
     table = list(csv.reader(io.StringIO(made)))
-    assert len(made.splitlines()) == len(table) == 4  # the header, two candidates, one error
-    assert {len(row) for row in table} == {len(rows.CSV_COLUMNS)}
+    assert len(made.splitlines()) == len(table) == 1 + n_rows + 1  # the header, the photo, one error
+    assert {len(row) for row in table} == {len(rows.columns_of(per))}
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_the_image_path_is_read_back_from_a_row(form: rows.Form) -> None:
     row = r.Identification(image='a "quoted", long name.jpg', status="error", error="x")
     assert rows.image_of(form, rows.lines(form, row)) == row.image
+
+
+def cells_of(row: r.Identification) -> dict[str, str]:
+    (cells,) = csv.DictReader(io.StringIO(rows.header("csv") + rows.lines("csv", row)))
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("answer", "cells"),
+    [
+        (r.Answer(rank="genus", name="Larus", confidence=0.7, p_unknown=0.1, family="Laridae", order="Charadriiformes"),
+         ["Larus", "", "genus", "", "0.7", "0.1", "Laridae", "Charadriiformes"]),
+        (r.Answer(rank="none", name="", confidence=0.8, p_unknown=0.8), ["", "", "none", "", "0.8", "0.8", "", ""]),
+        (r.Answer(rank="none", name="", p_unknown=0.4), ["", "", "none", "", "", "0.4", "", ""]),
+    ],
+    ids=["genus", "unknown", "not sure"],
+)  # fmt: skip
+def test_columns_of_a_photo_describe_its_answer(answer: r.Answer, cells: list[str]) -> None:
+    found = cells_of(replace(OK, answer=answer, reader=None))
+    names = "answer_scientific_name answer_common_name answer_rank answer_taxon_id confidence p_unknown family order"
+    assert [found[name] for name in names.split()] == cells
+
+
+def test_a_box_is_four_numbers_in_csv() -> None:
+    assert cells_of(replace(OK, box=r.Box(left=1, top=2.5, right=30, bottom=40)))["box"] == "1 2.5 30 40"
 
 
 def test_an_identification_round_trips_through_json() -> None:
@@ -196,19 +232,19 @@ def test_the_table_shows_stage_scores_and_errors() -> None:
 @pytest.mark.parametrize(
     ("answer", "wording"),
     [
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, unknown=0.1),
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, p_unknown=0.1),
          "Bird (Avis avis), 83 % sure"),
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, unknown=0.1),
+        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, p_unknown=0.1),
          "Bird (Avis avis), over 99 % sure"),
-        (r.Answer(rank="species", name="Avis avis", confidence=0.5, unknown=0.3),
+        (r.Answer(rank="species", name="Avis avis", confidence=0.5, p_unknown=0.3),
          "Avis avis, 50 % sure"),
-        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, unknown=0.1),
+        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, p_unknown=0.1),
          "Identified to genus: Setophaga sp., 83 % sure"),
-        (r.Answer(rank="family", name="Parulidae", confidence=0.9, unknown=0.1),
+        (r.Answer(rank="family", name="Parulidae", confidence=0.9, p_unknown=0.1),
          "Identified to family: Parulidae, 90 % sure"),
-        (r.Answer(rank="none", name="", unknown=0.1), "Not sure. Closest matches:"),
-        (r.Answer(rank="none", name="", unknown=0.4), "Not sure. Closest matches:"),
-        (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7),
+        (r.Answer(rank="none", name="", p_unknown=0.1), "Not sure. Closest matches:"),
+        (r.Answer(rank="none", name="", p_unknown=0.4), "Not sure. Closest matches:"),
+        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
          "Probably not in the knowledge base (70 %). Closest matches:"),
         (r.Answer(rank="none", name=""), "No matching species"),
     ],
@@ -225,17 +261,17 @@ RANKED = replace(
     ),
     reader=None,
 )
-SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, unknown=0.1)
+SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.1)
 
 
 @pytest.mark.parametrize(
     ("answer", "alternatives"),
     [
         (SURE, ["or B (Avis B), 10 %", "or C (Avis C), 5 %", "or D (Avis D), under 1 %"]),
-        (r.Answer(rank="genus", name="Avis", confidence=0.9, unknown=0.1),
+        (r.Answer(rank="genus", name="Avis", confidence=0.9, p_unknown=0.1),
          ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
-        (r.Answer(rank="none", name="", confidence=0.7, unknown=0.7), ["A (Avis A)", "B (Avis B)", "C (Avis C)"]),
-        (r.Answer(rank="none", name="", unknown=0.1), ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
+        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7), ["A (Avis A)", "B (Avis B)", "C (Avis C)"]),
+        (r.Answer(rank="none", name="", p_unknown=0.1), ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
     ],
     ids=["species", "genus", "unknown", "not sure"],
 )  # fmt: skip
@@ -247,7 +283,7 @@ def test_the_table_shows_three_alternatives_one_a_line(answer: r.Answer, alterna
 
 def test_alternatives_have_no_percentage_without_a_calibration() -> None:
     plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
-    row = replace(RANKED, answer=replace(SURE, confidence=None, unknown=None), candidates=plain)
+    row = replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None), candidates=plain)
     assert rows.lines("table", row).rstrip().splitlines()[1:] == [
         "  A (Avis A), best match", "    or B (Avis B)", "    or C (Avis C)", "    or D (Avis D)",
     ]  # fmt: skip
@@ -255,18 +291,18 @@ def test_alternatives_have_no_percentage_without_a_calibration() -> None:
 
 @pytest.mark.parametrize("rank", ["species", "none"])
 def test_a_large_chance_of_an_unknown_species_is_a_line_of_the_table(rank: r.AnswerRank) -> None:
-    answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, unknown=0.4)
+    answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, p_unknown=0.4)
     text = rows.lines("table", replace(RANKED, answer=answer))
     assert "\n  40 % chance that this species is not in the knowledge base\n" in text
-    assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, unknown=0.2)))
+    assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, p_unknown=0.2)))
 
 
 def test_no_line_of_the_table_is_wider_than_80_columns() -> None:
     common, scientific = "Northern Rough-winged Swallow", "Stelgidopteryx serripennis"  # the longest of the shipped
     long = replace(RANKED.candidates[0], common_name=common, scientific_name=scientific)
-    answer = r.Answer(rank="species", name=scientific, common_name=common, confidence=0.999, unknown=0.4)
+    answer = r.Answer(rank="species", name=scientific, common_name=common, confidence=0.999, p_unknown=0.4)
     row = replace(RANKED, answer=answer, answer_without_list=answer, candidates=(long, long, long, long))
-    others = (answer, replace(answer, confidence=None), r.Answer(rank="none", name="", unknown=0.4))
+    others = (answer, replace(answer, confidence=None), r.Answer(rank="none", name="", p_unknown=0.4))
     for other in others:
         assert max(map(len, rows.lines("table", replace(row, answer=other)).splitlines())) <= 80
 

@@ -71,11 +71,13 @@ def test_an_identification_has_the_documented_keys() -> None:
         "name": "Parus major",
         "common_name": "Great Tit",
         "confidence": None,
-        "unknown": None,
+        "p_unknown": None,
+        "family": None,
+        "order": None,
     }
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
-        "score_without_list",
+        "score_without_list", "confidence", "family", "order",
     ]  # fmt: skip
 
 

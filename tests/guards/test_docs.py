@@ -79,9 +79,10 @@ def test_the_reference_has_every_command_with_every_option() -> None:
         assert {option for option in options if option not in section + shared} == set()
 
 
-def test_the_reference_lists_the_csv_columns_of_identify() -> None:
-    section = generate.wire_formats().partition("## kb identify --format csv")[2].partition("\n## ")[0]
-    with (GOLDEN / "identify.csv").open(encoding="utf-8") as file:
+@pytest.mark.parametrize(("options", "name"), [("", "identify"), (" --rows candidates", "identify-candidates")])
+def test_the_reference_lists_the_csv_columns_of_identify(options: str, name: str) -> None:
+    section = generate.wire_formats().partition(f"## kb identify --format csv{options}\n")[2].partition("\n## ")[0]
+    with (GOLDEN / f"{name}.csv").open(encoding="utf-8") as file:
         assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == next(csv.reader(file))
 
 

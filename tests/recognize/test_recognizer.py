@@ -65,7 +65,7 @@ def test_every_preset_identifies_birds_of_one_colour(store: Any, encoders: Any, 
 def test_a_row_has_every_documented_field(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Cardinalis cardinalis.png"
     row = next(Recognizer(store, encoders, k=2, anchor_pooling="max").identify([path]))
-    assert (row.image, row.status, row.error, row.kb) == (str(path), "ok", None, "memory")
+    assert (row.image, row.status, row.error, row.kb) == (str(path), "identified", None, "memory")
     assert (row.answer.rank, row.answer.common_name, row.answer.confidence) == ("species", "Northern Cardinal", None)
     assert row.seconds > 0
     first = row.candidates[0]
@@ -100,7 +100,7 @@ def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, fo
     good = folder / "Corvus corax.png"
     sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
     rows = list(Recognizer(store, encoders, batch_size=2).identify(sources))
-    assert [row.status for row in rows] == ["ok", "error", "error", "ok", "error"]
+    assert [row.status for row in rows] == ["identified", "error", "error", "identified", "error"]
     assert [row.image for row in rows] == [str(source) for source in sources]
     assert "does not exist" in rows[2].error
     assert rows[1].answer is None
@@ -159,7 +159,7 @@ def test_bad_pictures_do_not_shrink_batches(encoders: Any) -> None:
     sources = [bird("red") if i % 3 else b"" for i in range(30)]
     rows = list(recognizer.identify(sources))
     assert visual.batches == [4, 4, 4, 4, 4]
-    assert sum(row.status == "ok" for row in rows) == 20
+    assert sum(row.status == "identified" for row in rows) == 20
 
 
 def test_the_stream_is_read_only_a_few_batches_ahead(store: Any, encoders: Any) -> None:
@@ -208,7 +208,7 @@ def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
     mine = counting(encoders, Waiting())
     recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
     rows = recognizer.identify([*[png.getvalue()] * 7, Watched(png.getvalue())])
-    assert [row.status for row in rows] == ["ok"] * 8
+    assert [row.status for row in rows] == ["identified"] * 8
 
 
 def test_two_streams_share_a_recognizer_with_a_small_cache(

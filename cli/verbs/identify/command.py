@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
+from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.progress import ProgressForm, counted
@@ -39,7 +40,7 @@ GROUPS = {
     "Expected species": ("species_list", "off_list_share"),
     "Explanation": ("scores", "explain", "cards"),
     "Reader (a vision model)": ("reader", *readers.OPTIONS),
-    "Output": ("form", "file", "retry_failed", "no_resume", "progress"),
+    "Output": ("form", "rows_per", "file", "retry_failed", "no_resume", "progress"),
 }
 
 
@@ -90,6 +91,10 @@ GROUPS = {
     help="Output format.  [default: table, or by the name of FILE]",
 )  # fmt: skip
 @click.option(
+    "--rows", "rows_per", type=click.Choice(get_args(rows.Rows)), default="photos", show_default=True,
+    help="One row per photo or per candidate, in CSV and Parquet.",
+)  # fmt: skip
+@click.option(
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write to FILE, and resume an earlier run that wrote it.",
 )  # fmt: skip
@@ -118,6 +123,7 @@ def identify(
     max_cost: float | None,
     offline: bool,
     form: rows.Form | None,
+    rows_per: rows.Rows,
     file: Path | None,
     retry_failed: bool,
     no_resume: bool,
@@ -161,6 +167,8 @@ def identify(
     if for_table and row_form != "table":
         verb = "changes" if len(for_table) == 1 else "change"
         output.warn(f"{' and '.join(for_table)} only {verb} the table, not {row_form} rows")
+    if row_form not in {"csv", "parquet"} and ctx.get_parameter_source("rows_per") is ParameterSource.COMMANDLINE:
+        output.warn(f"--rows only changes CSV and Parquet, not {row_form}")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
@@ -195,6 +203,7 @@ def identify(
             file,
             settings.home,
             parameters,
+            per=rows_per,
             retry_failed=retry_failed,
             wanted=frozenset(found),
             start_over=no_resume,
@@ -221,7 +230,7 @@ def identify(
 
                 write_card(store, row, cards)
             missing_part = row.reader.missing if row.reader is not None else ""
-            text = rows.lines(row_form, row, with_scores=scores, why=evidence)
+            text = rows.lines(row_form, row, per=rows_per, with_scores=scores, why=evidence)
             sink.add(row.image, text, ok=not _has_failed(row), missing=missing_part)
             n_failed += _has_failed(row)
             missing[missing_part] += 1

@@ -1,4 +1,4 @@
-"""Rows of `kb identify`: CSV and Parquet with one row per candidate, JSONL with one line per photo, or tables."""
+"""Rows of `kb identify`: CSV and Parquet with a row per photo or candidate, JSONL with a line per photo, or tables."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Literal, get_args
 
 from cli.common.delimited import csv_line, escape_formulas, unescape_formula
 from cli.common.output import json_lines, printable
 from cli.verbs.identify.table import table_text
-from data.records import Identification
+from data.records import Answer, Candidate, Identification
 from recognize.answer_text import failures_text
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
+Rows = Literal["photos", "candidates"]
 FORMATS: tuple[Form, ...] = get_args(Form)
 
 # Stages with a CSV column of their own; `--format jsonl` has every score of every preset.
 STAGES = ("text", "visual")
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("image", "status", "error"), "text"),
-    "rank": "integer",
-    **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
-    **dict.fromkeys(("score", *(f"score_{stage}" for stage in STAGES)), "number"),
-    **dict.fromkeys(("answer_rank", "answer_name"), "text"),
-    **dict.fromkeys(("confidence", "unknown"), "number"),
-    **dict.fromkeys(("preset", "kb"), "text"),
+    **dict.fromkeys(("answer_scientific_name", "answer_common_name", "answer_rank", "answer_taxon_id"), "text"),
+    **dict.fromkeys(("confidence", "p_unknown"), "number"),
+    **dict.fromkeys(("family", "order", "box", "date"), "text"),
+    **dict.fromkeys(("latitude", "longitude"), "number"),
+    **dict.fromkeys(("kb", "preset", "calibration"), "text"),
     "seconds": "number",
-    "date": "text",
-    **dict.fromkeys(("latitude", "longitude", "score_list", "score_without_list"), "number"),
     "answer_without_list": "text",
     "confidence_without_list": "number",
     "reader_choice": "text",
@@ -38,31 +37,46 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("reader_samples", "reader_answered"), "integer"),
     "reader_failures": "text",
 }
-"""Column of CSV and Parquet -> text, integer or number; add new columns at the end."""
-CSV_COLUMNS = tuple(COLUMNS)
+"""Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
+CANDIDATE_COLUMNS: Mapping[str, str] = {
+    **COLUMNS,
+    "rank": "integer",
+    **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
+    **dict.fromkeys(("candidate_confidence", "score", *(f"score_{stage}" for stage in STAGES)), "number"),
+    **dict.fromkeys(("score_list", "score_without_list"), "number"),
+}
+"""The same with one row per candidate: the columns of its photo, then its own."""
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 # Lone surrogates in replies of models; bytes of file names use another range.
 _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
-def header(form: Form) -> str:
+def columns_of(per: Rows) -> Mapping[str, str]:
+    """Return column -> type of CSV and Parquet."""
+    return COLUMNS if per == "photos" else CANDIDATE_COLUMNS
+
+
+def header(form: Form, per: Rows = "photos") -> str:
     """Return the header line of a format; empty for a format without one."""
-    return _csv_line(CSV_COLUMNS) if form == "csv" else ""
+    return _csv_line(columns_of(per)) if form == "csv" else ""
 
 
-def lines(form: Form, row: Identification, *, with_scores: bool = False, why: str = "") -> str:
+def lines(form: Form, row: Identification, *, per: Rows = "photos", with_scores: bool = False, why: str = "") -> str:
     """Return the rows of one photo, each with its line end; scores and `why` are for tables."""
-    return _LONE_SURROGATES.sub("\ufffd", _lines(form, row, with_scores, why))
-
-
-def _lines(form: Form, row: Identification, with_scores: bool, why: str) -> str:
     if form == "jsonl":
-        return json_lines([row])
-    if form == "csv":
-        return "".join(_csv_line(record.values()) for record in _records(row))
-    if form == "parquet":
-        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row))
-    return printable(table_text(row, why, with_scores=with_scores)) + "\n\n"
+        text = json_lines([row])
+    elif form == "csv":
+        text = "".join(_csv_line(record.values()) for record in _records(row, per))
+    elif form == "parquet":
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row, per))
+    else:
+        text = printable(table_text(row, why, with_scores=with_scores)) + "\n\n"
+    return _LONE_SURROGATES.sub("\ufffd", text)
+
+
+def n_keys() -> int:
+    """Return the number of keys of a line of JSONL and of its answer and candidates."""
+    return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
 
 
 def image_of(form: Form, line: str) -> str:
@@ -76,31 +90,40 @@ def image_of(form: Form, line: str) -> str:
     return unescape_formula(next(csv.reader([line], strict=True))[0])
 
 
-def _records(row: Identification) -> list[dict[str, object]]:
-    """Return `COLUMNS` -> value for each candidate of a photo; one record where there is none."""
+def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
+    """Return column -> value for the photo, or for each of its candidates; one record where there is none."""
     answer, without, read = row.answer, row.answer_without_list, row.reader
-    photo: dict[str, object] = dict.fromkeys(COLUMNS)
-    photo |= {name: getattr(row, name) for name in ("image", "status", "error", "preset", "kb", "seconds", "date")}
-    photo["latitude"], photo["longitude"] = row.place or (None, None)
+    record: dict[str, object] = dict.fromkeys(columns_of(per))
+    names: tuple[str, ...] = ("image", "status", "error", "date", "kb", "preset", "calibration", "seconds")
+    record |= {name: getattr(row, name) for name in names}
+    record["box"] = None if row.box is None else " ".join(f"{side:g}" for side in row.box)
+    record["latitude"], record["longitude"] = row.place or (None, None)
     if answer is not None:
-        photo |= {"answer_rank": answer.rank, "answer_name": answer.name}
-        photo |= {"confidence": answer.confidence, "unknown": answer.unknown}
+        record |= {"answer_scientific_name": answer.name or None, "answer_common_name": answer.common_name}
+        record["answer_rank"] = answer.rank
+        record |= {name: getattr(answer, name) for name in ("confidence", "p_unknown", "family", "order")}
+        if answer.rank == "species":
+            same = (each.taxon_id for each in row.candidates if each.scientific_name == answer.name)
+            record["answer_taxon_id"] = next(same, None)
     if without is not None:
-        photo |= {"answer_without_list": without.name, "confidence_without_list": without.confidence}
+        record |= {"answer_without_list": without.name, "confidence_without_list": without.confidence}
     if read is not None:
         names = ("choice", "agreement", "margin", "reason", "samples", "answered")
-        photo |= {f"reader_{name}": getattr(read, name) for name in names}
-        photo["reader_failures"] = failures_text(read)
+        record |= {f"reader_{name}": getattr(read, name) for name in names}
+        record["reader_failures"] = failures_text(read)
+    if per == "photos":
+        return [record]
     candidates = [
         {
             "rank": rank,
             **{name: getattr(candidate, name) for name in ("taxon_id", "scientific_name", "common_name", "score")},
+            "candidate_confidence": candidate.confidence,
             **{f"score_{stage}": candidate.scores.get(stage) for stage in (*STAGES, "list")},
             "score_without_list": candidate.score_without_list,
         }
         for rank, candidate in enumerate(row.candidates, 1)
     ]
-    return [photo | candidate for candidate in candidates] or [photo]
+    return [record | candidate for candidate in candidates] or [record]
 
 
 def _csv_line(values: Iterable[object]) -> str:

@@ -55,7 +55,7 @@ def _named(row: Identification) -> tuple[str, str, str]:
     if answer is None or answer.rank == "none":
         if by_reader:
             return "Chosen by the reader", "None of the candidates", ""
-        if answer is None or answer.unknown is None:
+        if answer is None or answer.p_unknown is None:
             return "No answer", "No matching species", ""
         if answer.confidence is not None:
             return "No species identified", "Probably not in the knowledge base", ""
@@ -72,7 +72,7 @@ def _how_sure(row: Identification) -> str:
     answer = row.answer
     if is_reader_choice(row):
         return "<p>Confidence not available: the accuracy of this reader was not measured.</p>"
-    if answer is None or (answer.confidence is None and answer.unknown is None):
+    if answer is None or (answer.confidence is None and answer.p_unknown is None):
         return (
             "<p><strong>Confidence not available for this knowledge base.</strong> The answer is the best match among "
             "its species, even if the photo shows another one.</p>"
@@ -90,8 +90,8 @@ def _how_sure(row: Identification) -> str:
         parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
         parts.append("<p>Neither species nor genus nor family is certain enough. The closest matches are listed.</p>")
-    if answer.rank != "none" and answer.unknown is not None and answer.unknown >= _MIN_UNKNOWN_SHOWN:
-        unknown = percent(answer.unknown)
+    if answer.rank != "none" and answer.p_unknown is not None and answer.p_unknown >= _MIN_UNKNOWN_SHOWN:
+        unknown = percent(answer.p_unknown)
         parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")
     return "".join(parts)
 
@@ -118,5 +118,5 @@ def _common(candidate: Candidate | None) -> str:
 
 def _short(answer: Answer) -> str:
     if answer.rank == "none":
-        return "not sure" if answer.unknown is not None and answer.confidence is None else "not in the knowledge base"
+        return "not sure" if answer.p_unknown is not None and answer.confidence is None else "not in the knowledge base"
     return f"{answer.name} sp." if answer.rank == "genus" else answer.common_name or answer.name

@@ -62,7 +62,7 @@ def card(
         for rank, (candidate, entry) in enumerate(zip(row.candidates, entries, strict=True), 1)
     ]
     because = why.score_text if why is not None else ""
-    parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status == "ok" else ""]
+    parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status != "error" else ""]
     if shown:
         focus, is_answer = _focus(row)
         sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
@@ -72,7 +72,7 @@ def card(
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
         f'<meta http-equiv=Content-Security-Policy content="{_POLICY}">'
         '<meta name=viewport content="width=device-width, initial-scale=1"><meta name=referrer content=no-referrer>'
-        f"<style>{STYLE}</style></head><body><main{'' if row.status == 'ok' else ' class=bare'}>{''.join(parts)}"
+        f"<style>{STYLE}</style></head><body><main{' class=bare' if row.status == 'error' else ''}>{''.join(parts)}"
         f"{_foot(row)}</main></body></html>\n"
     )
 

@@ -216,13 +216,13 @@ def test_an_answer_rolls_up_to_the_first_confident_rank(
 ) -> None:
     answer = answered(*given)
     assert (answer.rank, answer.name, answer.confidence) == expected
-    assert answer.unknown == 0.1
+    assert answer.p_unknown == 0.1
     assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
 
 
 def test_a_probably_unknown_species_overrides_a_confident_name() -> None:
     answer = answered(0.9, 0.95, 0.99, unknown=0.6)
-    assert answer == Answer(rank="none", name="", confidence=0.6, unknown=0.6)
+    assert answer == Answer(rank="none", name="", confidence=0.6, p_unknown=0.6)
 
 
 def test_a_rank_without_a_name_is_skipped() -> None:
@@ -232,7 +232,7 @@ def test_a_rank_without_a_name_is_skipped() -> None:
 
 def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
     plain = answer_of(FIRST, None, LINEAGE, min_confidence=1.0)
-    assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler")
+    assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler", family="Parulidae")
     assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")
 
 
@@ -282,7 +282,7 @@ def test_a_calibrated_row_has_calibration_id_and_confidence(store: Any, encoders
     assert row.calibration == fitting.id == recognizer.calibration_id
     assert row.answer.name == "Caerulea caerulea"
     assert 0 < row.answer.confidence <= 1
-    assert 0 < row.answer.unknown < 1
+    assert 0 < row.answer.p_unknown < 1
 
 
 def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
@@ -294,8 +294,8 @@ def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, f
 def test_a_probably_unknown_species_is_answered_none(store: Any, encoders: Any, fitting: Any) -> None:
     sure = replace(fitting, parameters={"several": parameters(unknown=model(bias=9.0))})
     row = next(Recognizer(store, encoders, calibration=sure).identify([bird("royalblue")]))
-    assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.unknown)
-    assert row.answer.unknown > 0.9
+    assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.p_unknown)
+    assert row.answer.p_unknown > 0.9
     assert row.candidates
 
 
@@ -324,7 +324,7 @@ def test_confidence_does_not_depend_on_the_number_of_candidates(store: Any, enco
 )
 def test_changed_settings_give_no_confidence(store: Any, encoders: Any, fitting: Any, settings: Any) -> None:
     row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")]))
-    assert (row.calibration, row.answer.confidence, row.answer.unknown) == (None, None, None)
+    assert (row.calibration, row.answer.confidence, row.answer.p_unknown) == (None, None, None)
     assert row.answer.rank == "species"
 
 

@@ -22,10 +22,10 @@ NAMES = {"Cyanocitta cristata": "Blue Jay", "Cardinalis cardinalis": "Northern C
 def row(image: Any, **changes: Any) -> Identification:
     candidates = tuple(
         Candidate(taxon_id=name.lower().replace(" ", "-"), scientific_name=name, common_name=common, score=1.0,
-                  summary=f"Looks like {common}.")
+                  summary=f"Looks like {common}.", family=f"{common} family", order="Passeriformes")
         for name, common in NAMES.items()
     )  # fmt: skip
-    answer = Answer(rank="genus", name="Cyanocitta", confidence=0.8, unknown=0.1)
+    answer = Answer(rank="genus", name="Cyanocitta", confidence=0.8, p_unknown=0.1)
     return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
 
 
@@ -45,15 +45,17 @@ def labelled(call: Any, name: Any) -> Any:
 def test_the_choice_becomes_the_answer_without_confidence() -> None:
     (found,), server = read([row("a.jpg")], lambda call: labelled(call, "Northern Cardinal"))
     assert found.answer == Answer(
-        rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None
-    )
+        rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None,
+        family="Northern Cardinal family", order="Passeriformes",
+    )  # fmt: skip
+    assert found.status == "identified"
     assert (found.reader.choice, found.reader.reason) == ("cardinalis-cardinalis", "seen")
     assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
 
 
 def test_choosing_no_candidate_gives_the_answer_none() -> None:
     (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
-    assert found.answer == Answer(rank="none", name="")
+    assert (found.answer, found.status) == (Answer(rank="none", name=""), "not_sure")
     assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
 
 

@@ -46,7 +46,8 @@ def n_lines(path: Path) -> int:
 def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
     out = tmp_path / "names.parquet"
     rows = tmp_path / "names.parquet.part"
-    arguments = ["identify", str(many), "--kb", str(built_kb), "--output", str(out), "--top", str(TOP)]
+    arguments = ["identify", str(many), "--kb", str(built_kb), "--rows", "candidates", "--output", str(out)]
+    arguments += ["--top", str(TOP)]
     command = [*cli.command(), *arguments]
     for share in (0.2, 0.5):
         ours = subprocess.Popen(command, env=cli.environment(), stderr=subprocess.DEVNULL)

@@ -33,7 +33,7 @@ def test_candidates_have_the_score_of_each_stage(cli: Any, built_kb: Path, drawi
         "identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl", "--top", "4", check=True
     )
     (row,) = parsed(outcome.stdout)
-    assert (row["status"], row["preset"], row["kb"]) == ("ok", "default", str(built_kb))
+    assert (row["status"], row["preset"], row["kb"]) == ("identified", "default", str(built_kb))
     assert len(row["candidates"]) == 4
     scores = [candidate["score"] for candidate in row["candidates"]]
     assert scores == sorted(scores, reverse=True)
@@ -59,7 +59,9 @@ def test_subfolders_are_searched_and_csv_is_one_table(cli: Any, built_kb: Path, 
     below.mkdir()
     shutil.copy(drawings / f"{CARDINAL}.png", below / "again.png")
     (drawings / "notes.txt").write_text("no picture")
-    outcome = cli.call("identify", drawings, "--kb", built_kb, "--format", "csv", "--top", "2", check=True)
+    outcome = cli.call(
+        "identify", drawings, "--kb", built_kb, "--format", "csv", "--top", "2", "--rows", "candidates", check=True
+    )
     table = list(csv.DictReader(io.StringIO(outcome.stdout)))
     assert len(table) == 5 * 2
     assert len({row["image"] for row in table}) == 5
@@ -259,7 +261,7 @@ def test_a_second_run_adds_only_new_photos_to_the_output(cli: Any, built_kb: Pat
 
 
 def test_a_killed_run_resumes_to_the_same_rows(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
-    command = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--output"]
+    command = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--rows", "candidates", "--output"]
     whole = tmp_path / "whole.csv"
     for n_photos in (70, 300, 1200):  # more photos if the machine finishes before the kill
         for number in range(n_photos):
@@ -299,7 +301,7 @@ def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, dr
     last = json.loads(retried.stderr.splitlines()[-2])
     assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
     rows = parsed(Path("out.jsonl").read_text())
-    assert sorted(row["status"] for row in rows) == ["error", "ok", "ok", "ok", "ok"]
+    assert sorted(row["status"] for row in rows) == ["error", *["identified"] * 4]
 
 
 def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -325,7 +327,7 @@ def test_off_list_share_needs_a_species_list(cli: Any, built_kb: Path, drawings:
 
 
 def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--output")
+    command = ("identify", drawings, "--kb", built_kb, "--rows", "candidates", "--output")
     cli.call(*command, "names.csv", check=True)
     cli.call(*command, "names.parquet", check=True)
     assert sorted(path.name for path in Path().iterdir() if path.name.startswith("names")) == [
@@ -335,7 +337,7 @@ def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path,
     wanted = pandas.read_csv("names.csv")
     found = pandas.read_parquet("names.parquet")
     assert list(found.columns) == list(wanted.columns)
-    named = ["image", "status", "rank", "taxon_id", "answer_name", "preset"]
+    named = ["image", "status", "rank", "taxon_id", "answer_scientific_name", "preset"]
     assert found[named].equals(wanted[named])
     assert str(found["score"].dtype) == "float64"
     assert found["score"].to_list() == pytest.approx(wanted["score"].to_list(), abs=1e-5)
@@ -426,7 +428,8 @@ def test_a_list_that_contradicts_confident_answers_gets_a_warning(
 
 def test_a_species_list_is_in_csv_and_in_the_run_parameters(cli: Any, built_kb: Path, drawings: Path) -> None:
     Path("list.txt").write_text("Snowy Owl\n")
-    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--species-list", "list.txt")
+    rows = ("--rows", "candidates", "--output", "out.csv", "--species-list", "list.txt")
+    command = ("identify", drawings, "--kb", built_kb, *rows)
     cli.call(*command, check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     for line in table:

@@ -59,7 +59,9 @@ def test_the_table_says_that_the_reader_answered(
 ) -> None:
     text = cli.call("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", check=True).stdout
     assert re.search(
-        r"^  .*, chosen by the reader\n  Reader: .*, agreement 100 %: Its second look\.$", text, re.MULTILINE
+        r"^  .*, chosen by the reader\n(    or [^,]*\n){3}  Reader: .*, agreement 100 %: Its second look\.$",
+        text,
+        re.MULTILINE,
     )
 
 
@@ -116,7 +118,7 @@ def test_the_ranking_answers_if_the_model_refuses(
     assert outcome.exit_code == 7
     assert "The reader failed for 1 of 1 photo; their answers come from the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
-    assert (row["status"], row["answer"]["name"]) == ("ok", row["candidates"][0]["scientific_name"])
+    assert (row["status"], row["answer"]["name"]) == ("identified", row["candidates"][0]["scientific_name"])
     assert (row["reader"]["agreement"], row["reader"]["samples"], row["reader"]["answered"]) == (0, 1, 0)
     assert "the reader failed" in row["reader"]["reason"]
 
@@ -187,7 +189,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     done = cli.call(*command, "--output", file, check=True)
     assert "Some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))
-    assert (row["answer_name"], row["reader_agreement"]) == (first_shown[1], "0.5")
+    assert (row["answer_scientific_name"], row["reader_agreement"]) == (first_shown[1], "0.5")
     assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
     assert "400: the picture is too dark" in row["reader_failures"]
     assert server.n_calls == 4
@@ -323,6 +325,7 @@ def test_csv_has_choice_and_reason_of_the_reader(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
     command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--format", "csv")
+    command += ("--rows", "candidates")
     rows = list(csv.DictReader(io.StringIO(cli.call(*command, check=True).stdout)))
     assert {(row["reader_choice"], row["reader_agreement"], row["reader_reason"]) for row in rows} == {
         (rows[1]["taxon_id"], "1.0", SECOND)

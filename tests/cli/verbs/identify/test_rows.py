@@ -21,7 +21,7 @@ def row(image: str, *, reason: str = "") -> Identification:
 
 
 def cells(line: str) -> dict[str, str]:
-    return dict(zip(rows.CSV_COLUMNS, next(csv.reader([line])), strict=True))
+    return dict(zip(rows.COLUMNS, next(csv.reader([line])), strict=True))
 
 
 @pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])

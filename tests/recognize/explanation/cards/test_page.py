@@ -264,20 +264,20 @@ def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, unknown=0.05),
+        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, p_unknown=0.05),
          "Blue Jay Cyanocitta cristata 83 % sure. In tests, 83 % of such answers were right"),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, unknown=0.4),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, p_unknown=0.4),
          "for species in the knowledge base. 40 % chance of a species outside the knowledge base."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, unknown=0.1),
+        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, p_unknown=0.1),
          "10 % chance of a species outside the knowledge base."),
-        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, unknown=0.1),
+        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, p_unknown=0.1),
          "Identified to genus Cyanocitta sp. 60 % sure."),
-        (Answer(rank="family", name="Corvidae", confidence=0.6, unknown=0.1),
+        (Answer(rank="family", name="Corvidae", confidence=0.6, p_unknown=0.1),
          "Identified to family Corvidae 60 % sure."),
-        (Answer(rank="none", name="", confidence=0.7, unknown=0.7),
+        (Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
          "Probably not in the knowledge base 70 % chance that this species is not in the knowledge base."),
-        (Answer(rank="none", name="", unknown=0.3), "Not sure Neither species nor genus nor family is certain"),
+        (Answer(rank="none", name="", p_unknown=0.3), "Not sure Neither species nor genus nor family is certain"),
     ],
 )  # fmt: skip
 def test_the_heading_states_the_confidence(photo: Path, answer: Answer, expected: str) -> None:
@@ -301,8 +301,8 @@ def test_a_photo_that_is_a_reference_photo_is_flagged(photo: Path) -> None:
     [
         (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
         (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
-        (Answer(rank="none", name="", confidence=0.7, unknown=0.7), "not in the knowledge base, 70 %."),
-        (Answer(rank="none", name="", unknown=0.3), "not sure."),
+        (Answer(rank="none", name="", confidence=0.7, p_unknown=0.7), "not in the knowledge base, 70 %."),
+        (Answer(rank="none", name="", p_unknown=0.3), "not sure."),
     ],
 )
 def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path, before: Answer, expected: str) -> None:

@@ -1,0 +1,93 @@
+"""Column types of CSV and Parquet, as pandas and R read them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from pandas.api import types
+
+from cli.verbs.identify import rows
+
+R_PROGRAM = """
+table <- read.csv(commandArgs(TRUE)[1], stringsAsFactors = FALSE)
+is_filled <- sapply(table, function(column) any(!is.na(column) & column != ""))
+cat(paste(names(table), sapply(table, class), is_filled, sep = "\\t"), sep = "\\n")
+"""
+
+
+@pytest.fixture
+def tables(cli: Any, calibrated_kb: Path, drawings: Path) -> Any:
+    """A function that identifies drawings and a damaged photo into CSV and Parquet."""
+    (drawings / "bad.png").write_bytes(b"no picture")
+
+    def write(per: rows.Rows) -> tuple[Path, Path]:
+        files = Path("names.csv"), Path("names.parquet")
+        for file in files:
+            command = ("identify", drawings, "--kb", calibrated_kb, "--rows", per, "--output", file, "--no-resume")
+            assert cli.call(*command).exit_code == 7
+        return files
+
+    return write
+
+
+@pytest.mark.parametrize("per", ["photos", "candidates"])
+def test_pandas_reads_the_types_of_all_columns(tables: Any, per: rows.Rows) -> None:
+    csv_file, parquet_file = tables(per)
+    from_csv, from_parquet = pandas.read_csv(csv_file), pandas.read_parquet(parquet_file)
+    wanted = rows.columns_of(per)
+    assert list(from_csv.columns) == list(from_parquet.columns) == list(wanted)
+    assert len(from_csv) == len(from_parquet) == (5 if per == "photos" else 4 * 5 + 1)
+    for name, kind in wanted.items():
+        assert types.is_numeric_dtype(from_parquet[name]) == (kind != "text"), name
+        if from_csv[name].notna().any():
+            assert types.is_numeric_dtype(from_csv[name]) == (kind != "text"), name
+    assert from_csv["confidence"].notna().any()
+    assert set(from_csv["status"]) <= {"identified", "not_sure", "unknown", "error"}
+    assert list(from_csv.loc[from_csv["status"] == "error", "error"].notna()) == [True]
+
+
+def test_r_reads_the_types_of_all_columns(tables: Any) -> None:
+    program = shutil.which("Rscript")
+    if program is None:
+        pytest.skip("Rscript is not installed")
+    csv_file, _ = tables("photos")
+    done = subprocess.run([program, "-e", R_PROGRAM, str(csv_file)], capture_output=True, text=True, check=True)
+    found = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [name for name, _, _ in found] == list(rows.COLUMNS)
+    for name, kind, has_values in found:
+        if has_values == "TRUE":
+            assert (kind in {"numeric", "integer"}) == (rows.COLUMNS[name] != "text"), name
+
+
+def test_jsonl_and_csv_have_the_same_answers(cli: Any, calibrated_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings, "--kb", calibrated_kb, "--output")
+    for name in ("names.csv", "names.jsonl"):
+        cli.call(*command, name, check=True)
+    table = pandas.read_csv("names.csv").set_index("image")
+    for line in Path("names.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        photo = table.loc[row["image"]]
+        assert (photo["status"], photo["answer_rank"]) == (row["status"], row["answer"]["rank"])
+        assert photo["p_unknown"] == pytest.approx(row["answer"]["p_unknown"], abs=1e-3)
+
+
+def test_output_with_other_rows_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--output", "names.csv")
+    cli.call(*command, check=True)
+    before = Path("names.csv").read_bytes()
+    refused = cli.call(*command, "--rows", "candidates")
+    assert refused.exit_code == 2
+    assert "names.csv was written with other parameters: rows 'photos' -> 'candidates'" in refused.stderr
+    assert Path("names.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("form", ["table", "jsonl"])
+def test_rows_warns_with_formats_without_columns(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--format", form, "--rows", "candidates")
+    assert f"warning: --rows only changes CSV and Parquet, not {form}\n" in cli.call(*command, check=True).stderr
