@@ -40,10 +40,11 @@ class RunResult:
         return not self.failed and self.tally.is_complete
 
     def raise_if_all_failed(self) -> None:
-        """Raise the first error if no image was judged."""
+        """Raise the cause if no image was judged: the first error, those of single images last."""
         failed = self.failed
         if failed and len(failed) == self.n_images:
-            raise next(iter(self.tally.failures), NothingReadable(failed[0].error or "no image could be judged"))
+            causes = sorted(self.tally.failures, key=lambda error: isinstance(error, BadInput))
+            raise next(iter(causes), NothingReadable(failed[0].error or "no image could be judged"))
 
 
 def run_jobs(
