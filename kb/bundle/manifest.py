@@ -97,7 +97,7 @@ def read_manifest(bundle: Path) -> Manifest:
         BadInput: if it is not a bundle of this format, or a file is missing, a link, outside the folder or changed.
     """
     if not bundle.is_dir():
-        hint = "unpack archives first" if bundle.is_file() else None
+        hint = "Unpack archives first." if bundle.is_file() else None
         raise BadInput(f"{bundle} is not a folder", hint=hint)
     file = safe_path(bundle, MANIFEST)
     if file.stat().st_size > MAX_MANIFEST_BYTES:

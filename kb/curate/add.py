@@ -164,7 +164,7 @@ def _read_text(taxon: Taxon, text: OwnText, *, as_is: bool) -> tuple[Article, Su
     article = _article(text)
     summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
     if summary is None:
-        hint = "nothing was added; --as-is keeps every sentence"
+        hint = "Nothing was added; --as-is keeps every sentence."
         raise BadInput(f"{text.title}: no sentence describes the appearance of {taxon.common_name}", hint=hint)
     return article, summary
 
@@ -198,7 +198,7 @@ def _with_term(
     else:
         term = term_from_article(name, article)
     if term is None:
-        hint = "nothing was added; --as-is keeps the whole text"
+        hint = "Nothing was added; --as-is keeps the whole text."
         raise BadInput(f"{texts[0].title}: no sentence defines {name}", hint=hint)
     # `term_from_article` takes the title for an alias, but here it is a file name.
     aliases = tuple(alias for alias in term.aliases if alias != article.source.title)

@@ -140,6 +140,6 @@ def distiller_for(
     if given is None and chat is not None and known not in MODES:
         name = "model"
     if given is None and name not in DISTILLERS:  # a custom distiller made it
-        hint = f"choose one of {', '.join(DISTILLERS)}"
+        hint = f"Choose one of {', '.join(DISTILLERS)}."
         raise UsageError(f"The knowledge base was distilled by an unknown distiller, {name!r}", hint=hint)
     return make_distiller(name, chat=chat)

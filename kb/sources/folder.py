@@ -63,7 +63,7 @@ class FolderSource(ArticleSource):
         if not self.folder.is_dir():
             raise BadInput(f"Folder not found: {self.folder}", hint="Give a folder with one subfolder per species.")
         if not _subfolders(self.folder):
-            hint = f"make one subfolder per species, such as {self.folder}/Mallard/article.txt"
+            hint = f"Make one subfolder per species, such as {self.folder}/Mallard/article.txt."
             raise BadInput(f"No subfolders in {self.folder}", hint=hint)
         self._by_name = _folders_by_name(self.folder)
 

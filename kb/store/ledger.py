@@ -150,8 +150,8 @@ class Ledger:
         return StoreError(
             f"{self.path} is damaged: {why}",
             hint=(
-                f"Import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created ."
-                "it, which fetches the pages and reuses the photos in anchors/; repeat your kb add commands"
+                f"Import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created "
+                "it, which fetches the pages and reuses the photos in anchors/. Repeat your kb add commands."
             ),
         )
 

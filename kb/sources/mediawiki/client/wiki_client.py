@@ -251,9 +251,9 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
         if status in (404, 410) and not url.startswith(self.api_url):
             raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
-        hint = "is this the address of api.php?" if url.startswith(self.api_url) else None
+        hint = "Is this the address of api.php?" if url.startswith(self.api_url) else None
         if status == 403 and self.contact is None:
-            hint = "some wikis require a contact address: export FIELDMARK_CONTACT='you@example.org'"
+            hint = "Some wikis require a contact address: export FIELDMARK_CONTACT='you@example.org'"
         raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}", hint=hint)
 
     def _read_answer(self, response: httpx.Response, body: bytes) -> Json:
@@ -265,7 +265,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             got = f"truncated {kind}" if is_cut else kind
             wrong = MalformedAnswer(
                 f"Expected JSON from {self.api_url_shown}, got {got}",
-                hint=None if is_cut else "is this the address of api.php?",
+                hint=None if is_cut else "Is this the address of api.php?",
             )
             raise Refusal(wrong, is_dubious=not is_cut) from invalid
         if not isinstance(answer, dict):
