@@ -15,6 +15,7 @@ from PIL import Image
 
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
+from data.images.unsupported import unsupported_text
 
 ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks at more than 384
 MAX_BYTES: Final = 100 * 2**20
@@ -158,6 +159,8 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
                 raise BadImage(f"{name} is a folder, {EXPECTED}")
             if not S_ISREG(state.st_mode):
                 raise BadImage(f"{name} is not a regular file, {EXPECTED}")
+            if unsupported := unsupported_text(path.suffix):
+                raise BadImage(f"{name} is {unsupported}")
             with path.open("rb") as file:
                 # `read(n)` allocates n bytes first, so n is the size of the file.
                 content = file.read(min(state.st_size, max_bytes) + 1)

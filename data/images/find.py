@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,38 +12,57 @@ SUFFIXES: Final = frozenset(
 )
 
 
-def find_images(paths: Iterable[str | Path]) -> list[Path]:
+def find_images(paths: Iterable[str | Path], *, skipped: set[Path] | None = None) -> list[Path]:
     """Return the image files of the paths, each once, in the order of the paths.
 
     A folder stands for the images below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) for its sorted
     matches; a file may have any name. A path that does not exist is kept, so that reading it reports the error.
+
+    Args:
+        paths: files, folders and patterns.
+        skipped: if given, receives the other files below the folders and among the matches, without hidden ones.
     """
     found: dict[Path, None] = {}
+    others: set[Path] = set()
     for given in paths:
-        found.update(dict.fromkeys(_named(Path(given))))
+        found.update(dict.fromkeys(_named(Path(given), others)))
+    if skipped is not None:
+        skipped.update(others.difference(found))
     return list(found)
 
 
-def _named(path: Path) -> list[Path]:
+def _named(path: Path, others: set[Path]) -> list[Path]:
     try:
         path = path.expanduser()
         if path.is_dir():
-            return _pictures_below(path)
+            return _images(_files_below(path), others)
         if not path.exists() and any(sign in str(path) for sign in "*?["):
-            return _matches(path)
+            return _images(_matches(path), others)
     except (OSError, RuntimeError):  # an invalid path, such as an unknown `~user`: reading reports it
         pass
     return [path]
 
 
-def _pictures_below(folder: Path) -> list[Path]:
-    inside = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    return sorted(path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+def _images(files: Iterable[Path], others: set[Path]) -> list[Path]:
+    """Return the image files, sorted; add the others to `others`."""
+    images = []
+    for path in files:
+        if path.suffix.lower() in SUFFIXES:
+            images.append(path)
+        elif not path.name.startswith("."):
+            others.add(path)
+    return sorted(images)
 
 
-def _matches(pattern: Path) -> list[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
+
+
+def _matches(pattern: Path) -> Iterator[Path]:
     first_wild = next(i for i, part in enumerate(pattern.parts) if any(sign in part for sign in "*?["))
     # As in shells and Python 3.13: `**` beside other characters means `*`.
     wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
     matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
-    return sorted(path for path in matched if path.is_file() and path.suffix.lower() in SUFFIXES)
+    return (path for path in matched if path.is_file())

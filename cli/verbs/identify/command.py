@@ -162,7 +162,7 @@ def identify(
         )
     row_form = form_for(form, file)
     quiet = options.invocation().quiet
-    found = find_photos(photos)
+    found = find_photos(photos, quiet=quiet)
     for_table = options.given_options(ctx, ("scores", "explain"))
     if for_table and row_form != "table":
         verb = "changes" if len(for_table) == 1 else "change"

@@ -14,6 +14,7 @@ from cli.common import output
 from cli.common.parquet import ParquetTable
 from cli.common.resumable import ResumableOutput
 from cli.verbs.identify import rows
+from cli.verbs.identify.notices import report_skipped
 from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ SUFFIXES: dict[str, rows.Form] = {
 }
 
 
-def find_photos(arguments: Sequence[str]) -> list[str]:
+def find_photos(arguments: Sequence[str], *, quiet: bool = False) -> list[str]:
     """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
+
+    Counts the other files of folders on stderr.
 
     Raises:
         NothingReadable: if there are none.
@@ -41,7 +44,9 @@ def find_photos(arguments: Sequence[str]) -> list[str]:
     if not all(argument.strip() for argument in arguments):
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
     named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
-    found = [str(path) for path in find_images(named)]
+    skipped: set[Path] = set()
+    found = [str(path) for path in find_images(named, skipped=skipped)]
+    report_skipped((path.suffix.lower() for path in skipped), quiet=quiet)
     if not found:
         raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cli.common import output
@@ -11,6 +12,20 @@ from data.words import plural
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
+
+
+def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
+    """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
+    from data.images.unsupported import KINDS
+
+    counts = Counter(suffixes)
+    if counts and not quiet:
+        kinds = (f"{n:,} {suffix or 'without extension'}" for suffix, n in counts.most_common())
+        output.note(f"Skipped {plural(counts.total(), 'file')}: {output.printable(', '.join(kinds))}")
+    for kind, unsupported, remedy in KINDS:
+        if found := sorted(unsupported.intersection(counts)):
+            n = sum(counts[suffix] for suffix in found)
+            output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
 
 
 def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:

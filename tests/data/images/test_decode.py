@@ -265,3 +265,19 @@ def test_parallel_reading_leaves_the_warning_filters_unchanged() -> None:
 def test_to_rgb_returns_an_rgb_picture_unchanged() -> None:
     image = halves()
     assert to_rgb(image) is image
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.CR2", "a RAW photo, which is not supported: export JPEGs"),
+        ("a.dng", "a RAW photo, which is not supported: export JPEGs"),
+        ("a.mp4", "a video, which is not supported: save stills as JPEG"),
+    ],
+)
+def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path, name: str, message: str) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / name, "TIFF")  # RAW formats are kinds of TIFF with a small picture
+    with pytest.raises(BadImage, match=f"{name} is {message}"):
+        read_image(tmp_path / name)
+    with pytest.raises(BadImage, match="does not exist"):
+        read_image(tmp_path / f"no-{name}")

@@ -50,3 +50,13 @@ def test_symlink_loops_are_visited_once_and_reported(tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "round.jpg").symlink_to(tmp_path / "round.jpg")
     assert find_images([tmp_path, tmp_path / "round.jpg"]) == [tmp_path / "a.jpg", tmp_path / "round.jpg"]
+
+
+def test_other_files_of_folders_and_patterns_are_collected_without_hidden_ones(tmp_path: Path) -> None:
+    for name in ("a.jpg", "notes.txt", "sub/b.XMP", "sub/raw", ".cache/c.txt", ".DS_Store"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x")
+    skipped: set[Path] = set()
+    find_images([tmp_path, tmp_path / "*", tmp_path / "sub" / "raw"], skipped=skipped)
+    assert {str(path.relative_to(tmp_path)) for path in skipped} == {"notes.txt", "sub/b.XMP"}

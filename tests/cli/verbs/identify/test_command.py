@@ -124,6 +124,28 @@ def test_a_missing_photo_and_an_empty_folder_exit_with_5(cli: Any, built_kb: Pat
     assert empty.stderr == "error: No photo found in empty.\n"
 
 
+def test_skipped_files_of_a_folder_are_counted_by_extension(cli: Any, built_kb: Path, drawings: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.XMP", "d.cr2", "e.nef", "f.mp4", "LICENCE"):
+        (drawings / name).write_bytes(b"x")
+    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    stderr = cli.call(*command, check=True).stderr
+    assert "Skipped 7 files: 2 .txt, " in stderr
+    assert all(f"1 {kind}" in stderr for kind in (".xmp", ".cr2", ".nef", ".mp4", "without extension"))
+    warnings = [
+        "warning: 2 RAW photos skipped: .cr2, .nef not supported; export JPEGs",
+        "warning: 1 video skipped: .mp4 not supported; save stills as JPEG",
+    ]
+    assert [line for line in stderr.splitlines() if line.startswith("warning")] == warnings
+    assert cli.call(*command, "--quiet", check=True).stderr.splitlines() == warnings
+
+
+def test_a_raw_photo_given_by_name_is_an_error_with_a_remedy(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "owl.nef").write_bytes(b"x")
+    outcome = cli.call("identify", "owl.nef", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    assert outcome.stdout.startswith("owl.nef\n  Error: owl.nef is a RAW photo, which is not supported: export JPEGs")
+
+
 def test_a_missing_knowledge_base_exits_with_3_and_a_hint(cli: Any, drawings: Path) -> None:
     outcome = cli.call("identify", drawings, "--kb", "nowhere.kb")
     assert outcome.exit_code == 3
