@@ -129,6 +129,11 @@ def test_a_retry_after_may_be_a_date() -> None:
     assert parse_retry_after(format_datetime(now - timedelta(days=1), usegmt=True), now=now) == 0
 
 
+@pytest.mark.parametrize(("value", "expected"), [("1.5", 1.5), ("-1", None), ("nan", None), ("inf", None), ("", None)])
+def test_a_retry_after_is_a_finite_number_of_seconds(value: str, expected: float | None) -> None:
+    assert parse_retry_after(value) == expected
+
+
 def test_a_long_retry_after_fails_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
     wiki.always = busy("3600")
     started = time.monotonic()
