@@ -79,3 +79,13 @@ def test_a_copy_is_calibrated_until_its_species_change(cli: Any, drawings: Path,
     row, stderr = identify_owl()
     assert (row["calibration"], row["answer"]["confidence"], row["answer"]["p_unknown"]) == (None, None, None)
     assert "no confidence: the calibration of this knowledge base was made for other species" in stderr
+
+
+def test_cards_of_the_shipped_knowledge_say_where_to_get_photos(cli: Any, shared: Path, unpacked: Path) -> None:
+    photo = next((shared / "birds" / "photos" / "mergus-serrator").glob("*.jpg"))
+    home = {"FIELDMARK_HOME": str(unpacked)}
+    cli.run("identify", photo, "--top", "1", "--cards", "cards", env=home, check=True)
+    (page,) = (path for path in Path("cards").glob("*.html") if path.name != "index.html")
+    text = page.read_text(encoding="utf-8")
+    assert "No reference photos to show: the shipped knowledge has only vectors of them." in text
+    assert "<code>kb build --names my-birds.csv" in text

@@ -18,7 +18,7 @@ from cli.common.progress import ProgressForm, counted
 from cli.verbs.identify import rows
 from cli.verbs.identify import species_list as species_lists
 from cli.verbs.identify.files import find_photos, form_for, identify_parameters, sink_for
-from cli.verbs.identify.notices import resumed_text, warn_of_calibration, warn_of_missing
+from cli.verbs.identify.notices import n_without_card, resumed_text, warn_of_calibration, warn_of_missing
 from cli.verbs.identify.table import evidence_text
 from data.errors import NothingReadable, UsageError
 from data.words import plural
@@ -78,7 +78,7 @@ GROUPS = {
 )  # fmt: skip
 @click.option(
     "--cards", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-    help="Write an HTML page per photo to DIR, with reference photos, credits and differences.",
+    help="Write an HTML page per photo to DIR, with reference photos, credits and differences, and an index.",
 )  # fmt: skip
 @click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
 @click.option(
@@ -209,13 +209,20 @@ def identify(
             start_over=no_resume,
         )
         stack.enter_context(sink)
+        if cards is not None:
+            from recognize.explanation.cards.index import write_index
+
+            stack.callback(write_index, cards)  # also after Ctrl-C
         todo = [photo for photo in found if photo not in sink.done]
         n_failed = len(sink.failed.intersection(found))
         missing = Counter(sink.missing[photo] for photo in found if photo in sink.missing)
         if len(todo) < len(found) and not quiet:
             output.note(resumed_text(len(found), len(found) - len(todo), n_failed, missing))
-            if cards is not None:
-                output.note("--cards writes no pages for photos that were done before; --no-resume writes all")
+            if cards is not None and (n_without := n_without_card(cards, sink.done.intersection(found))):
+                output.note(
+                    f"--cards writes no pages for photos that were done before ({n_without:,} have none); "
+                    "--no-resume writes all"
+                )
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
@@ -237,7 +244,7 @@ def identify(
             if fit is not None:
                 fit.add(row)
     if cards is not None and todo and not quiet:
-        output.note(f"{plural(len(todo), 'card')} in {cards}: HTML pages to open in a browser")
+        output.note(f"{plural(len(todo), 'card')} in {cards}: open {cards / 'index.html'} in a browser")
     if fit is not None:
         if fit.n_changed and not quiet:
             output.note(species_lists.changed_text(fit))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
@@ -20,7 +21,10 @@ def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
 
     counts = Counter(suffixes)
     if counts and not quiet:
-        kinds = (f"{n:,} {suffix or 'without extension'}" for suffix, n in counts.most_common())
+        kinds = (
+            f"{n:,} {suffix or 'without extension'}"
+            for suffix, n in sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
+        )
         output.note(f"Skipped {plural(counts.total(), 'file')}: {output.printable(', '.join(kinds))}")
     for kind, unsupported, remedy in KINDS:
         if found := sorted(unsupported.intersection(counts)):
@@ -38,6 +42,13 @@ def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str
     parts = [f"{n:,} {how}" for how, n in counts.items() if n]
     retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
     return f"Resuming: {n_done:,} of {plural(n_photos, 'photo')} done before{retry}"
+
+
+def n_without_card(folder: Path, images: Iterable[str]) -> int:
+    """Return the number of photos without a page in a folder of cards."""
+    from recognize.explanation.cards.page import card_path
+
+    return sum(not card_path(image, folder).exists() for image in images)
 
 
 def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:

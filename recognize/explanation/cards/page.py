@@ -15,6 +15,7 @@ from data.contracts import KnowledgeStore
 from data.files import sha256_hex, write_atomic
 from data.records import Identification, SpeciesEntry
 from recognize.explanation.cards.answer import headline, notes, verdict
+from recognize.explanation.cards.index import entry
 from recognize.explanation.cards.pictures import PHOTO_PX, picture
 from recognize.explanation.cards.species import Shown, scores, species
 from recognize.explanation.cards.style import STYLE
@@ -35,12 +36,17 @@ def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
     """Write the page of a photo and return its path: the photo's name and a hash, since file names repeat."""
     why = explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
-    # A file name may be invalid UTF-8, and too long for a suffix.
-    stem = os.fsencode(Path(row.image).stem)[:_NAME_BYTES].decode(errors="ignore")
-    path = folder / f"{stem}-{sha256_hex(os.fsencode(row.image))[:8]}.html"
+    path = card_path(row.image, folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
     return path
+
+
+def card_path(image: str, folder: Path) -> Path:
+    """Return the file of the page of a photo."""
+    # A file name may be invalid UTF-8, and too long for a suffix.
+    stem = os.fsencode(Path(image).stem)[:_NAME_BYTES].decode(errors="ignore")
+    return folder / f"{stem}-{sha256_hex(os.fsencode(image))[:8]}.html"
 
 
 def card(
@@ -66,10 +72,10 @@ def card(
     if shown:
         focus, is_answer = _focus(row)
         sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
-        parts.append(f"<div class=list>{sections}{scores(shown, row.preset, because)}</div>")
+        parts.append(f"<div class=list>{_about_photos(entries)}{sections}{scores(shown, row.preset, because)}</div>")
     title = escape(f"{headline(row)} - {Path(row.image).name}")
     return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>"
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>{entry(row)}"
         f'<meta http-equiv=Content-Security-Policy content="{_POLICY}">'
         '<meta name=viewport content="width=device-width, initial-scale=1"><meta name=referrer content=no-referrer>'
         f"<style>{STYLE}</style></head><body><main{' class=bare' if row.status == 'error' else ''}>{''.join(parts)}"
@@ -87,6 +93,17 @@ def _photo(row: Identification, notes_html: str) -> str:
     return (
         f"<aside><div><figure class=photo>{picture(row.image, PHOTO_PX, 'the photo')}<figcaption>{caption}</figcaption>"
         f"</figure>{notes_html}</div></aside>"
+    )
+
+
+def _about_photos(entries: Sequence[SpeciesEntry]) -> str:
+    """Return the source of reference photos, where there are none to show."""
+    if any(anchor.sha256 for each in entries for anchor in each.anchors):
+        return ""
+    return (
+        "<p class=note>No reference photos to show: the shipped knowledge has only vectors of them. To see photos, "
+        "build a knowledge base of your species from Wikipedia:<br>"
+        "<code>kb build --names my-birds.csv --kb my-birds.kb --contact you@example.org</code></p>"
     )
 
 

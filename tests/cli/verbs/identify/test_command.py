@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pandas
 import pytest
@@ -514,11 +516,31 @@ def test_a_card_is_written_for_a_photo_of_any_name(
     shutil.copy(drawings / "cardinalis-cardinalis.png", os.fsencode(drawings) + b"/" + name)
     command = ("identify", os.fsdecode(os.fsencode(drawings) + b"/" + name), "--kb", built_kb)
     cli.call(*command, "--cards", "pages", "--output", "rows.csv", check=True)
-    (made,) = (tmp_path / "pages").iterdir()
+    (made,) = (path for path in (tmp_path / "pages").iterdir() if path.name != "index.html")
+    assert f'<a href="{quote(made.name)}">' in (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
     assert made.name[:3] == os.fsdecode(name)[:3]
     assert "Northern Cardinal" in made.read_text(encoding="utf-8")
     again = cli.call(*command, "--cards", "others", "--output", "rows.csv", check=True)
-    assert "--cards writes no pages" in again.stderr
+    assert "--cards writes no pages for photos that were done before (1 have none)" in again.stderr
+    assert not Path("others").exists()
+    assert "--cards" not in cli.call(*command, "--cards", "pages", "--output", "rows.csv", check=True).stderr
+
+
+def test_the_index_of_cards_is_complete_after_a_resumed_run(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--cards", "pages", "--output", "rows.csv")
+    cli.call(*command, check=True)
+    (drawings / "z-bad.png").write_bytes(b"no picture")
+    outcome = cli.call(*command)
+    assert (outcome.exit_code, "1 card in pages: open pages/index.html" in outcome.stderr) == (7, True)
+    index = Path("pages/index.html").read_text(encoding="utf-8")
+    links = re.findall('<a href="([^"]+)">', index)
+    assert sorted(links) == sorted(path.name for path in Path("pages").glob("*-*.html"))
+    assert len(links) == 5
+    assert index.count("data:image/jpeg;base64,") == 4
+    assert "5 photos: 4 identified, 1 unreadable." in index
+    Path("pages/index.html").unlink()
+    cli.call(*command)
+    assert Path("pages/index.html").read_text(encoding="utf-8") == index, "nothing is left to do, and it is restored"
 
 
 def test_output_of_other_encoders_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:

@@ -204,7 +204,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     assert server.n_calls == 5, "every reply, readable or not, is cached"
     silent = r"2 of 4 samples answered \(1 failed: .*400: the picture is too dark; 1 unreadable\)"
     assert re.search(rf"^  Reader: .*, agreement 50 %, {silent}: Its second look\.$", shown, re.MULTILINE)
-    (page,) = cards.glob("*.html")
+    (page,) = cards.glob("bubo*.html")
     assert re.search(f"50 % of its samples agree; {silent}", page.read_text())
 
     server.script = second_of
@@ -337,7 +337,7 @@ def test_a_card_shows_the_reason_of_the_reader(
 ) -> None:
     photo = drawings / "bubo-scandiacus.png"
     cli.call("identify", photo, "--kb", built_kb, "--reader", "--cards", tmp_path / "cards", check=True)
-    (page,) = (tmp_path / "cards").glob("*.html")
+    (page,) = (tmp_path / "cards").glob("bubo*.html")
     assert SECOND in page.read_text()
 
 
@@ -366,8 +366,9 @@ def test_more_candidates_than_labels_are_refused_before_any_call(
 
 def test_each_photo_gets_one_card(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
     cli.call("identify", drawings, "--kb", built_kb, "--cards", tmp_path / "cards", check=True)
-    pages = sorted((tmp_path / "cards").iterdir())
+    pages = sorted((tmp_path / "cards").glob("*-*.html"))
     assert len(pages) == len(list(drawings.glob("*.png")))
+    assert len(list((tmp_path / "cards").iterdir())) == len(pages) + 1  # the index
     owl = next(page for page in pages if page.name.startswith("bubo-scandiacus-")).read_text()
     assert "Snowy Owl" in owl
     assert owl.count("data:image/jpeg;base64,") > 2
