@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recognize.explanation.marks import Mark, every_mark, find_marks
-from recognize.explanation.plumage import kind_of
+from data.lexicon.marks import Mark, every_mark, find_marks
+from data.lexicon.plumage import kind_of
 
 _WHOLE: Final = ("", "plumage")  # "red all over", "the plumage is red"
 _Aspect = tuple[str, str, str]

@@ -2,7 +2,7 @@
 
 A pair states that the crown is red, which distinguishes species; a bag of words does not. The shipped weights freeze
 `PARTS`, `ATTRIBUTES` and the `starter` columns of the lexicon, so this module is separate from
-`recognize.explanation.marks`.
+`data.lexicon.marks`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
 ARGUMENTS = {
     "context": ["--queries", "{queries}"],
+    "descriptions": [],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
     "lint": ["--data", "{whole}"],
     "list_fit": ["--data", "{birds}"],

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray
-from recognize.explanation.marks import sentences_of_words
+from data.lexicon.marks import sentences_of_words
 from tests.toy.palette import COLOUR_WORDS, N_COLOURS
 
 N_REGIONS: Final = 3  # upper, middle, lower third of a bird as it perches

@@ -9,11 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
+from data.lexicon.marks import Mark, mark_words
 from data.records import Candidate, SpeciesEntry
 from recognize.explanation.cards.pictures import figures, source_text
 from recognize.explanation.contrast import Contrast, contrast
 from recognize.explanation.evidence import stage_names
-from recognize.explanation.marks import Mark, mark_words
 
 MOST_MARKS: Final = 8
 _SIMILAR: Final = ("text", "visual", "prototype")

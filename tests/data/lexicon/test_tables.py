@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from data.lexicon import tables
+from data.lexicon.near import near_colours, near_parts
 from data.lexicon.tables import BIRDS, column, lines_of, rows
 from data.lexicon.word_groups import equations, groups
 from recognize.starter.lexicon import ATTRIBUTES, PARTS
@@ -65,5 +66,22 @@ def test_the_starter_columns_match_the_trained_weights() -> None:
 
 def test_every_lexicon_file_is_known_and_has_lines() -> None:
     names = {Path(file.name).stem for file in (files("data.lexicon") / BIRDS).iterdir()}
-    assert names == {*TABLES, "part_phrases", "shapes", "words"}
+    assert names == {*TABLES, "everyday", "near_colours", "near_parts", "part_phrases", "shapes", "words"}
     assert all(lines_of(name) for name in names)
+
+
+def test_near_colours_and_parts_are_those_of_field_marks() -> None:
+    colours = {colour for mixture in column("colours", "field_mark").values() for colour in mixture.split("+")}
+    parts = {*column("parts", "field_mark").values()}
+    assert {*near_colours()} <= colours
+    assert {*near_parts()} <= parts
+    likenesses = [value for table in (near_colours(), near_parts()) for row in table.values() for value in row.values()]
+    assert all(0 < value < 1 for value in likenesses)
+
+
+def test_everyday_words_stand_for_words_of_the_other_tables() -> None:
+    words_of_tables = (*column("colours", "field_mark"), *column("parts", "field_mark"), *dict(equations("participle")))
+    known = {*words_of_tables, *(word for words in groups().values() for word in words)}
+    for words, lexicon in column("everyday", "lexicon").items():
+        assert words != lexicon
+        assert lexicon in known or {*lexicon.split()} <= known, words

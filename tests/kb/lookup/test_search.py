@@ -23,6 +23,37 @@ def test_birds_are_found_by_description() -> None:
     assert first("grey bird, yellow bill, red crest") == "Pyrrhuloxia"
 
 
+def test_everyday_and_misspelt_words_are_understood() -> None:
+    assert first("gray bird, scarlet topknot, yelow beak") == "Pyrrhuloxia"
+    assert first("black top of the head") == "Black-crowned Night Heron"
+
+
+def test_near_colours_and_parts_match() -> None:
+    twins = [
+        entry("Avis una", "Una", "The breast is rufous and the belly is white.", family="Avidae", order="Aviformes"),
+        entry("Avis duo", "Duo", "The breast is white and the belly is black.", family="Avidae", order="Aviformes"),
+    ]
+    found = search(ShelfStore(twins, [], ENCODER), "orange underparts", ENCODER)
+    assert found[0].common_name == "Una"
+
+
+def test_a_name_outranks_any_description_of_another_species() -> None:
+    assert first("northern cardinal, grey with a red crest and a yellow bill") == "Northern Cardinal"
+    assert first("owl with a heart-shaped white face") == "Western Barn Owl"
+
+
+def test_relatives_of_a_named_group_are_preferred() -> None:
+    birds = [
+        entry("Anas platyrhynchos", "Mallard", "The head is green.", family="Anatidae", order="Anseriformes"),
+        entry("Anas acuta", "Pintail Duck", "The tail is long.", family="Anatidae", order="Anseriformes"),
+        entry("Chloris chloris", "Greenfinch", "The head is green.", family="Fringillidae", order="Passeriformes"),
+    ]
+    store = ShelfStore(birds, [], ENCODER)
+    scores = {match.common_name: match.score for match in search(store, "duck with a green head", ENCODER)}
+    assert scores["Mallard"] > scores["Pintail Duck"] > 0
+    assert scores["Mallard"] > scores["Greenfinch"]
+
+
 def test_names_outrank_descriptions_and_typos_are_tolerated() -> None:
     assert first("ruff") == "Ruff"
     assert first("Cardinalis sinuatus") == "Pyrrhuloxia"

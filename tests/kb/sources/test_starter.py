@@ -95,9 +95,9 @@ def test_a_summary_is_the_text_of_its_species(source: StarterSource) -> None:
             assert summary.text == " ".join(species[key].text)
 
 
-def test_drawn_species_are_the_hand_written_ones(source: StarterSource) -> None:
-    by_hand = [entry.taxon.taxon_id for entry in read_species() if entry.by_hand]
-    assert [taxon.taxon_id for taxon in source.drawn_taxa()] == by_hand
+def test_drawn_species_are_written_by_hand(source: StarterSource) -> None:
+    by_hand = {entry.taxon.taxon_id for entry in read_species() if entry.by_hand}
+    assert {taxon.taxon_id for taxon in source.drawn_taxa()} <= by_hand
 
 
 def test_a_term_is_located_by_name_alias_and_title(source: StarterSource) -> None:

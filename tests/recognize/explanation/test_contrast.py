@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from data.lexicon.marks import Mark, find_marks, mark_words
 from recognize.explanation.contrast import contrast
-from recognize.explanation.marks import Mark, find_marks, mark_words
 
 
 def test_a_part_differs_only_if_no_look_is_shared() -> None:

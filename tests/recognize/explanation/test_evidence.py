@@ -6,9 +6,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from data.errors import UsageError
+from data.lexicon.marks import find_marks
 from data.records import AnchorMatch, Candidate, Identification
 from recognize import PRESETS, Recognizer, explain
-from recognize.explanation.marks import find_marks
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 

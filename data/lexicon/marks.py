@@ -7,9 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from data.lexicon.tables import column
-from data.lexicon.word_groups import equations
-from recognize.explanation.plumage import (
+from data.lexicon.plumage import (
     copula_before,
     is_of_all,
     is_placing,
@@ -20,6 +18,8 @@ from recognize.explanation.plumage import (
     side_of,
     without_articles,
 )
+from data.lexicon.tables import column
+from data.lexicon.word_groups import equations
 
 _REACH: Final = 4  # words between a look and its part
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)

@@ -1,0 +1,77 @@
+"""Field marks of species and of queries."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb.lookup.mark_index import CONFLICT, MARKING, SOME_PART, MarkIndex, marks_of_query, marks_of_text
+
+
+def fits(query: str, *texts: str) -> list[float]:
+    return [round(float(fit), 3) for fit in MarkIndex(texts).scores(query)[0]]
+
+
+def test_a_mark_counts_by_its_part_and_colour() -> None:
+    same, near_colour, near_part, other_part, conflict, silent = fits(
+        "orange breast",
+        "The breast is orange.",
+        "The breast is rufous.",
+        "The underparts are orange.",
+        "The bill is orange.",
+        "The breast is white.",
+        "The tail is long.",
+    )
+    assert (
+        same
+        == 1
+        > near_part
+        > near_colour
+        > other_part
+        == SOME_PART
+        > silent
+        == 0
+        > conflict
+        == pytest.approx(CONFLICT)
+    )
+
+
+def test_a_marking_counts_less_than_the_whole_part() -> None:
+    assert fits("white wings", "White wings.", "The wings have white tips.") == [1, pytest.approx(MARKING)]
+
+
+def test_rare_marks_count_more() -> None:
+    red_crest, white_belly = fits(
+        "red crest, white belly", "A red crest and a black belly.", *["A white belly and a black crest."] * 20
+    )[:2]
+    assert red_crest > white_belly
+
+
+def test_missing_marks_are_those_that_a_text_neither_has_nor_contradicts() -> None:
+    index = MarkIndex(["The breast is red.", "The breast is white.", "The tail is long."])
+    assert index.scores("red breast")[1].tolist() == [0, 0, 1]
+
+
+def test_a_description_without_marks_fits_nothing_and_lacks_everything() -> None:
+    fit, missing = MarkIndex(["The breast is red.", ""]).scores("seen on a lake")
+    assert (fit.tolist(), missing.tolist()) == ([0, 0], [1, 1])
+    assert MarkIndex([]).scores("red breast")[0].shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("query", "marks"),
+    [
+        ("belly white, back brown", [("belly", "white"), ("back", "brown")]),
+        ("black bird with short, pointed tail", [("plumage", "black"), ("tail", "short"), ("tail", "pointed")]),
+        ("wing bars", [("wing bars", "wing bars")]),
+        ("no crest", []),
+    ],
+)
+def test_marks_of_a_query_stay_within_its_phrases(query: str, marks: list[tuple[str, str]]) -> None:
+    assert marks_of_query(query) == marks
+
+
+def test_each_part_of_a_list_has_the_look() -> None:
+    marks = marks_of_text("The throat, breast and belly are white, and the tail is long.")
+    assert {mark[:2] for mark in marks} == {
+        ("throat", "white"), ("breast", "white"), ("belly", "white"), ("tail", "long"),
+    }  # fmt: skip
