@@ -10,10 +10,10 @@ from data.contracts import TextEncoder
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
+from kb.lookup.descriptions.mark_index import MarkIndex
+from kb.lookup.descriptions.wording import LETTERS, in_lexicon_words
 from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, index_of
-from kb.lookup.mark_index import MarkIndex
-from kb.lookup.wording import LETTERS, in_lexicon_words
 from kb.store.knowledge_base import KnowledgeBase
 
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more

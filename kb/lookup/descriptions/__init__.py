@@ -1,0 +1,1 @@
+"""Descriptions of birds: everyday words, and field marks."""
