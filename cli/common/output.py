@@ -136,7 +136,14 @@ def wrapped(text: str, *, indent: str = "") -> str:
 
     if line_width() == UNLIMITED_WIDTH:
         return indent + text
-    return textwrap.fill(text, width=line_width(), initial_indent=indent, subsequent_indent=indent)
+    return textwrap.fill(
+        text,
+        width=line_width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,  # paths and addresses stay whole
+        break_on_hyphens=False,
+    )
 
 
 def line_width() -> int:

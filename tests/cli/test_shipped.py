@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from cli.verbs.demo.command import next_steps
+
 
 def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:
     left, exit_codes, ((found, stderr), (other_found, other_stderr)) = json.loads(
@@ -89,3 +91,13 @@ def test_cards_of_the_shipped_knowledge_say_where_to_get_photos(cli: Any, shared
     text = page.read_text(encoding="utf-8")
     assert "No reference photos to show: the shipped knowledge has only vectors of them." in text
     assert "<code>kb build --names my-birds.csv" in text
+
+
+def test_the_first_advice_of_the_demo_names_a_photo_of_a_user(cli: Any, shared: Path, unpacked: Path) -> None:
+    first = next_steps(Path("birds.kb"), Path("pictures")).splitlines()[1].split()
+    assert first == ["kb", "identify", "PHOTO.jpg"], "no --kb: the knowledge base of the demo holds drawings only"
+    photo = sorted((shared / "birds" / "photos" / "cardinalis-cardinalis").glob("*.jpg"))[0]
+    shutil.copy(photo, "PHOTO.jpg")
+    outcome = cli.run(*first[1:], env={"FIELDMARK_HOME": str(unpacked)}, check=True)
+    assert outcome.stdout.startswith("PHOTO.jpg\n  Northern Cardinal (Cardinalis cardinalis), ")
+    assert "% sure\n" in outcome.stdout

@@ -128,7 +128,7 @@ def next_steps(path: Path, pictures: Path) -> str:
     """Return commands to try next."""
     store, picture = shlex.quote(str(path)), shlex.quote(str(pictures / "pica-pica.png"))
     steps = (
-        ("name the bird in your own photo, with the 1,408 species that ship", "kb identify PHOTO.jpg"),
+        ("name the bird in your own photo, with the species that ship", "kb identify PHOTO.jpg"),
         ("see the reasons for an answer", f"kb identify {picture} --kb {store} --explain"),
         ("show a species", f'kb show "Snowy Owl" --kb {store}'),
         ("build from Wikipedia", "kb build --taxon Strigiformes --kb owls.kb --contact you@example.org"),

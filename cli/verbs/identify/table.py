@@ -16,7 +16,7 @@ TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part
 def table_text(row: Identification, why: str, *, with_scores: bool = False) -> str:
     """Return the answer and alternatives of a photo, one a line, then scores if wanted; `why` follows."""
     if row.status == "error":
-        return f"{row.image}\n  Error: {row.error}"
+        return f"{row.image}\n{wrapped(f'Error: {row.error}', indent='  ')}"
     unknown = unknown_text(row)
     lines = [
         row.image,
