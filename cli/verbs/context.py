@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ def context(
     from data.codec import to_json
     from kb.endpoints.budget import Budget
     from kb.lookup.query_file import FileQuery, read_queries
+    from kb.lookup.suggestions import suggestions
 
     if bool(" ".join(words).strip()) == (file is not None):
         raise UsageError("Expected either a QUERY or --file FILE.")
@@ -96,7 +98,8 @@ def context(
                 if form == "jsonl":
                     output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
                 else:
-                    text = context_text(answer, has_model=sources.chat is not None)
+                    meant = [] if answer.found else suggestions(knowledge, query.text)
+                    text = context_text(answer, has_model=sources.chat is not None, meant=meant)
                     output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
             # Also after an interrupt: the user pays for this, and may not know that a model is configured.
@@ -104,10 +107,17 @@ def context(
                 output.note(spent)
 
 
-def context_text(context: Context, *, has_model: bool = False) -> str:
-    """Return the passage with its sources and, where a model is set, its author; or that nothing was found."""
+def context_text(context: Context, *, has_model: bool = False, meant: Sequence[str] = ()) -> str:
+    """Return the passage with its sources and, where a model is set, its author; or that nothing was found.
+
+    Args:
+        context: the answer.
+        has_model: whether a model is set.
+        meant: names to suggest if nothing was found.
+    """
     if not context.found:
-        return "Nothing found."
+        quoted = " or ".join(f'"{name}"' for name in meant)
+        return f"Nothing found. Did you mean {quoted}?" if meant else "Nothing found."
     lines = [output.wrapped(paragraph) for paragraph in context.passage.split("\n")]
     if has_model and context.written_by is None:
         lines += ["(assembled from the sources, without a model)"]

@@ -42,7 +42,7 @@ def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -
         >>> corrected("orage"), corrected("brwon"), corrected("crown"), corrected("xyzzy")
         ('orange', 'brown', 'crown', 'xyzzy')
     """
-    if len(word) < MIN_LETTERS or _is_listed(word) or is_known(word):
+    if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
         return word
     return next((near for near in _by_slip().get(word[0], ()) if is_one_slip(word, near)), word)
 
@@ -62,7 +62,8 @@ def is_one_slip(word: str, other: str) -> bool:
     return is_swap or rest[1:] == other_rest[1:] or rest[1:] == other_rest or rest == other_rest[1:]
 
 
-def _is_listed(word: str) -> bool:
+def is_listed(word: str) -> bool:
+    """Return whether a lower-case word, its singular or its base form is in the lexicon."""
     listed = _listed()
     return word in listed or any(form in listed for form in variants(word))
 

@@ -256,3 +256,8 @@ def test_an_empty_result_is_not_an_error(cli: Any, built_kb: Path) -> None:
     assert outcome.stdout == "Nothing found.\n"
     found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert (found["found"], found["passage"], found["sources"]) == (False, "", [])
+
+
+def test_a_misspelt_name_gets_a_suggestion(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("context", "frogs in amplxus", "--kb", built_kb, check=True)
+    assert outcome.stdout == 'Nothing found. Did you mean "amplexus"?\n'
