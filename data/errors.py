@@ -75,7 +75,10 @@ class MissingKnowledgeBase(MissingRequirement):
     """There is no knowledge base at the path."""
 
     def __init__(self, path: Path, *, why: str = "No knowledge base", hint: str | None = None) -> None:
-        super().__init__(f"{why} at {path}", hint=hint or f"Build one: kb build --taxon Aves --kb {path}")
+        super().__init__(
+            f"{why} at {path}",
+            hint=hint or f"Build one with kb build --kb {path} and --taxon, --list, --category or --names.",
+        )
 
 
 class MissingContact(MissingRequirement):

@@ -37,7 +37,12 @@ def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Ite
     """Yield batches of `batch_size` readable photos, in the order of `sources`; the last one may be smaller.
 
     Unreadable photos do not count, but a batch ends after `4 * batch_size` photos. Two batches are decoded ahead.
+
+    Raises:
+        TypeError: for one photo instead of several: letters of a path or numbers of bytes are no photos.
     """
+    if isinstance(sources, str | bytes | Path | Image | Photo):
+        raise TypeError(f"Expected a list of photos, got one {type(sources).__name__}; write [photo].")
     batch: list[Decoded] = []
     n_readable = 0
     for decoded in _decode(sources, ahead=2 * batch_size):

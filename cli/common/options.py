@@ -58,13 +58,36 @@ def format_option(*choices: str, default: str | None = None) -> Callable[[Comman
     )
 
 
+class Number(click.FloatRange):
+    """A number in a range; the error gives an example."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  # click's own signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number, or fail with the range in words."""
+        try:
+            return float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"expected a number {self.range_in_words()}, such as 0.5, got {str(value)!r}.", param, ctx)
+
+    def range_in_words(self) -> str:
+        """Return the range in words: `from 0 to 1`, `above 0 and below 1`."""
+        low = f"above {self.min:g}" if self.min_open else f"from {self.min:g}"
+        if self.max is None:
+            return f"of at least {self.min:g}"
+        return f"{low} and below {self.max:g}" if self.max_open else f"{low} to {self.max:g}"
+
+
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def cost_options(command: CommandT) -> CommandT:
     """Add `--max-cost` and `--offline`, for verbs that call models."""
     command = click.option("--offline", is_flag=True, help="Use cached model replies only.")(command)
-    cost = click.FloatRange(min=0)
+    cost = Number(min=0)
     return click.option("--max-cost", type=cost, metavar="USD", help="Maximum cost of the models.")(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from PIL import Image
 
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
+from data.images.find import is_web_address
 from data.images.unsupported import unsupported_text
 
 ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks at more than 384
@@ -165,6 +167,11 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
                 # `read(n)` allocates n bytes first, so n is the size of the file.
                 content = file.read(min(state.st_size, max_bytes) + 1)
         except (FileNotFoundError, NotADirectoryError):
+            if is_web_address(name):
+                address = re.sub(":/+", "://", name, count=1)
+                raise BadImage(
+                    f"{address} is a web address; expected a local file", hint="Download it first."
+                ) from None
             raise BadImage(f"{name} does not exist", hint="Check the path.") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error

@@ -12,6 +12,11 @@ SUFFIXES: Final = frozenset(
 )
 
 
+def is_web_address(name: str) -> bool:
+    """Return whether a name is a web address rather than a path, also with one slash, as `Path` writes it."""
+    return re.match(r"(https?|ftp):/", name, re.IGNORECASE) is not None
+
+
 def find_images(paths: Iterable[str | Path], *, skipped: set[Path] | None = None) -> list[Path]:
     """Return the image files of the paths, each once, in the order of the paths.
 

@@ -113,8 +113,13 @@ class Layout:
             if self.ledger.is_file():
                 hint = f"kb verify --kb {self.root} restores it"
                 raise MissingKnowledgeBase(self.root, why="kb.toml is missing", hint=hint)
+            near = [str(path) for path in similar_knowledge_bases(self.root)]
+            did_you_mean = f"Did you mean {' or '.join(near)}?" if near else None
+            if self.root.is_file():
+                folder = "--kb takes the folder of a knowledge base."
+                raise MissingKnowledgeBase(self.root, why="A file, not a knowledge base,", hint=did_you_mean or folder)
             why = "No knowledge base (kb.toml is missing)" if self.root.is_dir() else "No knowledge base"
-            raise MissingKnowledgeBase(self.root, why=why)
+            raise MissingKnowledgeBase(self.root, why=why, hint=did_you_mean)
         return parse_info(self.toml.read_text(encoding="utf-8", errors="replace"), self.toml)
 
     @property
@@ -140,6 +145,17 @@ class Layout:
                     f"{self.root} holds other files and no knowledge base", hint="Name an empty or new folder."
                 )
         self.root.mkdir(parents=True, exist_ok=True)
+
+
+def similar_knowledge_bases(root: Path) -> list[Path]:
+    """Return at most three knowledge bases beside a path, with the names most like its own."""
+    from difflib import get_close_matches
+
+    try:
+        beside = {path.parent.name: path.parent for path in root.absolute().parent.glob("*/kb.toml")}
+    except OSError:  # an unreadable folder
+        return []
+    return [root.with_name(name) for name in get_close_matches(root.name, beside, n=3)]
 
 
 def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:

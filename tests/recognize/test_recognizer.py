@@ -107,6 +107,12 @@ def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, fo
     assert rows[1].candidates == ()
 
 
+def test_one_photo_instead_of_a_list_is_a_type_error(store: Any, encoders: Any, tmp_path: Path) -> None:
+    for one in ("a.jpg", tmp_path / "a.jpg", b"a"):
+        with pytest.raises(TypeError, match=rf"Expected a list of photos, got one {type(one).__name__}; write \[photo"):
+            next(Recognizer(store, encoders).identify(one))  # type: ignore[arg-type]
+
+
 def test_only_bad_pictures_give_only_error_rows(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders, batch_size=2).identify([b"x"] * 25))
     assert [row.status for row in rows] == ["error"] * 25

@@ -89,5 +89,5 @@ class BuildArguments:
         names = [chosen] if chosen else self.taxa
         slug = re.sub(r"[\W_]+", "-", names[0].lower()).strip("-") if len(names) == 1 else ""
         if not slug:
-            raise UsageError("Several taxa give no name for the knowledge base.", hint="Add --kb DIR.")
+            raise UsageError("The knowledge base has no name.", hint="Add --kb DIR.")
         return Path(f"{slug}.kb")

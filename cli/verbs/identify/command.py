@@ -55,11 +55,11 @@ GROUPS = {
     help="Candidates per photo; without --scores the table shows at most three beside the answer.",
 )  # fmt: skip
 @click.option(
-    "--min-confidence", type=click.FloatRange(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
+    "--min-confidence", type=options.Number(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
     help="Minimum confidence of an answer; below it the answer rolls up to genus, then family. Needs a calibration.",
 )  # fmt: skip
 @click.option(
-    "--unknown-prior", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=UNKNOWN_PRIOR,
+    "--unknown-prior", type=options.Number(0, 1, min_open=True, max_open=True), default=UNKNOWN_PRIOR,
     show_default=True, metavar="PROBABILITY",
     help="Prior probability that a photo shows a species outside the knowledge base. Needs a calibration.",
 )  # fmt: skip
@@ -68,7 +68,7 @@ GROUPS = {
     help="Expected species: an eBird download (bar chart, life list, own data), a CSV, or one name per line.",
 )  # fmt: skip
 @click.option(
-    "--off-list-share", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
+    "--off-list-share", type=options.Number(0, 1, min_open=True, max_open=True), metavar="SHARE",
     help=f"Expected share of photos with species that are not on the list.  [default: {OFF_LIST_SHARE}]",
 )  # fmt: skip
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")

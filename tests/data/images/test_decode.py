@@ -239,6 +239,9 @@ def test_folders_missing_files_and_pipes_are_refused(tmp_path: Path) -> None:
         read_image(tmp_path / "none.jpg")
     with pytest.raises(BadImage, match=r"does not exist|cannot be read"):
         read_image("a\0b.jpg")
+    for address in ("https://example.org/a.jpg", Path("https://example.org/a.jpg")):
+        with pytest.raises(BadImage, match=r"^https://example.org/a.jpg is a web address; expected a local file"):
+            read_image(address)
     os.mkfifo(tmp_path / "pipe.jpg")
     with pytest.raises(BadImage, match="not a regular file"):
         read_image(tmp_path / "pipe.jpg")

@@ -65,5 +65,5 @@ def test_the_default_path_is_named_after_the_selection(arguments: dict[str, obje
 
 @pytest.mark.parametrize("taxa", [("Anatidae", "Laridae"), ("/",)])
 def test_an_ambiguous_selection_needs_a_path(taxa: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="no name for the knowledge base"):
+    with pytest.raises(UsageError, match="The knowledge base has no name"):
         _ = BuildArguments(taxa=taxa).default_path

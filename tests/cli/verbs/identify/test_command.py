@@ -153,8 +153,43 @@ def test_a_missing_knowledge_base_exits_with_3_and_a_hint(cli: Any, drawings: Pa
     assert outcome.exit_code == 3
     assert outcome.stderr.splitlines() == [
         "error: No knowledge base at nowhere.kb",
-        "hint: Build one: kb build --taxon Aves --kb nowhere.kb",
+        "hint: Build one with kb build --kb nowhere.kb and --taxon, --list, --category or --names.",
     ]
+
+
+def test_a_mistyped_knowledge_base_is_answered_with_those_beside_it(cli: Any) -> None:
+    for folder in ("birds.kb", "owls.kb"):
+        Path(folder).mkdir()
+        Path(folder, "kb.toml").touch()
+    Path("names.csv").touch()
+    for given, message, hint in (
+        ("bird.kb", "No knowledge base at bird.kb", "Did you mean birds.kb?"),
+        (str(Path.cwd() / "owl.kb"), "No knowledge base at ", f"Did you mean {Path.cwd() / 'owls.kb'}?"),
+        ("names.csv", "A file, not a knowledge base, at names.csv", "--kb takes the folder of a knowledge base."),
+    ):
+        outcome = cli.call("status", "--kb", given)
+        assert outcome.exit_code == 3
+        assert outcome.stderr.startswith(f"error: {message}")
+        assert outcome.stderr.strip().endswith(f"\nhint: {hint}")
+
+
+def test_a_web_address_is_refused_with_a_remedy(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("identify", "https://example.org/a.jpg", "--kb", built_kb)
+    assert (outcome.exit_code, outcome.stderr.splitlines()) == (5, [
+        "error: https://example.org/a.jpg is a web address; expected a local file.",
+        "hint: Download it first.",
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [("--min-confidence", "50%", "from 0 to 1"), ("--unknown-prior", "1", "above 0 and below 1"),
+     ("--max-cost", "cheap", "of at least 0")],
+)  # fmt: skip
+def test_a_number_out_of_range_is_answered_with_the_range(cli: Any, option: str, value: str, expected: str) -> None:
+    outcome = cli.call("identify", "a.jpg", option, value)
+    message = f"error: Invalid value for '{option}': expected a number {expected}, such as 0.5, got '{value}'."
+    assert (outcome.exit_code, outcome.stderr.splitlines()[0]) == (2, message)
 
 
 def test_a_knowledge_base_of_another_space_exits_with_3(
