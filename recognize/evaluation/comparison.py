@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,9 @@ from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.report import values_of
 from recognize.evaluation.setups import AnchorSet, Setup, Variants, rank_setup
 from recognize.recognizer import name_species
+from recognize.scoring.presets import MissingContents
+
+_log = logging.getLogger(__name__)
 
 DEFINITIONS: Final[Mapping[str, str]] = {
     "top-k": "share of photos with the right species among the first k; top-1 is the accuracy and equals MRR@1",
@@ -91,6 +95,8 @@ def compare_setups(
 ) -> SpeciesEvaluation:
     """Return the figures of each setup on the same photos, and paired tests against the first of its vocabulary.
 
+    Presets for which the knowledge base lacks descriptions or reference photos are left out with a warning.
+
     Args:
         store: the knowledge base.
         encoders: the encoders of the knowledge base and the photos.
@@ -102,12 +108,13 @@ def compare_setups(
         seed: random seed of both.
 
     Raises:
-        UsageError: if there are no photos, or the knowledge base lacks what a preset needs.
+        UsageError: if there are no photos, or the knowledge base lacks what every preset needs.
     """
     if not len(photos) or len(labels) != len(photos):
         raise UsageError(f"Expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
     genus_of = genera(store)
     variants = Variants(store, encoders, labels, anchor_sets)
+    setups = _possible(setups, variants)
     figures: list[SetupFigures] = []
     values: list[dict[str, list[float]]] = []
     for setup in setups:
@@ -142,6 +149,28 @@ def compare_setups(
                 for setup, (test, p) in zip(others, found, strict=True)
             ]
     return SpeciesEvaluation(n=len(labels), n_species=len(set(labels)), figures=tuple(figures), tests=tuple(tests))
+
+
+def _possible(setups: Sequence[Setup], variants: Variants) -> list[Setup]:
+    """Return the setups with presets that find what they need, and warn of the others.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    kept: list[Setup] = []
+    lacking: dict[str, UsageError] = {}
+    for setup in setups:
+        try:
+            variants.of(setup)
+        except MissingContents as error:
+            lacking.setdefault(str(error), error)
+        else:
+            kept.append(setup)
+    if not kept:
+        raise next(iter(lacking.values()))
+    for message in lacking:
+        _log.warning("%s It is left out.", message)
+    return kept
 
 
 def genera(store: KnowledgeStore) -> dict[str, str]:

@@ -189,6 +189,7 @@ def evaluate_photos(
         n_resamples=settings.resamples,
         seed=settings.seed,
     )
+    setups = [figures.setup for figures in evaluation.figures]  # without presets that the knowledge base cannot serve
     readers = None
     if resources is not None:
         reader_setups = reader_setups_of(request, setups, store, resources.sources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
+from data.contracts import Encoder, Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
 from data.errors import StoreError
 from data.records import taxon_id
 
@@ -163,12 +163,19 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
     return Knowledge(
         n_species=len(store.taxon_ids),
         names=tuple(encoder.name for encoder in encoders.text_image),
-        chunks=tuple(store.chunk_vectors(encoder.space) for encoder in encoders.text_image),
-        anchors=store.anchor_vectors(encoders.visual.space),
-        images=tuple(store.anchor_vectors(encoder.space) for encoder in encoders.text_image),
+        chunks=tuple(_of_width(store.chunk_vectors(encoder.space), encoder) for encoder in encoders.text_image),
+        anchors=_of_width(store.anchor_vectors(encoders.visual.space), encoders.visual),
+        images=tuple(_of_width(store.anchor_vectors(encoder.space), encoder) for encoder in encoders.text_image),
         trained=trained,
         prototypes=prototypes,
     )
+
+
+def _of_width(table: VectorTable, encoder: Encoder) -> VectorTable:
+    """Return a table with vectors as long as the encoder's; a store does not know the length of no vectors."""
+    if len(table.vectors):
+        return table
+    return replace(table, vectors=np.empty((0, encoder.dim), dtype=np.float32))
 
 
 def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArray, FloatArray]:

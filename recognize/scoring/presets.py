@@ -71,15 +71,23 @@ def check_preset(name: str, settings: Settings) -> None:
         raise UsageError(f"Invalid pool size m = {settings.m}. Expected at least 1.")
 
 
+class MissingContents(UsageError):
+    """A knowledge base lacks the descriptions or reference photos of a preset."""
+
+
 def check_contents(name: str, knowledge: Knowledge, path: Path) -> None:
-    """Raise `UsageError` if the knowledge base at `path` lacks the descriptions or reference photos of a preset."""
-    if name in CHUNK_PRESETS and not len(knowledge.chunk_owners):
-        lacking = "descriptions"
-    elif name == "anchors-only" and not len(knowledge.anchors.owners):
-        lacking = "reference photos"
+    """Raise `MissingContents` if the knowledge base at `path` lacks what a preset compares photos with."""
+    has_texts, has_photos = len(knowledge.chunk_owners) > 0, len(knowledge.anchors.owners) > 0
+    if name in CHUNK_PRESETS:
+        lacking = "" if has_texts else "descriptions"
+    elif name == "anchors-only":
+        lacking = "" if has_photos else "reference photos"
     else:
-        return
-    raise UsageError(f"The preset {name} needs {lacking}, and {path} has none.", hint="Use --preset default.")
+        has_prototypes = name == "default" and len(knowledge.trained) > 0
+        lacking = "" if has_texts or has_photos or has_prototypes else "descriptions or reference photos"
+    if lacking:
+        hint = "Use --preset default." if has_texts or has_photos else "kb status shows what it has."
+        raise MissingContents(f"The preset {name} needs {lacking}, and {path} has none.", hint=hint)
 
 
 def score(name: str, knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+import kb
 from data.codec import to_json
 from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images.decode import Photo
 from recognize import PRESETS, FusionWeights, Recognizer
+from recognize.settings import CHUNK_PRESETS
+from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
@@ -282,6 +285,27 @@ def test_a_preset_without_its_texts_or_photos_is_refused(encoders: Any) -> None:
         Recognizer(texts, encoders, preset="anchors-only")
     for preset in ("default", "vr-rag-v2", "vr-rag-v1"):
         assert next(Recognizer(texts, encoders, preset=preset).identify([bird("red")])).answer.name == "A b"
+
+
+@pytest.mark.parametrize("has_texts", [True, False])
+def test_a_knowledge_base_with_texts_or_photos_only_answers(tmp_path: Path, encoders: Any, has_texts: bool) -> None:
+    """Vectors of an empty collection have no length on disk."""
+    taxa = made_up_taxa(2)
+    for taxon, colour in zip(taxa, ("red", "blue"), strict=True):
+        bird(colour).save(tmp_path / f"{colour}.png")
+        texts = [kb.OwnText(text=f"The plumage is {colour}.", title="notes")] if has_texts else []
+        photos = [] if has_texts else [kb.OwnPhoto(path=tmp_path / f"{colour}.png")]
+        kb.add(tmp_path / "own.kb", taxon, encoders, texts=texts, photos=photos)
+    with kb.open(tmp_path / "own.kb") as own:
+        for preset in PRESETS:
+            lacking = "reference photos" if preset == "anchors-only" else "descriptions"
+            if (preset == "anchors-only" and has_texts) or (preset in CHUNK_PRESETS and not has_texts):
+                with pytest.raises(UsageError, match=f"{preset} needs {lacking}, and .* has none") as error:
+                    Recognizer(own, encoders, preset=preset)
+                assert error.value.hint == "Use --preset default."
+            else:
+                row = next(Recognizer(own, encoders, preset=preset).identify([bird("red", x=3)]))
+                assert row.answer.name == taxa[0].scientific_name, preset
 
 
 def test_encoders_of_another_space_are_refused(store: Any, encoders: Any) -> None:

@@ -251,6 +251,23 @@ def test_a_preset_without_its_texts_or_photos_is_refused() -> None:
         compare_setups(described, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
 
 
+def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    described = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
+    setups = [Setup(preset=preset) for preset in ("anchors-only", "text-only", "vr-rag-v1", "vr-rag-v2", "default")]
+    found = compare_setups(described, ENCODERS, PHOTOS, LABELS, setups, n_resamples=100)
+    assert [figures.setup for figures in found.figures] == setups[1:]
+    assert {test.baseline for test in found.tests} == {setups[1]}
+    assert caplog.messages == [
+        f"The preset anchors-only needs reference photos, and {described.path} has none. It is left out."
+    ]
+    empty = MemoryStore({"Alba alba": Sketch()}, ENCODERS)
+    with pytest.raises(UsageError, match="needs") as error:
+        compare_setups(empty, ENCODERS, PHOTOS, LABELS, setups)
+    assert "default" not in str(error.value.hint)
+
+
 def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
     """A third of the species is covered: two get photos, the other covered species have no anchor."""
     covered = STORE.taxon_ids[::3]
