@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +23,15 @@ from data.files import file_state, replacing, sha256_hex, writer_lock
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
+
+_OF_VERSION = frozenset(("columns", "keys"))  # parameters that change with the version of Fieldmark alone
+_WITHOUT_VALUES = {
+    "kb": "another knowledge base",
+    "generation": "changed contents of the knowledge base",
+    "spaces": "other encoders",
+    "calibration": "another calibration",
+    "species_list": "another species list",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +176,8 @@ class ResumableOutput:
         if earlier != current and not self._start_over:
             # Both sides: a removed parameter is a change too.
             names = [name for name in {**earlier, **current} if earlier.get(name) != current.get(name)]
-            changed = ", ".join(f"{name} {earlier.get(name)!r} -> {current.get(name)!r}" for name in names)
             raise UsageError(
-                f"{self._final} was written with other parameters: {changed}.",
+                f"{self._final} was written with {_changes_text(earlier, current, names)}.",
                 hint="Choose another --output, or use --no-resume to start over.",
             )
         return found
@@ -192,6 +200,18 @@ class ResumableOutput:
         if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
             return False
         return not line.ok or (line.missing != "" and exists)
+
+
+def _changes_text(earlier: Mapping[str, object], current: Mapping[str, object], names: Sequence[str]) -> str:
+    """Return changed parameters in words: with both values, or without where these are ids or digests."""
+    if "format" in names:  # the format decides about rows
+        names = [name for name in names if name != "rows"]
+    shown = [
+        _WITHOUT_VALUES.get(name) or f"{name.replace('_', ' ')} {earlier.get(name)} -> {current.get(name)}"
+        for name in names
+        if name not in _OF_VERSION
+    ]
+    return f"other parameters: {', '.join(shown)}" if shown else "another version of Fieldmark"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler
-from kb.checklist.tables import columns_of, read_names_file, table_rows
+from kb.checklist.tables import KNOWN_HEADINGS, columns_of, read_names_file, table_rows
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
@@ -163,6 +163,12 @@ def _of_table(text: str, path: Path) -> ListedNames | None:
     columns = columns_of(rows[0][1]) if rows else {}
     given = [columns[name] for name in ("scientific", "common", "code") if name in columns]
     if not given:
+        if rows and len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
+            found = ", ".join(rows[0][1])
+            raise BadInput(
+                f"{path}: line {rows[0][0]}: the table has no column of names; its first row is {found}.",
+                hint=f"Known headings: {', '.join(KNOWN_HEADINGS)}.",
+            )
         return None
     return _listed("table", [([cells[i] for i in given if i < len(cells)], None) for _, cells in rows[1:]])
 

@@ -25,6 +25,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "genus": ("genus",),
 }  # fmt: skip
 """Column -> its headings, folded."""
+KNOWN_HEADINGS: Final = ("scientific_name", "species", "common_name", "english_name", "name", "species_code")
+"""The most usual headings of names, for messages."""
 
 
 def read_names_file(path: Path) -> str:

@@ -16,13 +16,16 @@ MOST_OFF: Final = 0.99  # largest advised share
 
 @dataclass(slots=True)
 class ListFit:
-    """Counts of photos that are identified to species without the list, and the effect of the list on them."""
+    """Counts of photos, of those identified to species without the list, and the effect of the list on these."""
 
     listed: Collection[str]
     """Scientific names."""
     off_list_share: float
     """Expected share of photos with species that are not on the list."""
+    n_photos: int = 0
+    """All photos that were read."""
     n: int = 0
+    """Photos identified to species without the list."""
     n_changed: int = 0
     """Photos with another first species by the list."""
     n_sure: int = 0
@@ -33,6 +36,7 @@ class ListFit:
 
     def add(self, row: Identification) -> None:
         """Count a photo."""
+        self.n_photos += row.status != "error"
         without = row.answer_without_list
         if without is None or without.rank != "species" or not row.candidates:
             return

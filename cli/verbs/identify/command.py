@@ -171,9 +171,9 @@ def identify(
         output.warn(f"--rows only changes CSV and Parquet, not {row_form}")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.open_knowledge_base(settings))
-        expected, share = None, OFF_LIST_SHARE if off_list_share is None else off_list_share
+        expected, n_outside, share = None, 0, OFF_LIST_SHARE if off_list_share is None else off_list_share
         if species_list is not None:
-            expected = species_lists.read_expected(store, species_list, share, quiet=quiet)
+            expected, n_outside = species_lists.read_expected(store, species_list, share, quiet=quiet)
         recognizer = wiring.make_recognizer(
             store,
             preset=preset,
@@ -184,7 +184,7 @@ def identify(
             species_list=expected,
         )
         warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
-        fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
+        fit = species_lists.list_fit(store, recognizer, share, n_outside=n_outside, quiet=quiet)
         reading, parameters = None, identify_parameters(store, recognizer)
         if reader:
             reading = stack.enter_context(

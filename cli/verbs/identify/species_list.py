@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
 FEW_LISTED = 10  # fewer species hardly cover a place
+MOST_MISSING = 5  # named
 LARGE_ODDS = 100  # a short list that favours its species more than this gets a warning
 
 
-def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
-    """Return the listed species of the knowledge base; warn about unmatched names.
+def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> tuple[SpeciesList, int]:
+    """Return the listed species of the knowledge base, and the number of others; warn about unmatched names.
 
     `quiet` omits the summary, not the warning.
 
@@ -45,17 +46,20 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
         raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=hint)
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
-    return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
+    found = SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
+    return found, len(matched.absent)
 
 
 def summary(matched: MatchedList) -> str:
-    """Return the number of species in a list, in the knowledge base, and of lines for several species."""
+    """Return the number of species in a list and in the knowledge base, missing ones, and lines for several."""
     n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
     several = sum(name.reason == "several species" for name in matched.unmatched)
     text = f"{plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
+    if n_outside:
+        missing = list(matched.absent[:MOST_MISSING])
+        missing += [f"{n_outside - MOST_MISSING:,} more"] if n_outside > MOST_MISSING else []
+        text += f" (missing: {', '.join(missing)})"
     text += f"; {plural(several, 'line')} for several species or hybrids" if several else ""
-    if n_outside > MANY_OUTSIDE * (n_here + n_outside):
-        text += "; many are outside it: consider a larger --unknown-prior"
     return text
 
 
@@ -72,6 +76,10 @@ def unknown_text(file: Path, names: list[UnmatchedName]) -> str:
 def boost_text(prior: ListPrior) -> str:
     """Return how much listed species are favoured."""
     log_odds = prior.log_odds(None)
+    if not log_odds and not prior.has_quarters:
+        if prior.listed(None).all():
+            return "The list holds every species of the knowledge base, so it has no effect."
+        return "The list has no effect: --off-list-share is too large."
     when = "; the weeks of the list apply by the date of each photo" if prior.has_quarters else ""
     fitted = "" if prior.is_fitted else "; estimated, because it was not fitted for these models"
     return (
@@ -90,8 +98,13 @@ def short_list_warnings(prior: ListPrior) -> Iterator[str]:
         )
 
 
-def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
-    """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
+def list_fit(
+    store: KnowledgeBase, recognizer: Recognizer, share: float, *, n_outside: int, quiet: bool
+) -> ListFit | None:
+    """Report how much listed species are favoured; return the counts of the list's effect, None without a list.
+
+    `n_outside` counts the listed species outside the knowledge base; if they are many, a calibration should know.
+    """
     listed, prior = recognizer.species_list, recognizer.prior
     if listed is None or prior is None:
         return None
@@ -99,16 +112,23 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
 
     if not quiet:
         output.note(boost_text(prior))
+        if recognizer.calibration_id is not None and is_mostly_outside(len(listed.taxon_ids), n_outside):
+            output.note("Many listed species are not in this knowledge base: consider a larger --unknown-prior")
     for warning in short_list_warnings(prior):
         output.warn(warning)
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
 
 
+def is_mostly_outside(n_here: int, n_outside: int) -> bool:
+    """Return whether many listed species are outside the knowledge base."""
+    return n_outside > MANY_OUTSIDE * (n_here + n_outside)
+
+
 def changed_text(fit: ListFit) -> str:
     """Return how many photos the list changed."""
     return (
-        f"The list changed the first species of {fit.n_changed:,} of {plural(fit.n, 'photo')} "
-        "identified to species without it"
+        f"Without the list, {fit.n:,} of {plural(fit.n_photos, 'photo')} {'is' if fit.n == 1 else 'are'} identified "
+        f"to species; the list puts another species first in {fit.n_changed:,} of them"
     )
 
 
@@ -117,7 +137,7 @@ def fit_warnings(fit: ListFit) -> Iterator[str]:
     sure = f"{plural(fit.n_sure, 'photo')} with at least 90 % confidence without it"
     if fit.n_sure_changed:
         yield (
-            f"The list changed the first species of {fit.n_sure_changed:,} of {sure}: "
+            f"The list puts another species first in {fit.n_sure_changed:,} of {sure}: "
             "compare the answers without the list"
         )
     if not fit.fits:

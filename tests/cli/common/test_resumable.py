@@ -214,7 +214,7 @@ def test_resuming_with_other_parameters_is_refused(tmp_path: Path, photos: list[
     with output(tmp_path) as first:
         first.add(photos[0], f"{photos[0]},1\n", ok=True)
     before = (tmp_path / "out.csv").read_bytes()
-    with pytest.raises(UsageError, match="preset 'default' -> 'vr-rag-v1'"), output(tmp_path, preset="vr-rag-v1"):
+    with pytest.raises(UsageError, match="preset default -> vr-rag-v1"), output(tmp_path, preset="vr-rag-v1"):
         pass
     assert (tmp_path / "out.csv").read_bytes() == before
 
@@ -335,7 +335,7 @@ def test_output_with_other_columns_is_not_resumed(tmp_path: Path, photos: list[s
     del before["parameters"]["columns"]
     first.journal.write_text("".join([json.dumps(before) + "\n", *lines]))
     with (
-        pytest.raises(UsageError, match="columns None ->"),
+        pytest.raises(UsageError, match="was written with another version of Fieldmark"),
         sink_for(form, file, tmp_path / "home", {}, retry_failed=False, start_over=False),
     ):
         pass

@@ -186,3 +186,17 @@ def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path) -> None:
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
     assert [name.name for name in missed] == names
     assert [bool(name.suggestions) for name in missed] == [True] * MOST_SUGGESTED + [False] * 5
+
+
+def test_a_table_without_a_column_of_names_is_refused_with_the_known_headings(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("# ours\nbird,Count\nLesser Scaup,3\n")
+    with pytest.raises(
+        BadInput, match="line 2: the table has no column of names; its first row is bird, Count"
+    ) as caught:
+        read_list(path)
+    known = str(caught.value.hint).removeprefix("Known headings: ").removesuffix(".").split(", ")
+    assert len(known) > 3
+    for heading in known:
+        path.write_text(f"{heading},Count\nAythya affinis,3\n")
+        assert read_list(path).lines == (ListedName(names=("Aythya affinis",)),)

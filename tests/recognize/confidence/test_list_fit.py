@@ -35,7 +35,7 @@ def species(name: str, confidence: float | None) -> Answer:
 def test_a_photo_is_counted_by_the_effect_of_the_species_list(row: Identification, counts: tuple[int, ...]) -> None:
     fit = ListFit({"Listed"}, 0.1)
     fit.add(row)
-    assert astuple(fit)[2:] == counts
+    assert astuple(fit)[2:] == (1, *counts)
 
 
 @pytest.mark.parametrize(("n_off", "fits"), [(9, True), (10, False)])

@@ -33,13 +33,31 @@ def test_an_unknown_name_is_listed_with_suggestions() -> None:
     )
 
 
-@pytest.mark.parametrize(("n_absent", "has_warning"), [(1, False), (30, True)])
-def test_a_list_with_many_absent_species_gets_a_hint(n_absent: int, has_warning: bool) -> None:
+def test_the_first_species_outside_the_knowledge_base_are_named() -> None:
     here = frozenset(f"here-{number}" for number in range(20))
-    matched = MatchedList(taxon_ids=here, absent=tuple(f"Absent {number}" for number in range(n_absent)))
-    text = species_lists.summary(matched)
-    assert text.startswith(f"{20 + n_absent} species, 20 of them in this knowledge base")
-    assert ("--unknown-prior" in text) == has_warning
+    for n_absent, missing in ((0, ""), (1, " (missing: A 0)"), (7, " (missing: A 0, A 1, A 2, A 3, A 4, 2 more)")):
+        matched = MatchedList(taxon_ids=here, absent=tuple(f"A {number}" for number in range(n_absent)))
+        text = species_lists.summary(matched)
+        assert text == f"{20 + n_absent} species, 20 of them in this knowledge base{missing}"
+
+
+def test_a_list_is_mostly_outside_from_three_tenths_on() -> None:
+    assert [species_lists.is_mostly_outside(70, n) for n in (30, 31)] == [False, True]
+
+
+def test_a_list_without_effect_says_why() -> None:
+    every = ListPrior(SpeciesList(taxon_ids=frozenset("ab")), ("a", "b"), temperature=1.0)
+    assert species_lists.boost_text(every) == (
+        "The list holds every species of the knowledge base, so it has no effect."
+    )
+    loose = ListPrior(SpeciesList(taxon_ids=frozenset("a"), off_list_share=0.9), ("a", "b"), temperature=1.0)
+    assert species_lists.boost_text(loose) == "The list has no effect: --off-list-share is too large."
+
+
+def test_the_effect_of_a_list_counts_all_photos() -> None:
+    assert species_lists.changed_text(ListFit((), 0.1, n_photos=3, n=2, n_changed=1)) == (
+        "Without the list, 2 of 3 photos are identified to species; the list puts another species first in 1 of them"
+    )
 
 
 def test_the_boost_is_printed_in_units_of_the_score() -> None:
@@ -68,7 +86,7 @@ def test_a_short_list_gets_a_warning(n_listed: int, n_species: int, has_warning:
 def test_a_list_that_does_not_fit_gets_a_better_share() -> None:
     fit = ListFit((), 0.1, n_sure=40, n_sure_changed=2, n_sure_off=30)
     assert list(species_lists.fit_warnings(fit)) == [
-        "The list changed the first species of 2 of 40 photos with at least 90 % confidence without it: compare the "
+        "The list puts another species first in 2 of 40 photos with at least 90 % confidence without it: compare the "
         "answers without the list",
         "The list does not fit these photos: 30 of 40 photos with at least 90 % confidence without it show species "
         "that are not on it. Use --off-list-share 0.75 instead of 0.1; or, if the list is right, raise "

@@ -83,7 +83,9 @@ def test_output_with_other_rows_is_not_resumed(cli: Any, built_kb: Path, drawing
     before = Path("names.csv").read_bytes()
     refused = cli.call(*command, "--rows", "candidates")
     assert refused.exit_code == 2
-    assert "names.csv was written with other parameters: rows 'photos' -> 'candidates'" in refused.stderr
+    assert "names.csv was written with other parameters: rows photos -> candidates." in refused.stderr
+    refused = cli.call(*command, "--format", "jsonl")
+    assert "names.csv was written with other parameters: format csv -> jsonl." in refused.stderr
     assert Path("names.csv").read_bytes() == before
 
 
