@@ -14,6 +14,7 @@ from rerank.scheduling import all_of
 from rerank.tally import Reranker, Tally
 
 N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon
+MOST_REASONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,13 @@ class RunResult:
         return [row for rows in self.rows.values() for row in rows if row.status == "error"]
 
     @property
+    def reasons(self) -> str:
+        """The errors of these images, each once: the first few, and the number of others."""
+        texts = list(dict.fromkeys(row.error or "no reason given" for row in self.failed))
+        n_more = len(texts) - MOST_REASONS
+        return "; ".join(texts[:MOST_REASONS]) + (f"; and {n_more:,} more" if n_more > 0 else "")
+
+    @property
     def n_images(self) -> int:
         """All images."""
         return sum(map(len, self.rows.values()))
@@ -40,11 +48,13 @@ class RunResult:
         return not self.failed and self.tally.is_complete
 
     def raise_if_all_failed(self) -> None:
-        """Raise the cause if no image was judged: the first error, those of single images last."""
+        """Raise the cause if no image was judged: the first error, those of single images last and together."""
         failed = self.failed
         if failed and len(failed) == self.n_images:
             causes = sorted(self.tally.failures, key=lambda error: isinstance(error, BadInput))
-            raise next(iter(causes), NothingReadable(failed[0].error or "no image could be judged"))
+            if not causes or (len(causes) > 1 and isinstance(causes[0], BadInput)):
+                raise NothingReadable(self.reasons)
+            raise causes[0]
 
 
 def run_jobs(

@@ -58,7 +58,7 @@ class Settings:
     licences: Literal["free", "any"] = "free"
     """Licences of photos to take: `free`, or `any`, for private use only."""
     distiller: DistillerName | None = None
-    """Writer of the summaries; by default as in the last build, at first extractive."""
+    """Writer of the summaries; by default extractive, until a build chooses another."""
     prompts: Path | None = None
     """Folder of prompts that replace ours, by file name."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
@@ -156,7 +156,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         if not variable.startswith(PREFIX) or variable.startswith(NOT_SETTINGS) or not text:
             continue
         if variable not in keys:
-            hint = did_you_mean(variable, keys)
+            is_endpoint = variable.startswith(f"{PREFIX}LLM_")
+            hint = did_you_mean(variable, [key for key in keys if key.startswith(f"{PREFIX}LLM_") == is_endpoint])
             raise ConfigError(f'Unknown setting "{variable}" in the environment.', hint=hint)
         found[keys[variable]] = _checked(hints, keys[variable], text, f"the environment ({variable})", is_text=True)
     return found
@@ -171,8 +172,12 @@ def _checked(hints: Mapping[str, Any], key: str, value: object, place: str, *, i
                 hint="Put the key into an environment variable and name that variable in api_key_env.",
             )
         table = key.rpartition(".")[0]
-        near = [known for known in hints if known.rpartition(".")[0] == table] or list(hints)
-        raise ConfigError(f'Unknown setting "{key}" in {place}.', hint=did_you_mean(key, near))
+        same_table = [known for known in hints if known.rpartition(".")[0] == table]
+        hint = did_you_mean(key, same_table or hints)
+        if not same_table and hint.startswith("Known"):  # some 90 keys
+            tables = dict.fromkeys(known.rpartition(".")[0] for known in hints if "." in known)
+            hint = f"Known tables: {', '.join(f'[{each}]' for each in tables)}."
+        raise ConfigError(f'Unknown setting "{key}" in {place}.', hint=hint)
     try:
         parsed = parse_value(hints[key], value, is_text=is_text)
     except ValueError:

@@ -140,8 +140,10 @@ def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
     credit = {"url": photo.url, "author": photo.author, "licence": photo.licence}
     try:
         anchor, content, (width, height) = read_own_photo(photo.path, key, **credit)
-    except (OSError, BadImage) as error:
-        raise BadInput(f"{photo.path}: {error}", hint="Nothing was added.") from error
+    except BadImage as error:  # names the photo
+        raise BadInput(str(error), hint="Nothing was added.") from error
+    except OSError as error:
+        raise BadInput(f"{photo.path} cannot be read: {error.strerror}", hint="Nothing was added.") from error
     if min(width, height) < SMALLEST_SIDE_PX:
         raise BadInput(
             f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {width} x {height}",

@@ -74,7 +74,7 @@ def build(
         limit: largest number of species.
         only: run this stage alone.
         chat: a language model for the summaries, such as a `kb.endpoints.connection.Connection`.
-        distiller: a distiller or its name; by default as in the last build, at first extractive, or the model in one
+        distiller: a distiller or its name; by default extractive, until a build chooses another, or the model in one
             pass if `chat` is given.
         settings: further settings.
         progress: called at every step of every stage.

@@ -16,7 +16,7 @@ class BuildSettings:
     """Failed pages in a row after which a build stops, since the wiki or the model is down."""
     chroma: str | None = None
     """Place of the Chroma collections: `folder`, or the address of a server such as `http://localhost:8000`; existing
-    collections are moved. Default: where they are, at first the folder."""
+    collections are moved. Default: the folder, until a build chooses another."""
 
     def __post_init__(self) -> None:
         if self.anchors_per_species < 0:

@@ -24,9 +24,7 @@ _log = logging.getLogger(__name__)
 
 DEFINITIONS: Final[Mapping[str, str]] = {
     "top-k": "share of photos with the right species among the first k; top-1 is the accuracy and equals MRR@1",
-    "hit@30": "top-k with k = 30, the upper bound of a re-ranker of 30. Compare VR-RAG's 'MRR@30' with this: it "
-    "exceeds the paper's MRR@10 by more than ranks 11 to 30 can add, so it cannot be an MRR. The paper counts 30 "
-    "chunks, as do rows with a pool of 30 (vr-rag-v1, direct-rag, --ablation); 30 species reach further",
+    "hit@30": "top-k with k = 30, the upper bound of a re-ranker of 30",
     "MRR@k": "mean of 1 / rank of the right species, 0 beyond rank k",
     "chunk MRR@k": "MRR over ranked chunks, several per species: the paper's MRR",
     "genus": "share of photos with the right genus in first place",

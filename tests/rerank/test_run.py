@@ -1,8 +1,10 @@
 """Results of runs."""
 
+from dataclasses import replace
+
 import pytest
 
-from data.errors import BadImage, CostStop, FieldmarkError
+from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable
 from data.records import RankedImage
 from rerank.run import RunResult
 from rerank.tally import Tally
@@ -12,9 +14,17 @@ FAILED = RankedImage(query_id="q1", image_id="a", rank=1, score=0.0, first_stage
 
 @pytest.mark.parametrize(
     ("failures", "cause"),
-    [([BadImage("damaged"), CostStop("cost limit")], "cost limit"), ([BadImage("one"), BadImage("two")], "one")],
+    [([BadImage("damaged"), CostStop("cost limit")], "cost limit"), ([BadImage("one"), BadImage("two")], "bad")],
 )
 def test_an_unreadable_image_is_the_cause_only_without_other_errors(failures: list[FieldmarkError], cause: str) -> None:
     result = RunResult(rows={"q1": [FAILED]}, tally=Tally(failures=failures))
     with pytest.raises(FieldmarkError, match=cause):
+        result.raise_if_all_failed()
+
+
+def test_every_unreadable_image_is_named_up_to_three() -> None:
+    errors = ["a is empty", "a is empty", "b is empty", "c is empty", "d is empty"]
+    result = RunResult(rows={"q1": [replace(FAILED, error=error) for error in errors]}, tally=Tally())
+    assert result.reasons == "a is empty; b is empty; c is empty; and 1 more"
+    with pytest.raises(NothingReadable, match=r"^a is empty; b is empty; c is empty; and 1 more$"):
         result.raise_if_all_failed()

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option("--distiller", type=click.Choice(DISTILLERS),
-              help="Writer of the summaries; the models need [llm.text].  [default: as before, at first extractive]",
-              )  # fmt: skip
+              help="Writer of the summaries; the models need [llm.text].  "
+              "[default: extractive, until a build chooses another]")  # fmt: skip
 @options.cost_options
 @click.option("--dry-run", is_flag=True, help="Print the size and model cost of the build; write nothing.")
 @click.pass_context

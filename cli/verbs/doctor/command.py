@@ -65,7 +65,7 @@ def _installation(settings: Settings) -> dict[str, str]:
         "knowledge base": str(settings.kb) if settings.kb is not None else "not set; the shipped one is used",
         "wiki": settings.api_url or f"{settings.language}.wikipedia.org",
         "contact": "set" if settings.contact else "not set (Wikimedia requires one: FIELDMARK_CONTACT)",
-        "distiller": settings.distiller or "as in the last build, at first extractive",
+        "distiller": settings.distiller or "extractive, until a build chooses another",
     }
 
 

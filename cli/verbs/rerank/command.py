@@ -128,7 +128,7 @@ def rerank(
             output.note(summary(result, opened))
     result.raise_if_all_failed()
     if failed := result.failed:
-        output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {failed[0].error}")
+        output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {result.reasons}")
     for line in result.tally.warnings():
         output.warn(line)
     if not result.is_complete:

@@ -43,6 +43,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             continue
         elif isinstance(place, PageRef):
             found.append((subject, place))
+            tracker.add()
             if limit is not None and len(found) >= limit:
                 break
         else:
@@ -52,7 +53,6 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             else:
                 left_out.append(replace(place, name=subject.scientific_name))
                 lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
-        tracker.add()
     with ledger.transaction():
         for taxon, page in [*found, *doubtful]:
             named = with_own_names(taxon, added.get(taxon.taxon_id))

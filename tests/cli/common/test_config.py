@@ -42,6 +42,24 @@ def test_an_unknown_file_key_fails_with_a_suggestion(tmp_path: Path) -> None:
     assert error.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "start", "absent"),
+    [
+        ("foo = 1", "Known: kb, api_url, contact, ", "."),
+        ("[identify]\nfoo = 1", "Known: identify.reader_context, ", "rerank"),
+        ("[foo]\nfoo = 1", "Known tables: [llm.text], [llm.vision], ", "model"),
+        ("[ident]\nreader_candidates = 1", 'Did you mean "identify.reader_candidates"?', "Known"),
+    ],
+)
+def test_the_hint_to_an_unknown_file_key_is_short(tmp_path: Path, content: str, start: str, absent: str) -> None:
+    (tmp_path / "fieldmark.toml").write_text(content)
+    with pytest.raises(ConfigError) as error:
+        resolve({}, environment={}, folder=tmp_path)
+    hint = str(error.value.hint)
+    assert hint.startswith(start)
+    assert absent not in hint.removesuffix(".")
+
+
 def test_an_unknown_environment_variable_fails_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match='Unknown setting "FIELDMARK_CONTCAT"') as error:
         resolve({}, environment={"FIELDMARK_CONTCAT": "x"}, folder=tmp_path)

@@ -67,7 +67,7 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
         (("--name", "Strigiformes"), 5, "expected a species"),
         (("--name", "red admiral"), 5, "Expected the scientific name"),
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence describes the appearance of Blue Jay"),
-        (("--name", "Blue Jay", "--photo", "song.txt"), 5, "song.txt"),
+        (("--name", "Blue Jay", "--photo", "song.txt"), 5, "error: song.txt is "),
         (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
     ],
 )

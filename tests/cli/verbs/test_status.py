@@ -21,6 +21,8 @@ def test_status_counts_species_articles_and_chunks(cli: Any, built_kb: Path) -> 
     assert found["failures"] == []
     table = cli.call("status", "--kb", built_kb, check=True).stdout
     assert f"species           {found['species']}" in table
+    assert found["spaces"], "in JSON alone: three long names"
+    assert not any(space in table for space in found["spaces"])
     assert cli.call("status", "--kb", built_kb, "--left-out", check=True).stdout == "No name was left out.\n"
 
 

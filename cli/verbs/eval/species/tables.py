@@ -65,6 +65,7 @@ def warnings(report: LabelledReport, skipped: Skipped, *, leaks_kept: bool) -> I
     done = "measured too, so figures are too high" if leaks_kept else "skipped"
     if report.n_leaks:
         tests = ", ".join(f"{n:,} {test}" for test, n in report.leaks.items())
+        tests += "; some by several tests" if sum(report.leaks.values()) > report.n_leaks else ""
         yield f"{plural(report.n_leaks, 'photo')} equal or nearly equal to reference photos ({tests}): {done}"
     if report.n_trained:
         yield f"{plural(report.n_trained, 'photo')} among the training photos of the encoders: {done}"

@@ -95,6 +95,7 @@ def test_doctor_without_a_model_explains_how_to_configure_one(cli: Any) -> None:
     outcome = cli.call("doctor", check=True)
     assert "No model set: [llm.text]" in outcome.stdout
     assert "not set (Wikimedia requires one" in outcome.stdout
+    assert "extractive, until a build chooses another" in outcome.stdout
 
 
 def test_doctor_encoders_lists_profiles_without_loading_models(

@@ -222,6 +222,7 @@ def test_no_readable_photo_exits_with_5(cli: CommandLine, birds: Path, photos: P
         path.write_bytes(b"no picture")
     run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--no-context")
     assert run.exit_code == 5
+    assert run.stderr.count(".png is not an image") == min(3, len(list(photos.iterdir())))
 
 
 @pytest.mark.parametrize(

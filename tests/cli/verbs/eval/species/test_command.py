@@ -7,11 +7,13 @@ import io
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import kb
+from cli.verbs.eval.species import tables
 from tests.cli.conftest import documented_keys
 from tests.drawn_birds import drawn_bird
 
@@ -188,6 +190,16 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
     none_left = cli.call("eval", "species", *arguments, *FAST)
     assert (none_left.exit_code, none_left.stdout) == (5, "")
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
+
+
+@pytest.mark.parametrize(("n", "several"), [(2, "; some by several tests"), (3, "")])
+def test_photos_found_by_several_tests_are_not_added_up(n: int, several: str) -> None:
+    report: Any = SimpleNamespace(n_leaks=n, leaks={"same file": 1, "near by embedding": 2}, n_trained=0, unreadable={})
+    skipped: Any = SimpleNamespace(lines=lambda rest: [], unmatched=())
+    tests = f"1 same file, 2 near by embedding{several}"
+    assert list(tables.warnings(report, skipped, leaks_kept=False)) == [
+        f"{n} photos equal or nearly equal to reference photos ({tests}): skipped"
+    ]
 
 
 def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
