@@ -2,7 +2,8 @@
 
 FieldmarkError
 ├── UsageError                 2
-│   └── ConfigError
+│   ├── ConfigError
+│   └── MissingContents
 ├── MissingRequirement         3
 │   ├── MissingDependency
 │   ├── MissingKnowledgeBase
@@ -56,6 +57,10 @@ class UsageError(FieldmarkError):
 
 class ConfigError(UsageError):
     """An unknown setting, or a value of the wrong type."""
+
+
+class MissingContents(UsageError):
+    """A knowledge base lacks the descriptions or reference photos of a preset."""
 
 
 class MissingRequirement(FieldmarkError):

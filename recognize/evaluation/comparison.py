@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore
-from data.errors import UsageError
+from data.errors import MissingContents, UsageError
 from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
@@ -18,7 +18,6 @@ from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.report import values_of
 from recognize.evaluation.setups import AnchorSet, Setup, Variants, rank_setup
 from recognize.recognizer import name_species
-from recognize.scoring.presets import MissingContents
 
 _log = logging.getLogger(__name__)
 

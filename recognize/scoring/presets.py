@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from data.errors import ConfigError, UsageError
+from data.errors import ConfigError, MissingContents, UsageError
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import N_SHOWN, AnchorPooling, Queries, Ranking
@@ -69,10 +69,6 @@ def check_preset(name: str, settings: Settings) -> None:
         )
     if settings.m is not None and settings.m < 1:
         raise UsageError(f"Invalid pool size m = {settings.m}. Expected at least 1.")
-
-
-class MissingContents(UsageError):
-    """A knowledge base lacks the descriptions or reference photos of a preset."""
 
 
 def check_contents(name: str, knowledge: Knowledge, path: Path) -> None:

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXIT_CODES = {
     errors.UsageError("x"): 2,
     errors.ConfigError("x"): 2,
+    errors.MissingContents("x"): 2,
     errors.MissingDependency("torch", extra="models"): 3,
     errors.MissingKnowledgeBase(Path("x.kb")): 3,
     errors.MissingContact("a.wiki"): 3,
