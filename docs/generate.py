@@ -86,7 +86,7 @@ SHARED_KEYS = {
     "author": "Author.",
     "licence": "Licence, as stated.",
     "licence_url": "Address of the licence.",
-    "freedom": "Kind of licence.",
+    "freedom": "Kind of licence; `own` for your own texts and photos without one.",
     "file": "File name.",
     "sha256": "SHA-256 of the file.",
     "page_url": "Address of the file page.",

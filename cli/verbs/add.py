@@ -91,6 +91,10 @@ def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:
 
 def added_text(added: Added) -> str:
     """Return the state of a species or term after the addition."""
+    if not (added.is_new or added.text or added.anchors):
+        if added.was_removed:
+            return f"{added.name}: allowed again. Its texts and photos were deleted: add them again."
+        return f"{added.name}: nothing added. Give it a --text or a --photo."
     new = [plural(n, noun) for n, noun in ((added.new_texts, "text"), (added.new_photos, "photo")) if n]
     return output.as_fields(
         {

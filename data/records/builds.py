@@ -126,6 +126,8 @@ class Added:
     """The present summary, or definition of a term."""
     anchors: int = 0
     """All anchors that the species has now."""
+    was_removed: bool = False
+    """True if it was removed before; builds no longer leave it out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

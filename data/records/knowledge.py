@@ -79,10 +79,17 @@ class Anchor:
     media_type: str = "image/jpeg"
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a photo of the user: one without author, licence and file page."""
+        return self.sha256 is not None and not (self.author or self.licence or self.page_url)
+
+    @property
     def credit(self) -> str | None:
         """Author, licence and file page in one line, or None for an anchor without an image."""
         if self.sha256 is None:
             return None
+        if self.is_own:
+            return "your own"
         parts = [self.author or "unknown author", self.licence or "unknown licence"]
         return ", ".join(parts) + (f" ({self.page_url})" if self.page_url else "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -105,10 +106,22 @@ def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
         "vector": pyarrow.list_(pyarrow.float32()),
     }
     schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
+    schema = schema.with_metadata({"pandas": json.dumps(_pandas_metadata(columns))})
     path.parent.mkdir(parents=True, exist_ok=True)
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in grouped(rows, ROWS_AT_A_TIME):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+
+
+def _pandas_metadata(columns: Columns) -> dict[str, list[Row]]:
+    """Return metadata by which pandas reads numbers as nullable integers, and not as floats where one is missing."""
+    numbers = [name for name, kind in columns.items() if kind == "number"]
+    kind = {"pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
+    return {
+        "index_columns": [],
+        "column_indexes": [],
+        "columns": [{"name": name, "field_name": name, **kind} for name in numbers],
+    }
 
 
 def _names(entry: SpeciesEntry) -> Row:

@@ -25,6 +25,7 @@ from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_n
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, fingerprint
 from kb.store.rows import subject_of
+from kb.store.stage_outputs import removed
 
 AS_IS = "as-is/1"  # distiller of summaries that are the user's text, word for word
 MAX_TEXT_CHARACTERS = 1_000_000
@@ -124,11 +125,14 @@ def add(
                     layout.anchors.write(content)
                 addition = _merged(before, new, [anchor for anchor, _ in pictures], subject)
             was_there = {entry.subject_id for entry in ledger.entries()}
+            name = subject if isinstance(subject, str) else subject.scientific_name
+            was_removed = name in removed(ledger)
             _note(ledger, subject, key, addition)
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
-            return _added(ledger, key, before, addition, is_new=key not in was_there)
+            added = _added(ledger, key, name, before, addition, is_new=key not in was_there)
+            return replace(added, was_removed=was_removed)
 
 
 def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
@@ -235,7 +239,7 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
             ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 
 
-def _added(ledger: Ledger, key: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
+def _added(ledger: Ledger, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
     entry = ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
     if subject is None and (addition.texts or addition.anchors):
@@ -243,7 +247,7 @@ def _added(ledger: Ledger, key: str, before: Addition, addition: Addition, *, is
     old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
     return Added(
         subject_id=key,
-        name=entry.name if entry is not None else key,
+        name=entry.name if entry is not None else name,
         is_new=is_new and entry is not None,
         new_texts=sum(text.sha256 not in old[0] for text in addition.texts),
         new_photos=sum(anchor.anchor_id not in old[1] for anchor in addition.anchors),

@@ -9,6 +9,7 @@ from html import escape
 from kb.curate.credits import Credits, PhotoCredit, TextCredit
 
 UNKNOWN_LICENCE = "licence unknown"
+OWN = "your own"
 UNKNOWN_AUTHOR = "unknown author"
 ADAPTATION = "Its summaries are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
@@ -83,15 +84,19 @@ def _counted(texts: Sequence[TextCredit]) -> str:
 
 
 def _line(credit: Credit) -> str:
-    licence = credit.licence or UNKNOWN_LICENCE
-    licence += f" ({credit.licence_url})" if credit.licence_url else ""
+    licence = _licence(credit) + (f" ({credit.licence_url})" if credit.licence_url else "")
     if isinstance(credit, PhotoCredit):
-        parts = [f"{credit.file}: {credit.author or UNKNOWN_AUTHOR}", licence, credit.page_url]
+        author = () if credit.freedom == "own" else (credit.author or UNKNOWN_AUTHOR,)
+        parts = [f"{credit.file}: {', '.join([*author, licence])}", credit.page_url]
     else:
         revision = f"revision {credit.revision}" if credit.revision is not None else ""
         parts = [f'"{credit.title}"', revision, credit.url, licence]
     line = ", ".join(filter(None, parts)) + ("." if credit.is_publishable else ". NOT TO BE PUBLISHED.")
     return line + (f" {ADAPTATION}" if isinstance(credit, TextCredit) and credit.is_adapted else "")
+
+
+def _licence(credit: Credit) -> str:
+    return credit.licence or (OWN if credit.freedom == "own" else UNKNOWN_LICENCE)
 
 
 def _remarks(credits: Credits) -> list[str]:
@@ -152,11 +157,12 @@ def _table(title: str, headings: Sequence[str], credits: Sequence[Credit]) -> st
 def _html_row(credit: Credit) -> str:
     adapted = ""
     if isinstance(credit, PhotoCredit):
-        title, origin = _link(credit.file, credit.page_url), escape(credit.author or UNKNOWN_AUTHOR)
+        author = credit.author or (OWN if credit.freedom == "own" else UNKNOWN_AUTHOR)
+        title, origin = _link(credit.file, credit.page_url), escape(author)
     else:
         title, origin = _link(credit.title, credit.url), "" if credit.revision is None else str(credit.revision)
         adapted = ", <em>adapted</em>" if credit.is_adapted else ""
-    licence = _link(credit.licence or UNKNOWN_LICENCE, credit.licence_url) + adapted
+    licence = _link(_licence(credit), credit.licence_url) + adapted
     mark = "" if credit.is_publishable else ' class="unfree"'
     cells = (title, origin, escape(", ".join(credit.species)), licence)
     return f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -1,7 +1,8 @@
 """Attribution of the articles and photos of a knowledge base.
 
 Articles and photos keep the licence of their source; what is not free, or of unknown licence, is marked as not to be
-published. A summary of a share-alike text (CC BY-SA, GFDL) is marked as an adaptation under the same licence.
+published. Texts without address and licence, and photos without author, licence and file page, are the user's own. A
+summary of a share-alike text (CC BY-SA, GFDL) is marked as an adaptation under the same licence.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from kb.store.additions import additions
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
 
+CreditFreedom = Freedom | Literal["own"]
+"""Freedom of a licence, or `own` for the user's own content without one, which is the user's to publish."""
 TextKind = Literal["article", "starter", "own"]
 # The shipped texts have the licence of the program, which no wiki uses for prose.
 STARTER_LICENCE = "Apache-2.0"
@@ -38,7 +41,7 @@ class TextCredit:
     revision: int | None
     licence: str | None
     licence_url: str | None
-    freedom: Freedom
+    freedom: CreditFreedom
     species: tuple[str, ...]
     """Species and terms based on it."""
     made_by: tuple[str, ...]
@@ -48,8 +51,8 @@ class TextCredit:
 
     @property
     def is_publishable(self) -> bool:
-        """Whether the licence permits publication; for the user's own texts without a licence, the user decides."""
-        return self.freedom == "free" or (self.kind == "own" and self.licence is None)
+        """Whether the licence permits publication, or the text is the user's own."""
+        return self.freedom in ("free", "own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +65,13 @@ class PhotoCredit:
     author: str | None
     licence: str | None
     licence_url: str | None
-    freedom: Freedom
+    freedom: CreditFreedom
     species: tuple[str, ...]
 
     @property
     def is_publishable(self) -> bool:
-        """Whether the licence permits publication; a photo without page, author and licence is the user's own."""
-        return self.freedom == "free" or not (self.page_url or self.author or self.licence)
+        """Whether the licence permits publication, or the photo is the user's own."""
+        return self.freedom in ("free", "own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +96,15 @@ class Credits:
 def collect_credits(store: KnowledgeBase) -> Credits:
     """Return the attribution of all texts and photos of a knowledge base, including additions."""
     entries = store.species(store.taxon_ids)
+    terms = store.terms()
     names = {entry.taxon.taxon_id: entry.taxon.common_name for entry in entries}
+    names |= {term.term_id: term.name for term in terms}
     added = [
         (text.source, names.get(key, key), text.summary.distiller if text.summary else None)
         for key, addition in additions(store.ledger).items()
         for text in addition.texts
     ]
-    found = credits_of(store.path.name, entries, store.terms(), added)
+    found = credits_of(store.path.name, entries, terms, added)
     return replace(found, skipped_photos=store.status().skipped_photos)
 
 
@@ -135,18 +140,25 @@ def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: b
     made_by = _each_once(name for _, name in uses if name)
     # The user's own additions may have the same licence without being Fieldmark's.
     is_starter = source.licence == STARTER_LICENCE and not is_added
+    kind: TextKind = "article" if source.url else "starter" if is_starter else "own"
     return TextCredit(
-        kind="article" if source.url else "starter" if is_starter else "own",
+        kind=kind,
         title=source.title,
         url=source.url,
         revision=source.revision,
         licence=source.licence,
         licence_url=licence_address(source.licence),
-        freedom="free" if source.licence == STARTER_LICENCE else licence_freedom(source.licence or ""),
+        freedom=_text_freedom(kind, source.licence),
         species=_each_once(name for name, _ in uses),
         made_by=made_by,
         is_adapted=bool(made_by) and _SHARE_ALIKE.search(source.licence or "") is not None,
     )
+
+
+def _text_freedom(kind: TextKind, licence: str | None) -> CreditFreedom:
+    if licence is None:
+        return "own" if kind == "own" else "unknown"
+    return "free" if licence == STARTER_LICENCE else licence_freedom(licence)
 
 
 def _photos(entries: Sequence[SpeciesEntry]) -> list[PhotoCredit]:
@@ -168,7 +180,7 @@ def _photo(anchor: Anchor, names: Sequence[str]) -> PhotoCredit:
         author=anchor.author,
         licence=anchor.licence,
         licence_url=anchor.licence_url or licence_address(anchor.licence),
-        freedom=licence_freedom(anchor.licence or "", anchor.licence_url or ""),
+        freedom="own" if anchor.is_own else licence_freedom(anchor.licence or "", anchor.licence_url or ""),
         species=_each_once(names),
     )
 

@@ -7,8 +7,8 @@
         credits.csv             optional: file,author,licence,url (any of the last three may be empty)
       Terms/Amplexus/           optional: the meaning of a term
 
-Photos without a line in `credits.csv` have no author and licence: they are yours. Headings of plain texts are Markdown
-headings (`## Description`) and capitalised lines that end with a colon. HTML is read like a wiki page.
+Photos without a line in `credits.csv` have no author and licence: they are your own. Headings of plain texts are
+Markdown headings (`## Description`) and capitalised lines that end with a colon. HTML is read like a wiki page.
 """
 
 from __future__ import annotations

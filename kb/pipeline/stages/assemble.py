@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from data.codec import loads
-from data.records import SpeciesEntry, Taxon
+from data.records import Source, SpeciesEntry, Taxon
 from kb import reasons
 from kb.distill.chunk import pack_chunks
 from kb.pipeline.stages.run import BuildRun
@@ -32,7 +34,7 @@ def assemble(run: BuildRun) -> list[Subject]:
             output, photos = DistilOutput(), AnchorOutput()
         if key not in taxa:
             term = addition.term or output.term
-            found += [term] if term is not None else []
+            found += [replace(term, source=_shown(term.source))] if term is not None else []
         elif key in added or fetched.get(key) == "done":
             found.append(_species(run, loads(Taxon, taxa[key]), output, photos, addition))
     return found
@@ -51,9 +53,14 @@ def _species(
         marks.append(reasons.NO_ANCHORS)
     return SpeciesEntry(
         taxon=taxon,
-        source=output.source or next((text.source for text in addition.texts), None),
+        source=_shown(output.source) or next((text.source for text in addition.texts), None),
         summary=summary,
         chunks=tuple(pack_chunks(summary, taxon.taxon_id, run.encoders.text_image)) if summary else (),
         anchors=anchors,
         marks=tuple(marks),
     )
+
+
+def _shown(source: Source | None) -> Source | None:
+    """Return a source; without the revision of a user's own text, which is a hash of its files."""
+    return source if source is None or source.url is not None else replace(source, revision=None)

@@ -59,6 +59,8 @@ def figures(
 
 def credit(anchor: Anchor) -> str:
     """Return the credit of a photo, with links to its page and licence."""
+    if anchor.is_own:
+        return "your own"
     author = linked(escape(anchor.author or "unknown author"), anchor.page_url)
     return f"{author}, {linked(escape(anchor.licence or 'unknown licence'), anchor.licence_url)}"
 

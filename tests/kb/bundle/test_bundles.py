@@ -25,6 +25,7 @@ from data.errors import BadInput, SpaceMismatch, UsageError
 from data.files import sha256_hex
 from kb import OwnText
 from kb.bundle.manifest import MANIFEST, note_of
+from kb.bundle.tables import write_table
 from kb.sources.starter import StarterSource
 from tests.conftest import IN_CI
 from tests.edited_pages import EditedPages, second_state
@@ -99,6 +100,12 @@ def test_pandas_reads_species_photos_and_credits_without_fieldmark(exported: Pat
     for row in photos.itertuples():
         assert sha256_hex((exported / "images" / row.file_name).read_bytes()) == row.sha256
     assert list(pd.read_parquet(exported / "terms.parquet")["name"]) == ["Amplexus"]
+
+
+def test_a_number_that_is_missing_does_not_turn_the_others_into_floats(tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    write_table(file, [{"revision": 7}, {"revision": None}], {"revision": "number"})
+    assert str(pd.read_parquet(file)["revision"].dtype) == "Int64"
 
 
 def test_exported_vectors_are_unit_rows_with_species_ids(exported: Path, encoders: Encoders) -> None:

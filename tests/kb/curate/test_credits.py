@@ -115,6 +115,13 @@ def test_unknown_licences_block_articles_but_not_the_users_content() -> None:
     assert [credit.title for credit in found.unpublishable if isinstance(credit, TextCredit)] == ["Red wren"]
     assert len(found.unpublishable) == 1
     assert [text.kind for text in found.texts] == ["own", "article"]
+    assert [text.freedom for text in found.texts] == ["own", "unknown"]
+    assert [photo.freedom for photo in found.photos] == ["own"]
+    lines = as_text(found).splitlines()
+    assert '"My notes", your own.' in lines
+    assert "mine.jpg: your own." in lines
+    assert as_html(found).count("<td>your own</td>") == 3
+    assert [row[COLUMNS.index("freedom")] for row in as_rows(found)] == ["own", "unknown", "own"]
 
 
 @pytest.mark.parametrize(
@@ -244,3 +251,11 @@ def test_html_credits_note_adaptations_and_escape_the_title() -> None:
     assert "b" not in page.tags
     assert page.words.count("Credits of <b>.kb") == 2
     assert ADAPTATION in page.words
+
+
+def test_the_text_of_an_added_term_is_credited_under_its_name(tmp_path: Path) -> None:
+    text = kb.OwnText(text="An amplexus is the embrace of two frogs.", title="notes")
+    kb.add(tmp_path / "own.kb", "amplexus", toy_encoders(), texts=[text])
+    with kb.open(tmp_path / "own.kb") as store:
+        (credit,) = collect_credits(store).texts
+    assert credit.species == ("amplexus",)

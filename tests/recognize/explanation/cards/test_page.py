@@ -221,12 +221,14 @@ def test_v2_scores_are_labelled_as_a_blend(photo: Path) -> None:
 def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Path) -> None:
     matches = (AnchorMatch(id="a", similarity=0.5), AnchorMatch(id="b", similarity=0.25))
     anchors = {
-        "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64),
+        "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64, page_url="https://x.example"),
         "b": Anchor(anchor_id="b", subject_id="x"),
     }
     html = figures(matches, anchors, "Jay", lambda _: photo)
     assert html.count("<img") == 1
-    assert "<b>similarity 0.50</b><br>unknown author, unknown licence" in html
+    assert ">unknown author</a>, unknown licence" in html
+    own = {"a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64)}
+    assert "<b>similarity 0.50</b><br>your own" in figures(matches[:1], own, "Jay", lambda _: photo)
     assert "stored as vectors only: similarity 0.25" in html
 
 
