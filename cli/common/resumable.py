@@ -31,6 +31,7 @@ _WITHOUT_VALUES = {
     "spaces": "other encoders",
     "calibration": "another calibration",
     "species_list": "another species list",
+    "reader_prompt": "another prompt of the reader",
 }
 
 

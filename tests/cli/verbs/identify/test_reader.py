@@ -303,7 +303,7 @@ def test_a_custom_prompt_is_used_and_recorded_in_the_output(
     assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
     other = cli.call(*command)
     assert other.exit_code == 2
-    assert "reader_prompt" in other.stderr
+    assert "another prompt of the reader" in other.stderr
 
 
 def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: OpenAIServer, tmp_path: Path) -> None:
