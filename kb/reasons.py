@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 NO_PAGE: Final = "no page"
+NO_FOLDER: Final = "no folder"
 DISAMBIGUATION: Final = "disambiguation"
 OTHER_SUBJECT: Final = "about another subject"
 DUPLICATE: Final = "duplicate page"
@@ -28,5 +29,6 @@ LICENCE_UNKNOWN: Final = "licence unknown"
 TOO_SMALL: Final = "too small"
 UNREADABLE: Final = "unreadable image"
 NOT_AN_IMAGE: Final = "not an image"
+BEYOND_LIMIT: Final = "beyond the limit"
 DUPLICATE_PHOTO: Final = "duplicate photo"
 BLOCKED_HOST: Final = "on a blocked host"

@@ -24,6 +24,9 @@ class NameList:
     left_out: tuple[LeftOut, ...] = ()
 
 
+BIRDS_ONLY = "The checklist has birds only; kb add takes other species."
+
+
 def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
     """Return the species below a taxon of any rank, by scientific or common name, in checklist order.
 
@@ -131,9 +134,8 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
         detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
         unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
     if not taxa:
-        raise BadInput(
-            f"{path}: none of the names are in {checklist.name}.", hint=unmatched[0].detail if unmatched else None
-        )
+        hint = f"{unmatched[0].detail}. {BIRDS_ONLY}" if unmatched else None
+        raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from data.contracts import TaxonSource
 from data.errors import BadInput, SourceError
 from data.records import LeftOut, Status, Taxon, Term
+from kb import reasons
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import read_names, select
+from kb.checklist.selection import BIRDS_ONLY, read_names, select
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
@@ -76,9 +77,10 @@ def select_from_folder(
     birds = checklist.find("Aves")
     known = [*chosen, *(checklist.species_of(birds) if birds is not None else ())]
     unclaimed = source.unclaimed(known)
+    found = source.locate(chosen) if names is not None else _of_group(source, chosen)
     return Selection(
         source=source,
-        located=chain(source.locate(chosen), _as_located([*unknown, *unclaimed])),
+        located=chain(found, _as_located([*unknown, *unclaimed])),
         name=_name(chosen, unknown),
         terms=read_terms(terms) if terms is not None else (),
     )
@@ -123,16 +125,16 @@ def select_from_wiki(
 def preview(selection: Selection, *, limit: int | None = None) -> Preview:
     """Return the size of a selection, up to `limit` pages: pages are looked up, none is fetched, nothing is written."""
     n_taxa, n_pages = 0, 0
-    reasons: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     for subject, place in selection.located:
         n_taxa += isinstance(subject, Taxon)
         if isinstance(place, LeftOut):
-            reasons[place.reason] += 1
+            left_out[place.reason] += 1
         else:
             n_pages += 1
             if n_pages == limit:
                 break
-    return Preview(n_taxa=n_taxa, n_pages=n_pages, left_out=dict(reasons))
+    return Preview(n_taxa=n_taxa, n_pages=n_pages, left_out=dict(left_out))
 
 
 def require_species(status: Status, selection: Selection) -> None:
@@ -147,11 +149,12 @@ def require_species(status: Status, selection: Selection) -> None:
     if status.failures:
         first = status.failures[0]
         raise SourceError(f"No species from {source}. First failure: {first.taxon}: {first.stage}: {first.reason}")
-    reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
+    counts = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
+    hints = [f"Left out: {counts}"] if counts else []
+    if reasons.NOT_IN_CHECKLIST in status.left_out:
+        hints.append(BIRDS_ONLY)
     error = BadInput if isinstance(selection.source, FolderSource) else SourceError
-    raise error(
-        f"None of the requested species were found in {source}.", hint=f"Left out: {reasons}" if reasons else None
-    )
+    raise error(f"None of the requested species were found in {source}.", hint=". ".join(hints) or None)
 
 
 def _species(checklist: TaxonSource, taxa: Sequence[str], names: Path | None) -> tuple[list[Taxon], Sequence[LeftOut]]:
@@ -179,6 +182,15 @@ def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSou
     """Yield the page of each taxon, then the pages of a small wiki without a species."""
     yield from wiki.locate(taxa)
     yield from _as_located(wiki.locator.unclaimed(checklist))
+
+
+def _of_group(source: FolderSource, taxa: Sequence[Taxon]) -> Iterator[Located]:
+    """Yield species of a group; most have no folder, which is not worth a report."""
+    for taxon, place in source.locate(taxa):
+        if isinstance(place, LeftOut) and source.folder_of(taxon) is None:
+            yield taxon, replace(place, reason=reasons.NO_FOLDER)
+        else:
+            yield taxon, place
 
 
 def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:

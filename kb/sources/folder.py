@@ -2,19 +2,20 @@
 
     my-birds/
       Northern Cardinal/        named by common or scientific name of the species
-        article.txt             *.txt, *.md or *.html; several are joined, sorted by name
+        article.txt             *.txt, *.md or *.html, with any name; several are joined, sorted by name
         male.jpg  female.jpg    photos, used as anchors in the order of their names
         credits.csv             optional: file,author,licence,url (any of the last three may be empty)
       Terms/Amplexus/           optional: the meaning of a term
 
-Photos without a line in `credits.csv` have no author and licence: they are your own. Headings of plain texts are
-Markdown headings (`## Description`) and capitalised lines that end with a colon. HTML is read like a wiki page.
+Texts or photos alone are enough. Photos without a line in `credits.csv` have no author and licence: they are your own.
+Headings of plain texts are Markdown headings (`## Description`) and capitalised lines that end with a colon. HTML is
+read like a wiki page.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,9 +82,12 @@ class FolderSource(ArticleSource):
         """Yield the folder of each taxon; of several, that of the preferred name."""
         taken: dict[str, Taxon] = {}
         for taxon in taxa:
-            path = next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
-            if path is None or not _may_have_text(path):
-                yield taxon, left_out(taxon, reasons.NO_PAGE, "" if path is None else f"{path.name} has no text")
+            path = self.folder_of(taxon)
+            if path is None:
+                yield taxon, left_out(taxon, reasons.NO_PAGE)
+            elif not _may_have_text(path) and not _photos(path):
+                detail = f"{path.name}: no article.txt and no photos"
+                yield taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE, detail=detail)
             elif path.name in taken:
                 yield taxon, left_out(taxon, reasons.DUPLICATE, path.name)
             else:
@@ -91,10 +95,23 @@ class FolderSource(ArticleSource):
                 yield taxon, PageRef(subject_id=taxon.taxon_id, title=path.name, revision=_revision(path))
 
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
-        """Return the folders that match no taxon."""
-        names = {fold(name) for taxon in taxa for name in taxon.names}
-        unknown = {path.name for name, path in self._by_name.items() if name not in names}
-        return [LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST) for name in sorted(unknown)]
+        """Return the folders that match no taxon, and further folders of a species that has another one."""
+        taxon_of = {fold(name): taxon for taxon in taxa for name in reversed(taxon.names)}
+        found = []
+        for path in _subfolders(self.folder):
+            taxon = taxon_of.get(fold(path.name))
+            if path.name.lower() == TERMS_FOLDER:
+                continue
+            if taxon is None:
+                found.append(LeftOut(name=path.name, reason=reasons.NOT_IN_CHECKLIST))
+            elif (used := self.folder_of(taxon)) is not None and used != path:
+                detail = f"{used.name} is used"
+                found.append(LeftOut(name=path.name, reason=reasons.DUPLICATE, detail=detail))
+        return found
+
+    def folder_of(self, taxon: Taxon) -> Path | None:
+        """Return the folder of a taxon, that of the preferred name if there are several."""
+        return next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the folder of each term in `Terms`, by its title or name."""
@@ -139,8 +156,9 @@ class FolderSource(ArticleSource):
     def _read(self, page: PageRef) -> FetchedPage | LeftOut:
         path = self.folder / page.title
         files = _article_files(path) if path.is_dir() else []
-        if not files:
-            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing or without text")
+        photos = _photos(path) if path.is_dir() else []
+        if not files and not photos:
+            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
         texts = []
         for file in files:
             if file.stat().st_size > MAX_TEXT_BYTES:
@@ -149,19 +167,21 @@ class FolderSource(ArticleSource):
         return FetchedPage(
             page=page,
             body="\n\n".join(texts),
-            media_type="text/html" if _is_html(files[0]) else "text/plain",
+            media_type="text/html" if files and _is_html(files[0]) else "text/plain",
             source=Source(title=page.title, url=None, revision=page.revision, licence=None),
-            properties={"photos": "\n".join(file.name for file in _photos(path))},
+            properties={"photos": "\n".join(file.name for file in photos)},
         )
 
     def _anchors(self, key: str, article: Article, limit: int) -> AnchorBatch:
         path = self.folder / article.source.title
         credit_of = _read_credits(path / CREDITS)
         images: list[AnchorImage] = []
-        skipped: list[LeftOut] = []
+        skipped = list(_unused(path, credit_of))
         for figure in article.figures:
             if len(images) >= limit:
-                break
+                detail = f"{limit} per species; --set anchors_per_species=N changes it"
+                skipped.append(LeftOut(name=figure.file, reason=reasons.BEYOND_LIMIT, detail=detail))
+                continue
             credit = credit_of.get(figure.file, {})
             try:
                 anchor, content, (width, height) = read_own_photo(
@@ -230,6 +250,19 @@ def _is_html(file: Path) -> bool:
 def _photos(path: Path) -> list[Path]:
     files = (file for file in path.iterdir() if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file())
     return sorted(file for file in files if not file.name.startswith("."))
+
+
+def _unused(path: Path, credited: Iterable[str]) -> Iterator[LeftOut]:
+    """Yield the files of a folder that are neither text nor photo, and missing photos that have a credit."""
+    if not path.is_dir():
+        return
+    known = {file.name for file in (*_article_files(path), *_photos(path))}
+    for file in sorted(file.name for file in path.iterdir() if not file.name.startswith(".")):
+        if file not in known and file != CREDITS:
+            yield LeftOut(name=file, reason=reasons.NOT_A_PHOTO, detail="not used as a text either")
+    for file in credited:
+        if file not in known:
+            yield LeftOut(name=file, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
 
 
 def _may_have_text(path: Path) -> bool:

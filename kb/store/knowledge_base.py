@@ -167,6 +167,18 @@ class KnowledgeBase(Closing):
         """Return `(name, reason, detail)` of everything that was left out, sorted by reason."""
         return sorted(self.ledger.left_out(), key=lambda row: (row[1], row[0]))
 
+    def skipped_photos(self) -> list[tuple[str, str, str]]:
+        """Return `(species: file, reason, detail)` of every photo that was skipped, by species."""
+        from kb.store.stage_outputs import AnchorOutput
+
+        names = self.ledger.subject_names("taxon")
+        outputs = self.ledger.outputs("anchor", AnchorOutput, "done").items()
+        return [
+            (f"{names.get(key, key)}: {photo.name}", photo.reason, photo.detail)
+            for key, output in sorted(outputs)
+            for photo in output.skipped
+        ]
+
     def status(self) -> Status:
         """Return the contents in numbers, the failures, and the names left out by reason."""
         entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
@@ -183,15 +195,9 @@ class KnowledgeBase(Closing):
             failures=tuple(self.ledger.failures()),
             left_out=dict(sorted(left_out.items())),
             marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
-            skipped_photos=dict(sorted(self._skipped_photos().items())),
+            skipped_photos=dict(sorted(Counter(reason for _, reason, _ in self.skipped_photos()).items())),
             unfinished=self.ledger.unfinished(),
         )
-
-    def _skipped_photos(self) -> Counter[str]:
-        from kb.store.stage_outputs import AnchorOutput
-
-        outputs = self.ledger.outputs("anchor", AnchorOutput, "done").values()
-        return Counter(photo.reason for output in outputs for photo in output.skipped)
 
     # --- nearest neighbours, queried in Chroma -------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from cli.common.wiring import load_encoders
 from cli.verbs.build.arguments import BuildArguments
 from data.errors import CostStop
 from data.records import STAGES
+from kb import reasons
 from kb.distill.names import DISTILLERS
 from kb.pipeline.settings import BuildSettings
 from recognize.settings import PROFILES
@@ -77,6 +78,7 @@ def build(
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
             return
         import kb as library
+        from kb.checklist.selection import BIRDS_ONLY
         from kb.pipeline.begin import profile_to_build
         from kb.pipeline.selection import require_species
 
@@ -110,6 +112,8 @@ def build(
     seconds = f"{time.monotonic() - began:.1f}"
     cost = {**usage_fields(distilling), "requests": selection.source.n_requests or None, "seconds": seconds}
     output.write(reports.status_text(status, path, cost=cost))
+    if reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
+        output.note(BIRDS_ONLY)
     if stopped is not None:
         raise stopped
     if status.failures:

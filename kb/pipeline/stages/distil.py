@@ -5,6 +5,7 @@ from __future__ import annotations
 from data.batches import grouped
 from data.codec import dumps, loads
 from data.errors import StoreError
+from data.files import sha256_hex
 from data.records import Taxon, Term
 from kb.distill.distillers import AsyncDistiller, kind_of
 from kb.distill.terms import term_from_article
@@ -15,6 +16,7 @@ from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import FACT, DistilOutput, FetchOutput
 
 GROUP = 32  # subjects a transaction
+_NO_TEXT = sha256_hex("")  # of a page with photos only
 
 
 def distil(run: BuildRun) -> None:
@@ -39,13 +41,15 @@ def distil(run: BuildRun) -> None:
     by_model = {
         key: (pages[key], taxa[key], marks[key])
         for key in todo
-        if key in taxa and isinstance(run.distiller, AsyncDistiller)
+        if key in taxa and isinstance(run.distiller, AsyncDistiller) and pages[key].sha256 != _NO_TEXT
     }
     for group in grouped([key for key in todo if key not in by_model], GROUP):
         steps = []
         for key in group:
             try:
-                if key in given:
+                if key not in given and pages[key].sha256 == _NO_TEXT:
+                    output = DistilOutput()
+                elif key in given:
                     output = DistilOutput(term=given[key], source=given[key].source)
                 else:
                     output = _distil_page(run, key, pages[key], taxa.get(key), names.get(key, ""))

@@ -48,9 +48,9 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
                 break
         else:
             held = before.get(subject.taxon_id)
-            if held is not None and place.reason == reasons.NO_PAGE:
+            if held is not None and place.reason in (reasons.NO_PAGE, reasons.NO_FOLDER):
                 doubtful.append((subject, replace(held, revision=None)))
-            else:
+            elif place.reason != reasons.NO_FOLDER:  # nobody expects a folder for each species of a group
                 left_out.append(replace(place, name=subject.scientific_name))
                 lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
     with ledger.transaction():

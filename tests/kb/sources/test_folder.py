@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_folders_are_found_by_common_or_scientific_name(folder: Path) -> None:
     ]  # fmt: skip
     merlin = found["Falco columbarius"]
     assert isinstance(merlin, LeftOut)
-    assert "Merlin has no text" in merlin.detail
+    assert merlin.detail == "Merlin: no article.txt and no photos"
 
 
 def test_texts_become_articles_with_sections(folder: Path) -> None:
@@ -169,3 +170,27 @@ def test_an_unreadable_file_does_not_affect_others(tmp_path: Path) -> None:
     assert isinstance(batch, AnchorBatch)
     assert [image.anchor.file for image in batch.images] == ["b.jpg"]
     assert [(photo.name, photo.reason) for photo in batch.skipped] == [("a.jpg", "unreadable image")]
+
+
+def test_folders_and_files_that_are_not_used_are_named(folder: Path) -> None:
+    cardinal = folder / "northern cardinal"
+    (folder / "Cardinalis cardinalis").mkdir()
+    (folder / "Cardinalis cardinalis" / "notes.txt").write_text("The male is red.", encoding="utf-8")
+    others = FolderSource(folder).unclaimed([bird for bird in [CHECKLIST.find("Cardinalis cardinalis")] if bird])
+    assert LeftOut(name="northern cardinal", reason="duplicate page", detail="Cardinalis cardinalis is used") in others
+    shutil.rmtree(folder / "Cardinalis cardinalis")
+    (cardinal / "notes.pdf").write_bytes(b"x")
+    with (cardinal / "credits.csv").open("a") as credits:
+        credits.write("typo.jpg,Bob,,\n")
+    source = FolderSource(folder)
+    page = located(source)["Cardinalis cardinalis"]
+    assert isinstance(page, PageRef)
+    [(_, body)] = source.fetch([page])
+    assert isinstance(body, FetchedPage)
+    [(_, batch)] = source.fetch_anchors([("cardinalis-cardinalis", source.parse(body))], limit=1)
+    assert isinstance(batch, AnchorBatch)
+    assert {photo.name: photo.reason for photo in batch.skipped} == {
+        "notes.pdf": "not a photo",
+        "typo.jpg": "no such file",
+        **dict.fromkeys(("2 again.jpg", "3 broken.jpg", "4 female.png", "5 tiny.jpg"), "beyond the limit"),
+    }

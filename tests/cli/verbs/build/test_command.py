@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.drawn_birds import drawn_bird
 from tests.servers.faulty_wiki import FaultyWiki
 
 
@@ -291,3 +292,23 @@ def test_the_number_of_failures_before_a_build_stops_is_a_setting(cli: Any, owls
     command = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
     stopped = cli.call(*command, "--set", "max_failures_in_a_row=1")
     assert (stopped.exit_code, "Too many pages failed in a row (1)" in stopped.stderr) == (6, True)
+
+
+def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_reported(cli: Any, tmp_path: Path) -> None:
+    for name in ("Snowy Owl", "Merlin", "Peacock butterfly"):
+        (tmp_path / "birds" / name).mkdir(parents=True)
+    for seed in range(4):
+        (tmp_path / "birds" / "Snowy Owl" / f"{seed}.png").write_bytes(drawn_bird("bubo-scandiacus", seed))
+    built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "p.kb", check=True)
+    assert re.search(r"^left out +no page 1, not in the checklist 1$", built.stdout, re.MULTILINE)
+    assert re.search(r"^photos skipped +beyond the limit 1$", built.stdout, re.MULTILINE)
+    assert "The checklist has birds only; kb add takes other species." in built.stderr
+    listed = cli.call("status", "--kb", "p.kb", "--left-out", "--format", "json", check=True).stdout
+    assert [(row["name"], row["reason"]) for row in json.loads(listed)] == [
+        ("Falco columbarius", "no page"),
+        ("Peacock butterfly", "not in the checklist"),
+        ("Bubo scandiacus: 3.png", "beyond the limit"),
+    ]
+    shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "p.kb", "--format", "json", check=True).stdout)
+    assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
+    assert cli.call("verify", "--kb", "p.kb").exit_code == 0
