@@ -169,9 +169,7 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
         except (FileNotFoundError, NotADirectoryError):
             if is_web_address(name):
                 address = re.sub(":/+", "://", name, count=1)
-                raise BadImage(
-                    f"{address} is a web address; expected a local file", hint="Download it first."
-                ) from None
+                raise BadImage(f"{address} is a web address; expected a local file, so download it first") from None
             raise BadImage(f"{name} does not exist", hint="Check the path.") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error

@@ -15,7 +15,7 @@ from cli.common.parquet import ParquetTable
 from cli.common.resumable import ResumableOutput
 from cli.verbs.identify import rows
 from cli.verbs.identify.notices import report_skipped
-from data.errors import BadInput, NothingReadable, UsageError
+from data.errors import NothingReadable, UsageError
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -38,15 +38,12 @@ def find_photos(arguments: Sequence[str], *, quiet: bool = False) -> list[str]:
     Raises:
         NothingReadable: if there are none.
         UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
-        BadInput: for a web address.
     """
-    from data.images.find import find_images, is_web_address
+    from data.images.find import find_images
 
     if not all(argument.strip() for argument in arguments):
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
     named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
-    if address := next((name for name in named if is_web_address(name) and not Path(name).exists()), None):
-        raise BadInput(f"{address} is a web address; expected a local file.", hint="Download it first.")
     skipped: set[Path] = set()
     found = [str(path) for path in find_images(named, skipped=skipped)]
     report_skipped((path.suffix.lower() for path in skipped), quiet=quiet)

@@ -173,12 +173,13 @@ def test_a_mistyped_knowledge_base_is_answered_with_those_beside_it(cli: Any) ->
         assert outcome.stderr.strip().endswith(f"\nhint: {hint}")
 
 
-def test_a_web_address_is_refused_with_a_remedy(cli: Any, built_kb: Path) -> None:
-    outcome = cli.call("identify", "https://example.org/a.jpg", "--kb", built_kb)
-    assert (outcome.exit_code, outcome.stderr.splitlines()) == (5, [
-        "error: https://example.org/a.jpg is a web address; expected a local file.",
-        "hint: Download it first.",
-    ])  # fmt: skip
+def test_a_web_address_is_a_row_with_an_error_and_a_remedy(cli: Any, built_kb: Path, mallard: Path) -> None:
+    command = ("identify", "https://example.org/a.jpg", mallard, "--kb", built_kb, "--format", "jsonl")
+    outcome = cli.call(*command)
+    bad, good = map(json.loads, outcome.stdout.splitlines())
+    assert outcome.exit_code == 7
+    assert bad["error"] == "https://example.org/a.jpg is a web address; expected a local file, so download it first"
+    assert good["candidates"] != []
 
 
 @pytest.mark.parametrize(
