@@ -40,7 +40,10 @@ def note(run: BuildRun, findings: Findings) -> None:
     with ledger.transaction():
         noted = _noted(ledger)
         for subject, before, now in findings.pages:
-            noted["changes"][before.subject_id] = to_json(_change(subject, before, now))
+            change = _change(subject, before, now)
+            if change.kind == "new revision" and run.source.origin.get("kind") == "folder":
+                change = replace(change, detail="files changed")  # the revision is a hash of them
+            noted["changes"][before.subject_id] = to_json(change)
         for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
             if key in anchors:
                 noted["anchors"].setdefault(key, _credits(anchors[key]))

@@ -14,8 +14,8 @@ def test_update_finds_its_folder_and_lists_the_changes(cli: Any, folder_kb: str,
     write_bird(built_folder / "birds", "Blue Jay", "It has a black necklace and a blue crest.")
     found = json.loads(cli.call("update", "--kb", folder_kb, "--format", "json", check=True).stdout)
     assert found["checked"] == 2
-    assert [(change["name"], change["kind"]) for change in found["changes"]] == [
-        ("Cyanocitta cristata", "new revision")
+    assert [(change["name"], change["kind"], change["detail"]) for change in found["changes"]] == [
+        ("Cyanocitta cristata", "new revision", "files changed")
     ]
     assert found["distilled"] == 1
     assert "black necklace" in cli.call("show", "--kb", folder_kb, "Blue Jay", check=True).stdout

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.drawn_birds import drawn_bird
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.scripted_distiller import slowly
 
@@ -78,6 +79,14 @@ def test_a_dry_run_measures_fetched_articles_and_skips_finished_pages(
     assert guessed == pytest.approx(really, rel=0.1)
     plan = fields(cli.call(*owls, "--dry-run", check=True).stdout)
     assert plan["to distil"] == "0 pages, 6 done before"
+
+
+def test_a_folder_of_photos_alone_costs_no_model_call(cli: Any, owls: list[str], server: OpenAIServer) -> None:
+    photo = Path("owls/Snowy Owl/1.png")
+    photo.parent.mkdir()
+    photo.write_bytes(drawn_bird("bubo-scandiacus", 1))
+    report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
+    assert (report["species"], report["model calls"], report["summaries"]) == ("7", "6", "6")
 
 
 def test_a_build_reports_calls_and_cost_and_a_rebuild_is_free(cli: Any, owls: list[str], server: OpenAIServer) -> None:
