@@ -173,8 +173,16 @@ def test_a_mistyped_knowledge_base_is_answered_with_those_beside_it(cli: Any) ->
         assert outcome.stderr.strip().endswith(f"\nhint: {hint}")
 
 
-def test_a_web_address_is_a_row_with_an_error_and_a_remedy(cli: Any, built_kb: Path, mallard: Path) -> None:
-    command = ("identify", "https://example.org/a.jpg", mallard, "--kb", built_kb, "--format", "jsonl")
+def test_a_web_address_is_a_row_with_an_error_and_a_remedy(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = (
+        "identify",
+        "https://example.org/a.jpg",
+        next(drawings.glob("*.png")),
+        "--kb",
+        built_kb,
+        "--format",
+        "jsonl",
+    )
     outcome = cli.call(*command)
     bad, good = map(json.loads, outcome.stdout.splitlines())
     assert outcome.exit_code == 7
