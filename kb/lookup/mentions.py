@@ -146,6 +146,11 @@ class NameFinder:
         run = words[first : first + length]
         start = run[0].start()
         text = query[start : run[-1].end()]
+        forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
+        keys = [key for key in forms if length == 1 or key not in self._one_word]
+        term = self._term_named(text)
+        if term is None and not any(key in self._species or key in self._groups for key in keys):
+            return None  # most words of a long text, without a look at all others
         before = [match[0] for match in words[:first]]
         after = [match[0] for match in words[first + length :]]
         others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
@@ -156,13 +161,10 @@ class NameFinder:
             named=organisms,
             following=after[0] if after else "",
         )
-        forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
-        keys = [key for key in forms if length == 1 or key not in self._one_word]
         for key in keys:
             if key in self._species and is_technical:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        term = self._term_named(text) if is_technical and not _is_part_of_a_name(text, before, after) else None
-        if term is not None:
+        if term is not None and is_technical and not _is_part_of_a_name(text, before, after):
             return Mention(kind="term", text=text, ids=(term,), start=start)
         for key in keys:
             if key in self._english:
