@@ -41,14 +41,14 @@ def unknown_text(row: Identification) -> str:
 
     Example:
         >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", p_unknown=0.4)))
-        '40 % chance that this species is not in the knowledge base'
+        '40 % chance that it is not in the knowledge base; the rest assumes it is'
     """
     answer = row.answer
     if answer is None or answer.p_unknown is None or answer.p_unknown < _MIN_UNKNOWN_SHOWN:
         return ""
     if answer.rank == "none" and answer.confidence is not None:
         return ""
-    return f"{percent(answer.p_unknown)} chance that this species is not in the knowledge base"
+    return f"{percent(answer.p_unknown)} chance that it is not in the knowledge base; the rest assumes it is"
 
 
 def alternative_texts(row: Identification) -> list[str]:

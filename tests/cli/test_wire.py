@@ -293,7 +293,7 @@ def test_alternatives_have_no_percentage_without_a_calibration() -> None:
 def test_a_large_chance_of_an_unknown_species_is_a_line_of_the_table(rank: r.AnswerRank) -> None:
     answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, p_unknown=0.4)
     text = rows.lines("table", replace(RANKED, answer=answer))
-    assert "\n  40 % chance that this species is not in the knowledge base\n" in text
+    assert "\n  40 % chance that it is not in the knowledge base; the rest assumes it is\n" in text
     assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, p_unknown=0.2)))
 
 
