@@ -13,6 +13,7 @@ import pytest
 from pandas.api import types
 
 from cli.verbs.identify import rows
+from tests.conftest import skip_or_fail
 
 R_PROGRAM = """
 table <- read.csv(commandArgs(TRUE)[1], stringsAsFactors = FALSE)
@@ -52,10 +53,11 @@ def test_pandas_reads_the_types_of_all_columns(tables: Any, per: rows.Rows) -> N
     assert list(from_csv.loc[from_csv["status"] == "error", "error"].notna()) == [True]
 
 
+@pytest.mark.integration
 def test_r_reads_the_types_of_all_columns(tables: Any) -> None:
     program = shutil.which("Rscript")
     if program is None:
-        pytest.skip("Rscript is not installed")
+        skip_or_fail("needs Rscript (apt-get install r-base-core)")
     csv_file, _ = tables("photos")
     done = subprocess.run([program, "-e", R_PROGRAM, str(csv_file)], capture_output=True, text=True, check=True)
     found = [line.split("\t") for line in done.stdout.splitlines()]
