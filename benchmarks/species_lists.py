@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +21,14 @@ import numpy as np
 from data.arrays import IntArray
 from data.metrics.ranked import measure
 from recognize.confidence.calibration import Chances, chances_of, read_calibration
+from recognize.confidence.fit import fit_temperature
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
-from training.starter.calibrate import MODES, SHIPPED, fit_temperature
+from training.starter.calibrate import MODES, SHIPPED, scored
 from training.starter.cases import Case, ask, lineages_of
 from training.starter.fitting import calibration_error
 from training.starter.protocol import N_FOLDS
@@ -212,21 +212,8 @@ def temperatures(study: Study) -> list[str]:
                              vocabulary=study.everything, lineages=lineages)
                         for photo, ranking in zip(photos, run(knowledge, model.queries(photos)), strict=True)
                     ]  # fmt: skip
-            rows.append([preset, mode, f"{fitted(groups):.3f}"])
+            rows.append([preset, mode, f"{fit_temperature(scored(groups)):.3f}"])
     return markdown(["preset", "anchors", "temperature"], rows)
-
-
-def fitted(groups: Sequence[Sequence[Case]]) -> float:
-    """Return the temperature, searched in several units since cosines need one far below 1."""
-    for unit in (1.0, 0.1, 0.02):
-        scaled = [
-            [replace(case, ranking=replace(case.ranking, scores=case.ranking.scores / unit)) for case in cases]
-            for cases in groups
-        ]
-        found = fit_temperature(scaled)
-        if 0.3 < found < 3.5:
-            break
-    return found * unit
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from recognize.confidence.calibration import (
     vocabulary_hash,
     write_calibration,
 )
+from recognize.confidence.fit import fit_logistic, fit_temperature
 from recognize.scoring.fusion import WEIGHTS, AnchorMode, FusionWeights
 from recognize.scoring.pairs import Scores
 from recognize.starter.encoders import load_starter
@@ -36,14 +37,12 @@ MODES: Final[Mapping[str, AnchorMode]] = {"three": "several", "wiki": "single"}
 """Anchors of the protocol -> anchor mode of a knowledge base with such anchors."""
 SHIPPED: Final = Path(__file__).resolve().parents[2] / "data" / "starter" / "calibration.json"
 
-_RIDGE: Final = 1e-3  # on standardised features
-_ROUNDS: Final = 50
 _DIGITS: Final = 6  # of coefficients
 
 
 def fit_parameters(weights: FusionWeights, cases: FittingCases) -> Parameters:
     """Return the maximum-likelihood parameters."""
-    temperature = round(fit_temperature(cases.present), _DIGITS)
+    temperature = round(fit_temperature(scored(cases.present)), _DIGITS)
     shares = _shares(cases.present)
     models: dict[str, dict[str, float]] = {}
     present, unknown = ([case.evidence(temperature) for group in groups for case in group]
@@ -55,6 +54,11 @@ def fit_parameters(weights: FusionWeights, cases: FittingCases) -> Parameters:
     rows = rows_of([*present, *unknown], "species")
     models["unknown"] = _named(fit_logistic(rows, is_unknown, _shares([*cases.present, *cases.unknown])))
     return Parameters(weights=weights, temperature=temperature, **models)
+
+
+def scored(groups: Sequence[Sequence[Case]]) -> list[tuple[Scores, int | None, float]]:
+    """Return the scores of cases for `fit_temperature`, with groups of equal weight."""
+    return [(*case.scores(), 1 / len(group)) for group in groups for case in group]
 
 
 def rows_of(found: Sequence[Evidence], rank: JudgedRank) -> Scores:
@@ -74,54 +78,6 @@ def _shares(groups: Sequence[Sequence[Case]]) -> Scores:
 
 def _named(coefficients: Scores) -> dict[str, float]:
     return {name: round(float(value), _DIGITS) for name, value in zip(FEATURES, coefficients, strict=True)}
-
-
-def fit_temperature(groups: Sequence[Sequence[Case]]) -> float:
-    """Return the maximum-likelihood temperature, by golden section; cases without the right species are ignored."""
-    found = [(*case.scores(), 1 / len(group)) for group in groups for case in group]
-    ranked = [(scores, at, share) for scores, at, share in found if at is not None]
-
-    def loss(log_temperature: float) -> float:
-        scale = np.exp(-log_temperature)
-        return float(sum(w * (np.logaddexp.reduce(s * scale) - s[at] * scale) for s, at, w in ranked))
-
-    ratio = (np.sqrt(5) - 1) / 2
-    low, high = -1.5, 1.5
-    for _ in range(24):
-        a, b = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, b) if loss(a) < loss(b) else (a, high)
-    return float(np.exp((low + high) / 2))
-
-
-def fit_logistic(rows: Scores, is_true: NDArray[np.bool_], shares: Scores) -> Scores:
-    """Return the coefficients of a logistic model by Newton's method, the first column being 1.
-
-    Args:
-        rows: `(n, n_features)`.
-        is_true: `(n,)`.
-        shares: weight of each row, `(n,)`, summing to 1.
-    """
-    mean = shares @ rows
-    deviation = np.sqrt(shares @ (rows - mean) ** 2)
-    is_flat = deviation < 1e-9  # constant; its coefficient stays 0
-    mean, deviation = np.where(is_flat, 0, mean), np.where(is_flat, 1, deviation)
-    scaled = np.where(is_flat, 0, (rows - mean) / deviation)
-    scaled[:, 0] = 1
-    ridge = _RIDGE * np.eye(rows.shape[1])
-    ridge[0, 0] = 0
-    coefficients = np.zeros(rows.shape[1])
-    for _ in range(_ROUNDS):
-        chances = 1 / (1 + np.exp(-np.clip(scaled @ coefficients, -50, 50)))
-        slope = scaled.T @ (shares * (chances - is_true)) + ridge @ coefficients
-        curvature = (scaled * (shares * chances * (1 - chances))[:, None]).T @ scaled + ridge
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(ridge)), slope)
-        coefficients = coefficients - step * min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-9))
-        if np.abs(step).max() < 1e-9:
-            break
-    plain = coefficients / deviation
-    plain[0] = coefficients[0] - (plain[1:] * mean[1:]).sum()
-    plain[1:][is_flat[1:]] = 0
-    return plain
 
 
 def shipped_calibration(study: Study) -> Calibration:

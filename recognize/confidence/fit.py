@@ -1,0 +1,116 @@
+"""Fits of confidence models: ridge logistic regression, offset and scale of a logit, temperature of a softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recognize.scoring.pairs import Scores
+
+Truths = NDArray[np.bool_]
+
+_ROUNDS: Final = 50
+_DONE: Final = 1e-9  # largest step of a converged fit
+_LIMIT: Final = 50.0  # of logits
+_OFFSET_DEVIATION: Final = 1.0  # prior of `fit_line`: offset 0 +- 1
+_SCALE_DEVIATION: Final = 0.3  # and scale 1 +- 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A correction of logits: `offset + scale * logit`; by default none."""
+
+    offset: float = 0.0
+    scale: float = 1.0
+
+    def apply(self, logits: Scores) -> Scores:
+        """Return the corrected logits."""
+        return self.offset + self.scale * logits
+
+
+def logistic(logits: Scores) -> Scores:
+    """Return probabilities."""
+    probabilities: Scores = 1 / (1 + np.exp(-np.clip(logits, -_LIMIT, _LIMIT)))
+    return probabilities
+
+
+def fit_logistic(rows: Scores, is_true: Truths, shares: Scores, *, ridge: float = 1e-3) -> Scores:
+    """Return the coefficients of a logistic model by Newton's method, the first column being 1.
+
+    Args:
+        rows: `(n, n_features)`.
+        is_true: `(n,)`.
+        shares: weight of each row, `(n,)`, summing to 1.
+        ridge: penalty of half the squares of the coefficients of standardised features, except for the first column.
+    """
+    mean = shares @ rows
+    deviation = np.sqrt(shares @ (rows - mean) ** 2)
+    is_flat = deviation < 1e-9  # constant; its coefficient stays 0
+    mean, deviation = np.where(is_flat, 0, mean), np.where(is_flat, 1, deviation)
+    scaled = np.where(is_flat, 0, (rows - mean) / deviation)
+    scaled[:, 0] = 1
+    penalty = np.full(rows.shape[1], ridge)
+    penalty[0] = 0
+    coefficients = _newton(scaled, is_true, shares, penalty, np.zeros(rows.shape[1]))
+    plain = coefficients / deviation
+    plain[0] = coefficients[0] - (plain[1:] * mean[1:]).sum()
+    plain[1:][is_flat[1:]] = 0
+    return plain
+
+
+def fit_line(logits: Scores, is_true: Truths, weights: Scores | None = None) -> Line:
+    """Return the correction of logits that fits best, held near none where photos are few.
+
+    Source: Platt, 1999. Differs: normal priors on offset (0 +- 1) and scale (1 +- 0.3) instead of smoothed targets.
+
+    Args:
+        logits: `(n,)`, of a model that was fitted elsewhere.
+        is_true: `(n,)`.
+        weights: number of photos that each row stands for, `(n,)`; default: 1.
+    """
+    if not len(logits):
+        return Line()
+    rows = np.stack([np.ones(len(logits)), np.clip(logits, -_LIMIT, _LIMIT)], axis=1)
+    counts = np.ones(len(logits)) if weights is None else weights
+    penalty = np.array([_OFFSET_DEVIATION, _SCALE_DEVIATION]) ** -2
+    offset, scale = _newton(rows, is_true, counts, penalty, np.array([0.0, 1.0])).tolist()
+    return Line(offset=offset, scale=max(scale, 0.0))
+
+
+def _newton(rows: Scores, is_true: Truths, weights: Scores, penalty: Scores, start: Scores) -> Scores:
+    """Return the coefficients with the least loss; `penalty` holds each one near its `start`."""
+    found = start
+    for _ in range(_ROUNDS):
+        chances = logistic(rows @ found)
+        slope = rows.T @ (weights * (chances - is_true)) + penalty * (found - start)
+        curvature = (rows * (weights * chances * (1 - chances))[:, None]).T @ rows + np.diag(penalty)
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(start)), slope)
+        found = found - step * min(1.0, 4.0 / max(float(np.abs(step).max()), _DONE))
+        if np.abs(step).max() < _DONE:
+            break
+    return found
+
+
+def fit_temperature(cases: Iterable[tuple[Scores, int | None, float]]) -> float:
+    """Return the temperature with the highest likelihood from 0.002 to 20, by golden section: one for cosines too.
+
+    Args:
+        cases: for each photo the scores of its candidates, the position of the right one, and its weight; photos
+            without the right one are ignored.
+    """
+    ranked: Sequence[tuple[Scores, int, float]] = [(scores, at, share) for scores, at, share in cases if at is not None]
+
+    def loss(log_temperature: float) -> float:
+        scale = np.exp(-log_temperature)
+        return float(sum(w * (np.logaddexp.reduce(s * scale) - s[at] * scale) for s, at, w in ranked))
+
+    ratio = (np.sqrt(5) - 1) / 2
+    low, high = -6.0, 3.0
+    for _ in range(32):
+        a, b = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, b) if loss(a) < loss(b) else (a, high)
+    return float(np.exp((low + high) / 2))

@@ -1,0 +1,105 @@
+"""Fits of logistic models, lines and temperatures, against independent ones."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from recognize.confidence.fit import Line, fit_line, fit_logistic, fit_temperature, logistic
+
+
+def made(n: Any, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2)) * [3.0, 0.5] + [1.0, 4.0]], axis=1)
+    chances = 1 / (1 + np.exp(-(rows @ [-3.0, 0.8, 0.6])))
+    return rows, rng.random(n) < chances
+
+
+def test_the_fit_recovers_the_true_coefficients() -> None:
+    rows, truth = made(20_000)
+    found = fit_logistic(rows, truth, np.full(20_000, 1 / 20_000))
+    assert found[1:] == pytest.approx([0.8, 0.6], abs=0.1)
+    assert (1 / (1 + np.exp(-(rows @ found)))).mean() == pytest.approx(truth.mean(), abs=1e-6)
+
+
+def test_the_fit_equals_scikit_learn_with_the_same_ridge() -> None:
+    rows, truth = made(3_000, seed=1)
+    mean, deviation = rows[:, 1:].mean(axis=0), rows[:, 1:].std(axis=0)
+    other = LogisticRegression(C=1 / (1e-3 * 3_000), tol=1e-10).fit((rows[:, 1:] - mean) / deviation, truth)
+    found = fit_logistic(rows, truth, np.full(3_000, 1 / 3_000))
+    assert found[1:] * deviation == pytest.approx(other.coef_[0], abs=1e-4)
+
+
+def test_a_constant_feature_gets_no_weight() -> None:
+    rows, truth = made(500)
+    found = fit_logistic(np.concatenate([rows, np.full((500, 1), 7.0)], axis=1), truth, np.full(500, 1 / 500))
+    assert found[3] == 0
+    assert np.isfinite(found).all()
+
+
+def test_coefficients_stay_finite_for_separable_classes() -> None:
+    """The ridge gives a finite maximum."""
+    rows, _ = made(200)
+    assert np.isfinite(fit_logistic(rows, rows[:, 1] > 1, np.full(200, 1 / 200))).all()
+
+
+# --- offset and scale --------------------------------------------------------------------------------------------
+
+
+def drawn(n: Any, offset: Any, scale: Any, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=n) * 2 + 0.5
+    return logits, rng.random(n) < logistic(offset + scale * logits)
+
+
+def test_many_photos_recover_offset_and_scale() -> None:
+    found = fit_line(*drawn(40_000, -0.7, 0.5))
+    assert (found.offset, found.scale) == pytest.approx((-0.7, 0.5), abs=0.05)
+
+
+def test_without_photos_logits_stay_unchanged() -> None:
+    assert fit_line(np.empty(0), np.empty(0, dtype=bool)) == Line()
+    logits = np.array([-3.0, 0.0, 2.0])
+    np.testing.assert_array_equal(Line().apply(logits), logits)
+
+
+def test_few_photos_move_the_line_little() -> None:
+    """Three photos that are all right do not make every photo certain."""
+    found = fit_line(np.zeros(3), np.ones(3, dtype=bool))
+    assert 0.3 < found.offset < 1.2
+    assert found.scale == 1
+
+
+@pytest.mark.parametrize("n", [8, 60, 500])
+def test_the_line_has_the_least_penalised_loss(n: Any) -> None:
+    logits, is_true = drawn(n, 0.4, 1.3, seed=n)
+    weights = np.random.default_rng(1).random(n)
+
+    def loss(at: Any) -> Any:
+        signed = np.where(is_true, -1, 1) * (at[0] + at[1] * logits)
+        return weights @ np.logaddexp(0, signed) + at[0] ** 2 / 2 + ((at[1] - 1) / 0.3) ** 2 / 2
+
+    found = fit_line(logits, is_true, weights)
+    other = minimize(loss, [0, 1], tol=1e-12)
+    assert (found.offset, found.scale) == pytest.approx(other.x, abs=1e-4)
+
+
+def test_a_line_never_reverses_the_order() -> None:
+    logits = np.linspace(-4, 4, 2_000)
+    assert fit_line(logits, logits < 0).scale == 0
+
+
+# --- temperature -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("true", [0.02, 1.7])
+def test_the_fit_recovers_the_true_temperature(true: Any) -> None:
+    rng = np.random.default_rng(2)
+    scores = np.sort(rng.normal(size=(4_000, 8)) * 3 * true, axis=1)[:, ::-1]
+    powers = np.exp((scores - scores[:, :1]) / true)
+    cases: Any = [(row, rng.choice(8, p=power / power.sum()), 1.0) for row, power in zip(scores, powers, strict=True)]
+    found = fit_temperature(cases)
+    assert found == pytest.approx(true, rel=0.05)
+    assert fit_temperature([*cases, (scores[0], None, 1.0)]) == found
