@@ -1,0 +1,1 @@
+"""Detector of birds in photos."""

@@ -1,0 +1,150 @@
+"""NanoDet: animals in photos, by onnxruntime.
+
+Source: RangiLyu, NanoDet (github.com/RangiLyu/nanodet): anchor-free heads at three strides, sides of boxes as
+expectations over distances (generalised focal loss, Li et al. 2020). Differs: small birds are sought in tiles of the
+photo as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import onnxruntime
+from PIL import Image
+
+from data.arrays import FloatArray
+from data.records import Box, Detection
+from recognize.detect.coco import BIRD, KINDS
+from recognize.detect.overlap import distinct
+
+INPUT_PX: Final = 416
+MIN_SCORE: Final = 0.25
+"""Lowest score of a detection."""
+TILE_BELOW: Final = 0.3
+"""A photo is searched in tiles if no bird in it scores as much: 10 % of the photos of `birds/` not set aside."""
+TILE_SCORE: Final = 0.45
+"""Lowest score of a bird in a tile, where leaves and stones are as large as birds."""
+TILES: Final = 3
+"""Tiles across and down, each half as long as the photo."""
+PREPROCESSING: Final = f"squeeze-{INPUT_PX}-bilinear-tiles-{TILES}"
+
+_MEAN: Final = np.array([103.53, 116.28, 123.675], dtype=np.float32)  # BGR
+_DEVIATION: Final = np.array([57.375, 57.12, 58.395], dtype=np.float32)
+_HEADS: Final = ((8, "Identity", "Identity_3"), (16, "Identity_1", "Identity_4"), (32, "Identity_2", "Identity_5"))
+"""Stride, output of class scores, output of sides."""
+_N_BINS: Final = 11
+_EDGE: Final = 0.02  # a box this near to an inner edge of a tile, as a share of the tile, is cut off
+
+
+class NanoDet:
+    """A `Detector` of COCO's 80 kinds, safe to share between threads; opened on first use."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or Path(str(files("recognize.detect") / "weights")) / "nanodet.onnx"
+        self._lock = threading.Lock()
+        self._session: Any = None
+        # Its threads start on first use.
+        self._pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix="detect")
+
+    @cached_property
+    def name(self) -> str:
+        """Model, 12 hex digits of the SHA-256 of its file, and preprocessing."""
+        return f"nanodet/{hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]}/{PREPROCESSING}"
+
+    def detect(self, images: Sequence[Image.Image]) -> list[tuple[Detection, ...]]:
+        """Return the detections in each upright RGB photo, highest score first; no two of one kind overlap much."""
+        return list(self._pool.map(self._detect, images))
+
+    def _detect(self, image: Image.Image) -> tuple[Detection, ...]:
+        whole = (0.0, 0.0, float(image.width), float(image.height))
+        found = self._find(image, whole, range(len(KINDS)), MIN_SCORE)
+        if max((each.score for each in found if each.kind == BIRD), default=0.0) < TILE_BELOW:
+            for tile in tiles_of(image.width, image.height):
+                birds = self._find(image, tile, (KINDS.index(BIRD),), TILE_SCORE)
+                found += [bird for bird in birds if not _is_cut_off(bird.box, tile, whole)]
+        return distinct(found)
+
+    def _find(
+        self, image: Image.Image, region: tuple[float, float, float, float], kinds: Sequence[int], least: float
+    ) -> list[Detection]:
+        """Return all detections of some kinds in a region, with boxes in pixels of the image."""
+        scores, boxes = self._run(image, region)
+        left, top, right, bottom = region
+        scale = np.array([right - left, bottom - top] * 2)
+        corner = np.array([left, top] * 2)
+        cells, columns = np.nonzero(scores[:, kinds] >= least)
+        return [
+            Detection(
+                box=Box(*(float(side) for side in boxes[cell] * scale + corner)),
+                kind=KINDS[kinds[column]],
+                score=float(scores[cell, kinds[column]]),
+            )
+            for cell, column in zip(cells.tolist(), columns.tolist(), strict=True)
+        ]
+
+    def _run(self, image: Image.Image, region: tuple[float, float, float, float]) -> tuple[FloatArray, FloatArray]:
+        """Return the scores `(n, 80)` of all cells, and their boxes `(n, 4)` as shares of the region."""
+        outputs = self._open().run(list(_OUTPUTS), {"input_1": pixels_of(image, region)})
+        by_name = dict(zip(_OUTPUTS, outputs, strict=True))
+        scores, boxes = [], []
+        for stride, score_name, side_name in _HEADS:
+            scores.append(by_name[score_name].reshape(-1, len(KINDS)))
+            bins = np.exp(by_name[side_name].reshape(-1, 4, _N_BINS))
+            sides = (bins @ np.arange(_N_BINS, dtype=np.float32)) / bins.sum(2) * stride
+            n = INPUT_PX // stride
+            y, x = (np.indices((n, n)).reshape(2, -1) + 0.5) * stride
+            boxes.append(np.stack([x - sides[:, 0], y - sides[:, 1], x + sides[:, 2], y + sides[:, 3]], axis=1))
+        return np.concatenate(scores), np.clip(np.concatenate(boxes) / INPUT_PX, 0, 1)
+
+    def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
+        with self._lock:
+            if self._session is None:
+                options = onnxruntime.SessionOptions()
+                options.intra_op_num_threads = 1  # photos run in parallel instead
+                options.inter_op_num_threads = 1
+                options.log_severity_level = 3
+                self._session = onnxruntime.InferenceSession(
+                    str(self._path), options, providers=["CPUExecutionProvider"]
+                )
+            return self._session
+
+
+_OUTPUTS: Final = tuple(name for _, *names in _HEADS for name in names)
+
+
+def pixels_of(image: Image.Image, region: tuple[float, float, float, float]) -> FloatArray:
+    """Return a region of a picture as `(1, 3, 416, 416)` float32, squeezed, BGR, normalised."""
+    size = (INPUT_PX, INPUT_PX)
+    small = image.resize(size, Image.Resampling.BILINEAR, box=region, reducing_gap=3.0)
+    pixels = np.empty((1, 3, *size), dtype=np.float32)
+    for channel, band, mean, deviation in zip(pixels[0], small.split()[::-1], _MEAN, _DEVIATION, strict=True):
+        channel[:] = np.asarray(band)
+        channel -= mean
+        channel /= deviation
+    return pixels
+
+
+def tiles_of(width: int, height: int) -> Iterator[tuple[float, float, float, float]]:
+    """Yield `TILES` x `TILES` overlapping tiles, each half as long as the picture."""
+    for row in range(TILES):
+        for column in range(TILES):
+            left, top = column * width / 2 / (TILES - 1), row * height / 2 / (TILES - 1)
+            yield left, top, left + width / 2, top + height / 2
+
+
+def _is_cut_off(box: Box, tile: tuple[float, float, float, float], whole: tuple[float, float, float, float]) -> bool:
+    """Return whether a box touches an edge of its tile that is not an edge of the picture."""
+    across, down = _EDGE * (tile[2] - tile[0]), _EDGE * (tile[3] - tile[1])
+    return any(
+        edge != outer and abs(side - edge) < near
+        for side, edge, outer, near in zip(box, tile, whole, (across, down, across, down), strict=True)
+    )

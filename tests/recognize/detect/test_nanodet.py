@@ -1,0 +1,97 @@
+"""The detector: its file, boxes in photos, and tiles for small birds."""
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from data.records import Box, Detection
+from data.starter.drawings import drawings_of
+from recognize.detect.coco import KINDS
+from recognize.detect.nanodet import NanoDet, tiles_of
+from recognize.detect.overlap import common_share, distinct
+from recognize.evaluation.collection import read_collection
+from training.detect.convert import differing_outputs
+from training.starter.protocol import set_aside
+
+FILE = Path(__file__).parents[3] / "recognize/detect/weights/nanodet.onnx"
+
+
+@pytest.fixture(scope="module")
+def detector() -> NanoDet:
+    return NanoDet()
+
+
+def drawn(taxon_id: str) -> Image.Image:
+    return Image.open(io.BytesIO(drawings_of(taxon_id, "anchor")[-1].png())).convert("RGB")
+
+
+def meadow(*birds: tuple[Image.Image, tuple[int, int]]) -> Image.Image:
+    """Return a green picture with drawings at some places."""
+    picture = Image.new("RGB", (1000, 700), (120, 160, 120))
+    for bird, place in birds:
+        picture.paste(bird, place)
+    return picture
+
+
+def birds_of(found: tuple[Detection, ...]) -> list[Detection]:
+    return [each for each in found if each.kind == "bird"]
+
+
+def test_the_file_is_at_most_8_mb() -> None:
+    assert FILE.stat().st_size <= 8e6
+
+
+def test_the_outputs_are_those_of_the_float32_weights(shared: Path) -> None:
+    wide = (shared / "weights/nanodet.onnx").read_bytes()
+    assert differing_outputs(wide, FILE.read_bytes(), n=2) == 0
+
+
+def test_a_bird_is_found_with_a_box_around_it(detector: NanoDet) -> None:
+    bird = birds_of(detector.detect([meadow((drawn("pica-pica").resize((300, 300)), (500, 300)))])[0])[0]
+    assert bird.score >= 0.4
+    assert common_share(bird.box, Box(500, 300, 800, 600)) >= 0.9
+
+
+def test_the_name_tells_model_file_and_preprocessing(detector: NanoDet) -> None:
+    kind, digest, preprocessing = detector.name.split("/")
+    assert (kind, len(digest), preprocessing) == ("nanodet", 12, "squeeze-416-bilinear-tiles-3")
+
+
+def test_detections_do_not_depend_on_the_batch(detector: NanoDet) -> None:
+    pictures = [drawn("pica-pica"), drawn("hirundo-rustica"), meadow()]
+    assert detector.detect(pictures) == [detector.detect([picture])[0] for picture in pictures]
+
+
+def test_a_blank_picture_shows_nothing(detector: NanoDet) -> None:
+    assert detector.detect([Image.new("RGB", (300, 200), colour) for colour in ("black", "white", "navy")]) == [()] * 3
+
+
+def test_tiles_cover_the_picture_and_overlap() -> None:
+    tiles = list(tiles_of(400, 200))
+    assert (len(tiles), tiles[0], tiles[4], tiles[8]) == (
+        9, (0, 0, 200, 100), (100, 50, 300, 150), (200, 100, 400, 200),
+    )  # fmt: skip
+
+
+def test_of_overlapping_detections_of_a_kind_the_best_remains() -> None:
+    def found(left: float, kind: str, score: float) -> Detection:
+        return Detection(box=Box(left, 0, left + 10, 10), kind=kind, score=score)
+
+    best, same, other, cat = found(0, "bird", 0.5), found(4, "bird", 0.4), found(7, "bird", 0.3), found(0, "cat", 0.6)
+    assert distinct([same, other, cat, best]) == (cat, best, other)
+
+
+def test_the_kinds_are_those_of_coco() -> None:
+    assert (len(set(KINDS)), KINDS.index("bird"), KINDS[-1]) == (80, 14, "toothbrush")
+
+
+def test_birds_are_found_in_most_photos(detector: NanoDet, birds: Path) -> None:
+    collection = read_collection(birds)
+    aside = set_aside(collection)
+    hidden = {*aside.new, *aside.known}
+    paths = [birds / photo.path for photo in collection.photos[::140] if photo.path not in hidden]
+    photos = [Image.open(path).convert("RGB") for path in paths]
+    n_found = sum(bool(birds_of(found)) for found in detector.detect(photos))
+    assert n_found >= 0.85 * len(photos) >= 30

@@ -1,0 +1,1 @@
+"""Maker of the detector file."""
