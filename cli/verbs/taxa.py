@@ -64,14 +64,19 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
     from data.records import TaxonMatch
     from kb.checklist.avilist import load_checklist
     from kb.checklist.selection import find_taxon
+    from kb.lookup.not_included import missing_species, why_missing
 
     settings = options.settings(kb=kb)
-    held = None
+    held, notes = None, ""
     if settings.kb is not None:
         with wiring.open_knowledge_base(settings) as store:
             held = frozenset(store.taxon_ids)
+            if (missing := missing_species(store, name)) is not None:
+                notes = " ".join(why_missing(store, missing))
     found = find_taxon(load_checklist(), name, held)
     taxon = found.taxon
+    if notes:
+        output.note(notes)
     if form == "json":
         match = TaxonMatch(
             taxon_id=taxon.taxon_id,

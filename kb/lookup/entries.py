@@ -12,7 +12,7 @@ from data.errors import BadInput, UnknownTaxon
 from data.records import SpeciesEntry, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
-from kb.lookup.species_list import relatives
+from kb.lookup.not_included import why_missing
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -61,13 +61,8 @@ def _not_included(store: KnowledgeBase, taxon: Taxon) -> BadInput:
         hint = f"List its species: kb species --taxon {taxon.scientific_name}"
         article = "an" if taxon.rank == "order" else "a"
         return BadInput(f"{taxon.scientific_name} is {article} {taxon.rank}, expected a species or a term.", hint=hint)
-    above, members = relatives(store, taxon)
-    names = ", ".join(member.common_name for member in members[:N_SUGGESTIONS])
-    more = f" and {len(members) - N_SUGGESTIONS:,} more" if len(members) > N_SUGGESTIONS else ""
-    return BadInput(
-        f"{taxon.common_name} ({taxon.scientific_name}) is not in the knowledge base {store.path}.",
-        hint=f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
-    )
+    message, hint = why_missing(store, taxon)
+    return BadInput(message, hint=hint)
 
 
 def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:

@@ -14,6 +14,7 @@ from kb.lookup.descriptions.mark_index import MarkIndex
 from kb.lookup.descriptions.wording import LETTERS, in_lexicon_words
 from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, index_of
+from kb.lookup.not_included import MAX_NAME_WORDS, missing_species, relatives
 from kb.store.knowledge_base import KnowledgeBase
 
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more
@@ -34,6 +35,8 @@ FAMILY_IN_TEXT = 0.4
 
 def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
     """Return up to `n` species that match a name or description, best first, ties by name.
+
+    The name of a species of the checklist that the knowledge base lacks finds its nearest relatives.
 
     Misspelt and everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for
     a name in the text (up to 3); the fit of the field marks, part by part and near colours too (up to 1); the BM25
@@ -75,7 +78,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
             continue
         if scores[row] > 0 or similarity >= MIN_SIMILARITY:
             scores[row] += VECTOR_SHARE * missing[row] * max(similarity, 0.0)
-    for taxon_id, points in _name_points(index, text).items():
+    for taxon_id, points in _name_points(store, index, text).items():
         scores[row_of[taxon_id]] += points
     least = np.partition(scores, -n)[-n] if n < len(scores) else 0.0
     best = np.flatnonzero((scores > 0) & (scores >= least))
@@ -92,7 +95,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     ]
 
 
-def _name_points(index: LookupIndex, text: str) -> dict[str, float]:
+def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
     """Return taxon_id -> points of the species named in the text."""
     wanted = fold(text)
     points: dict[str, float] = {}
@@ -108,7 +111,9 @@ def _name_points(index: LookupIndex, text: str) -> dict[str, float]:
         for taxon in index.taxa:
             if any(fold(name).startswith(wanted) for name in (*taxon.common_names, taxon.scientific_name)):
                 points[taxon.taxon_id] = max(points.get(taxon.taxon_id, 0.0), NAME_BEGUN)
-    if not points and len(text.split()) <= 5:
+    if not points and len(text.split()) <= MAX_NAME_WORDS:
+        if missing := missing_species(store, text):
+            return {taxon.taxon_id: GROUP for taxon in relatives(store, missing)[1]}
         points = {taxon_id: GROUP * likeness for taxon_id, likeness in index.names.closest(text)}
     return points
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from data.errors import UnknownTaxon
 from data.records import Taxon
@@ -14,8 +14,6 @@ from kb.checklist.selection import select
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
-
-RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +75,6 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
             )
         )
     return listed
-
-
-def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
-    """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
-    for rank in RELATIVES:
-        name = taxon.lineage.get(rank, "")
-        found = [other for other in store.taxa() if name and other.lineage.get(rank) == name]
-        if found:
-            return name, found
-    return "", []
 
 
 def _below(name: str, held: Collection[Taxon]) -> list[Taxon]:

@@ -32,3 +32,12 @@ def test_an_empty_query_is_a_usage_error(cli: Any, verb: str) -> None:
     outcome = cli.call(verb, " ")
     assert outcome.exit_code == 2
     assert "xpected" in outcome.stderr
+
+
+@pytest.mark.parametrize("verb", ["search", "show", "taxa"])
+def test_a_species_without_an_entry_is_reported_with_its_relatives(cli: Any, built_kb: Path, verb: str) -> None:
+    outcome = cli.call(verb, "Vermilion Cardinal", "--kb", built_kb)
+    assert outcome.exit_code == (5 if verb == "show" else 0)
+    text = " ".join(outcome.stderr.split())
+    assert "Vermilion Cardinal (Cardinalis phoeniceus) is not in the knowledge base" in text
+    assert "Of Cardinalis it holds Northern Cardinal." in text

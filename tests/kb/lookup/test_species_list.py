@@ -1,4 +1,4 @@
-"""Species of a knowledge base outside the checklist, and relatives of missing ones."""
+"""Species of a knowledge base outside the checklist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.errors import UnknownTaxon
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.curate.add import OwnText
-from kb.lookup.species_list import list_species, relatives
+from kb.lookup.species_list import list_species
 from kb.store.knowledge_base import KnowledgeBase
 from tests.toy.encoders import toy_encoders
 
@@ -44,21 +44,3 @@ def test_a_taxon_outside_the_checklist_narrows_the_list(store: KnowledgeBase) ->
     assert [each.scientific_name for each in list_species(store, ["Ranidae"])] == ["Rana rubra"]
     with pytest.raises(UnknownTaxon):
         list_species(store, ["Hylidae"])
-
-
-@pytest.mark.parametrize(
-    ("name", "above", "held"),
-    [
-        ("Corvus corone", "Corvus", ["Corvus corax"]),
-        ("Garrulus glandarius", "Corvidae", ["Pica pica", "Corvus corax"]),
-        ("Anas platyrhynchos", "", []),
-    ],
-)
-def test_relatives_are_of_the_nearest_taxon_with_members(
-    store: KnowledgeBase, name: str, above: str, held: list[str]
-) -> None:
-    taxon = load_checklist().find(name)
-    assert taxon is not None
-    found, members = relatives(store, taxon)
-    assert found == above
-    assert sorted(member.scientific_name for member in members) == sorted(held)
