@@ -62,7 +62,7 @@ def fit_logistic(rows: Scores, is_true: Truths, shares: Scores, *, ridge: float 
     return plain
 
 
-def fit_line(logits: Scores, is_true: Truths, weights: Scores | None = None) -> Line:
+def fit_line(logits: Scores, is_true: Truths) -> Line:
     """Return the correction of logits that fits best, held near none where photos are few.
 
     Source: Platt, 1999. Differs: normal priors on offset (0 +- 1) and scale (1 +- 0.3) instead of smoothed targets.
@@ -70,28 +70,43 @@ def fit_line(logits: Scores, is_true: Truths, weights: Scores | None = None) -> 
     Args:
         logits: `(n,)`, of a model that was fitted elsewhere.
         is_true: `(n,)`.
-        weights: number of photos that each row stands for, `(n,)`; default: 1.
     """
-    if not len(logits):
-        return Line()
     rows = np.stack([np.ones(len(logits)), np.clip(logits, -_LIMIT, _LIMIT)], axis=1)
-    counts = np.ones(len(logits)) if weights is None else weights
-    penalty = np.array([_OFFSET_DEVIATION, _SCALE_DEVIATION]) ** -2
-    offset, scale = _newton(rows, is_true, counts, penalty, np.array([0.0, 1.0])).tolist()
+    deviations = np.array([_OFFSET_DEVIATION, _SCALE_DEVIATION])
+    offset, scale = fit_near(rows, is_true, start=np.array([0.0, 1.0]), deviations=deviations).tolist()
     return Line(offset=offset, scale=max(scale, 0.0))
+
+
+def fit_near(rows: Scores, is_true: Truths, *, start: Scores, deviations: Scores) -> Scores:
+    """Return the most probable coefficients of a logistic model, held near expected ones.
+
+    Args:
+        rows: `(n, n_features)`.
+        is_true: `(n,)`.
+        start: expected coefficients, `(n_features,)`; the result without rows.
+        deviations: their standard deviations, `(n_features,)`.
+    """
+    return _newton(rows, is_true, np.ones(len(rows)), deviations**-2.0, start)
 
 
 def _newton(rows: Scores, is_true: Truths, weights: Scores, penalty: Scores, start: Scores) -> Scores:
     """Return the coefficients with the least loss; `penalty` holds each one near its `start`."""
-    found = start
+    signs = np.where(is_true, -1.0, 1.0)
+
+    def loss(at: Scores) -> float:
+        return float(weights @ np.logaddexp(0, signs * (rows @ at)) + penalty @ (at - start) ** 2 / 2)
+
+    found, least = start, loss(start)
     for _ in range(_ROUNDS):
         chances = logistic(rows @ found)
         slope = rows.T @ (weights * (chances - is_true)) + penalty * (found - start)
         curvature = (rows * (weights * chances * (1 - chances))[:, None]).T @ rows + np.diag(penalty)
         step = np.linalg.solve(curvature + 1e-12 * np.eye(len(start)), slope)
-        found = found - step * min(1.0, 4.0 / max(float(np.abs(step).max()), _DONE))
         if np.abs(step).max() < _DONE:
             break
+        while (now := loss(found - step)) > least and np.abs(step).max() >= _DONE:
+            step = step / 2  # a full step may overshoot far from the optimum
+        found, least = found - step, now
     return found
 
 

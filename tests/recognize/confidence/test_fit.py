@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from recognize.confidence.fit import Line, fit_line, fit_logistic, fit_temperature, logistic
+from recognize.confidence.fit import Line, fit_line, fit_logistic, fit_near, fit_temperature, logistic
 
 
 def made(n: Any, seed: int = 0) -> Any:
@@ -75,20 +75,41 @@ def test_few_photos_move_the_line_little() -> None:
 @pytest.mark.parametrize("n", [8, 60, 500])
 def test_the_line_has_the_least_penalised_loss(n: Any) -> None:
     logits, is_true = drawn(n, 0.4, 1.3, seed=n)
-    weights = np.random.default_rng(1).random(n)
 
     def loss(at: Any) -> Any:
         signed = np.where(is_true, -1, 1) * (at[0] + at[1] * logits)
-        return weights @ np.logaddexp(0, signed) + at[0] ** 2 / 2 + ((at[1] - 1) / 0.3) ** 2 / 2
+        return np.logaddexp(0, signed).sum() + at[0] ** 2 / 2 + ((at[1] - 1) / 0.3) ** 2 / 2
 
-    found = fit_line(logits, is_true, weights)
+    found = fit_line(logits, is_true)
     other = minimize(loss, [0, 1], tol=1e-12)
     assert (found.offset, found.scale) == pytest.approx(other.x, abs=1e-4)
+
+
+def test_a_fit_far_from_its_start_converges() -> None:
+    """Full Newton steps from here swing between two points for ever."""
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=600) * 5 - 1
+    is_true = rng.random(600) < logistic(2 + 0.3 * logits)
+    found = fit_line(logits, is_true)
+    assert logistic(found.apply(logits)).mean() == pytest.approx(is_true.mean(), abs=0.005)
 
 
 def test_a_line_never_reverses_the_order() -> None:
     logits = np.linspace(-4, 4, 2_000)
     assert fit_line(logits, logits < 0).scale == 0
+
+
+def test_many_features_stay_near_the_expected_ones_without_photos() -> None:
+    start = np.array([0.0, 1.0, -2.0])
+    found = fit_near(np.empty((0, 3)), np.empty(0, dtype=bool), start=start, deviations=np.ones(3))
+    np.testing.assert_allclose(found, start)
+
+
+def test_a_feature_with_a_small_deviation_moves_less() -> None:
+    rows, is_true = np.random.default_rng(3).normal(size=(300, 2)), np.ones(300, dtype=bool)
+    rows = np.abs(rows)
+    free, held = fit_near(rows, is_true, start=np.zeros(2), deviations=np.array([1.0, 0.01]))
+    assert free > 1 > 0.01 > held > 0
 
 
 # --- temperature -------------------------------------------------------------------------------------------------
