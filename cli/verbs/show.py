@@ -11,6 +11,8 @@ from cli.common import options, output, wiring
 from cli.common.reports import NOTES, lineage_text, source_text
 from data.words import plural
 
+MOST_RANGE_SENTENCES = 8  # shown; JSON has all
+
 if TYPE_CHECKING:
     from data.records import Term
     from kb.lookup.entries import FoundSpecies
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 @options.kb_option()
 @options.format_option("text", "json")
 def show(name: str, kb: Path | None, form: str) -> None:
-    """Show a species or a term: summary with its evidence, reference photos with credits, terms.
+    """Show a species or a term: summary with its evidence, range, reference photos with credits, terms.
 
     NAME is a scientific name, a common name or a term.
 
@@ -59,11 +61,15 @@ def species_payload(found: FoundSpecies) -> dict[str, object]:
         payload["summary"] |= {"text": summary.text, "words": summary.words}
     for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
         given["credit"] = anchor.credit
-    return {**payload, "terms": [to_json(term) for term in found.terms]}
+    return {
+        **payload,
+        "range": [to_json(fact) for fact in found.ranges],
+        "terms": [to_json(term) for term in found.terms],
+    }
 
 
 def species_text(found: FoundSpecies) -> str:
-    """Return a species for people: names, summary with its evidence, reference photos with credits, terms."""
+    """Return a species for people: names, summary with its evidence, range, reference photos with credits, terms."""
     entry = found.entry
     taxon = entry.taxon
     head = {
@@ -89,6 +95,7 @@ def species_text(found: FoundSpecies) -> str:
             n_all = len(entry.summary.statements)
             which = "all sentences" if n_same == n_all else f"{n_same} of {plural(n_all, 'sentence')}"
             lines.append(f"  ({which} quoted from the article)")
+    lines += range_lines(found)
     if entry.anchors:
         lines += ["", "Reference photos"]
         lines += [
@@ -99,6 +106,22 @@ def species_text(found: FoundSpecies) -> str:
         lines += ["", "Terms"]
         lines += [output.wrapped(f"{term.name}: {term.definition}", indent="  ") for term in found.terms]
     return "\n".join(lines)
+
+
+def range_lines(found: FoundSpecies) -> list[str]:
+    """Return the range of a species: each sentence of its article with the places and roles read from it."""
+    by_sentence: dict[str, list[str]] = {}
+    for fact in found.ranges:
+        by_sentence.setdefault(fact.sentence, []).append(f"{fact.role} {fact.place}")
+    lines = ["", "Range"] if by_sentence else []
+    for sentence, facts in list(by_sentence.items())[:MOST_RANGE_SENTENCES]:
+        lines += [
+            output.wrapped(sentence, indent="  "),
+            output.wrapped(f"read as: {'; '.join(facts)}", indent="      "),
+        ]
+    if (n_more := len(by_sentence) - MOST_RANGE_SENTENCES) > 0:
+        lines.append(f"  ({plural(n_more, 'more sentence')}: --format json)")
+    return lines
 
 
 def term_text(term: Term) -> str:

@@ -46,6 +46,7 @@ from data.records.queries import (
     TaxonMatch,
     TermNote,
 )
+from data.records.ranges import RangeFact, RangeRole
 from data.records.taxa import HIGHER_RANKS, Rank, SubjectKind, Taxon, taxon_id
 
 __all__ = [
@@ -85,6 +86,8 @@ __all__ = [
     "QueryPart",
     "Question",
     "QuestionAnswer",
+    "RangeFact",
+    "RangeRole",
     "Rank",
     "RankedImage",
     "Reading",

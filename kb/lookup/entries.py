@@ -9,10 +9,11 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
-from data.records import SpeciesEntry, Taxon, Term
+from data.records import RangeFact, SpeciesEntry, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
 from kb.lookup.not_included import why_missing
+from kb.ranges.reader import range_facts
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -29,6 +30,8 @@ class FoundSpecies:
     """The evidence of each statement of the summary."""
     terms: tuple[Term, ...]
     """The terms in the summary."""
+    ranges: tuple[RangeFact, ...] = ()
+    """Range statements of its article."""
 
 
 def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
@@ -74,7 +77,9 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
         for statement in statements
     )
     text = entry.summary.text if entry.summary else ""
-    return FoundSpecies(entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)))
+    return FoundSpecies(
+        entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)), ranges=range_facts(article or "")
+    )
 
 
 def _used(terms: Sequence[Term], text: str) -> list[Term]:

@@ -51,6 +51,7 @@ SUMMARY = r.Summary(
     distiller="extractive/1",
 )
 ENTRY = r.SpeciesEntry(taxon=CARDINAL, source=SOURCE, summary=SUMMARY, anchors=(ANCHOR,), marks=("whole-article",))
+RANGE = r.RangeFact(place="Mexico", role="breeds", months=(4, 5), sentence="It breeds in Mexico in April and May.")
 TERM = r.Term(term_id="term:crest", name="crest", definition="Long feathers on the crown.", look_for="A pointed head.")
 OK = r.Identification(
     image="a.jpg",
@@ -105,7 +106,7 @@ PAYLOADS: dict[str, Any] = {
         )
     ),
     "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),
-    "show": species_payload(FoundSpecies(entry=ENTRY, quotes=(("male is red",),), terms=(TERM,))),
+    "show": species_payload(FoundSpecies(entry=ENTRY, quotes=(("male is red",),), terms=(TERM,), ranges=(RANGE,))),
     "show-term": term_payload(TERM),
     "search": [
         to_json(
@@ -144,7 +145,7 @@ PROMISED = {
     "identify": "image box status error answer candidates place date reader preset kb calibration seconds",
     "status": "species articles summaries chunks anchors terms spaces failures left_out",
     "verify": "ok digest problems",
-    "show": "taxon summary anchors terms",
+    "show": "taxon summary anchors range terms",
     "show-term": "term",
     "search": "taxon_id scientific_name common_name rank score",
     "context": "query passage terms sources found",

@@ -30,6 +30,16 @@ def test_show_prints_the_ranks_from_the_highest_down(cli: Any, built_kb: Path) -
     assert "Aves > Strigiformes > Strigidae > Bubo" in text
 
 
+def test_show_lists_range_statements_with_their_sentences(cli: Any, tmp_path: Path) -> None:
+    article = tmp_path / "birds" / "Snowy Owl" / "article.txt"
+    article.parent.mkdir(parents=True)
+    article.write_text("A white owl with yellow eyes. It breeds in Greenland and winters in southern Canada.")
+    cli.call("build", "--kb", tmp_path / "kb", "--source", f"folder:{tmp_path / 'birds'}", check=True)
+    text = cli.call("show", "Snowy Owl", "--kb", tmp_path / "kb", check=True).stdout
+    assert "It breeds in Greenland and winters in southern Canada." in text
+    assert "read as: breeds Greenland; winters southern Canada" in text
+
+
 def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
     found = json.loads(cli.call("show", "speculum", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert found["term"]["name"] == "speculum"

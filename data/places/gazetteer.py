@@ -1,0 +1,315 @@
+"""Gazetteer of countries, states, islands and regions, each with its extent on a grid of half a degree.
+
+The countries are those of Natural Earth 1:110m (public domain), drawn as a small picture. States and regions are parts
+of countries inside boxes of our own (`places.txt`). This is coarse, and enough for "said to breed in Scandinavia".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from data.errors import BadInput
+
+Extent = NDArray[np.bool_]
+"""Cells of half a degree, `(360, 720)`, north and west first."""
+
+ROWS, COLUMNS = 360, 720
+_KM_OF_CELL: Final = 0.5 * 111.2
+_REACH: Final = 3  # cells from a photo at sea to the nearest land
+_PART: Final = 0.45  # "northern" means all but this share of a place's area
+_LATITUDES: Final = 89.75 - 0.5 * np.arange(ROWS)
+_LONGITUDES: Final = -179.75 + 0.5 * np.arange(COLUMNS)
+_AREAS: Final = np.repeat(np.cos(np.radians(_LATITUDES))[:, None] * _KM_OF_CELL**2, COLUMNS, axis=1)  # km²
+_DIRECTION = re.compile(
+    r"(?P<direction>(?:extreme |far )?(?P<y>north|south)?(?P<join>[- ]?)(?P<x>east|west)?(?P<middle>central)?"
+    r"(?:ern(?:most)?)?) (?=\w)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place and its extent."""
+
+    name: str
+    extent: Extent = field(repr=False, compare=False)
+    is_point: bool = False
+
+    @property
+    def area(self) -> float:
+        """Area in square kilometres."""
+        return float(_AREAS[self.extent].sum())
+
+    @property
+    def latitude(self) -> float:
+        """Mean latitude in degrees."""
+        cells = np.nonzero(self.extent)[0]
+        return float(_LATITUDES[cells].mean()) if len(cells) else 0.0
+
+
+def find_place(name: str) -> Place | None:
+    """Return the place with a name, also part of one; None for an unknown name.
+
+    Example:
+        >>> find_place("the USA").name, find_place("north-east India").name, find_place("Atlantis")
+        ('United States', 'northeastern India', None)
+    """
+    found = canonical_name(name)
+    return None if found is None else _place(found)
+
+
+def place_of(text: str) -> Place:
+    """Return the place of a name or of "latitude,longitude".
+
+    Raises:
+        BadInput: for an unknown name, with the nearest names, or for numbers out of range.
+    """
+    if point := re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*[,; ]\s*([+-]?\d+(?:\.\d+)?)\s*", text):
+        return place_at(float(point[1]), float(point[2]))
+    if (found := find_place(text)) is not None:
+        return found
+    near = get_close_matches(fold(text), names(), n=3, cutoff=0.6)
+    hint = f"Did you mean {' or '.join(names()[each] for each in near)}?" if near else ""
+    raise BadInput(
+        f'Unknown place "{text}".',
+        hint=hint or "Expected a country, a state, a region, or latitude,longitude such as 60.4,5.3.",
+    )
+
+
+@cache
+def place_at(latitude: float, longitude: float) -> Place:
+    """Return the place of a point, named by its state and country; a point near the coast is moved to land.
+
+    Example:
+        >>> place_at(60.4, 5.3).name, place_at(37.5, -77.4).name, place_at(45.0, -35.0).name
+        ('Norway', 'Virginia, United States', '45, -35')
+
+    Raises:
+        BadInput: for degrees out of range.
+    """
+    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        raise BadInput(
+            f"Expected a latitude from -90 to 90 and a longitude from -180 to 180, got {latitude:g}, {longitude:g}"
+        )
+    row, column = min(ROWS - 1, int((90 - latitude) * 2)), min(COLUMNS - 1, int((longitude + 180) * 2))
+    row, column = _nearest_land(row, column)
+    extent = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
+    extent[row, column] = True
+    country = _countries()[row, column]
+    found = [_table().countries[country - 1]] if country else []
+    smaller = [place for name in _table().small if (place := _place(name)).extent[row, column]]
+    found = [place.name for place in sorted(smaller, key=lambda place: place.area)[:1]] + found
+    return Place(name=", ".join(found) or f"{latitude:g}, {longitude:g}", extent=extent, is_point=True)
+
+
+def overlap(one: Place, other: Place) -> float:
+    """Return the area that two places share, in square kilometres."""
+    return float(_AREAS[one.extent & other.extent].sum())
+
+
+def distance_km(one: Place, other: Place) -> float:
+    """Return the distance of the nearest cells of two places, roughly, in kilometres."""
+    if (one.extent & other.extent).any():
+        return 0.0
+    a, b = (_unit_vectors(place) for place in (one, other))
+    if not len(a) or not len(b):
+        return np.inf
+    cosine = max(float((part @ b.T).max()) for part in np.array_split(a, 1 + len(a) // 256))
+    return float(np.arccos(np.clip(cosine, -1, 1)) * 6371)
+
+
+@cache
+def land_km2() -> float:
+    """Return the area of all land but Antarctica."""
+    antarctica = _table().countries.index("Antarctica") + 1
+    return float(_AREAS[(_countries() > 0) & (_countries() != antarctica)].sum())
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """Return folded name -> name of all places."""
+    return {fold(other): name for name, entry in _table().entries.items() for other in (name, *entry.others)}
+
+
+def names_as_written() -> list[str]:
+    """Return all names of all places, as texts write them: "Atlas mountains" too."""
+    found = [each for name, entry in _table().entries.items() for each in (name, *entry.others)]
+    lower = [
+        re.sub(r" (Islands?|Mountains|Peninsula|Desert|Basin|Plateau)$", lambda end: end[0].lower(), each)
+        for each in found
+    ]
+    return list(dict.fromkeys(found + lower))
+
+
+def fold(name: str) -> str:
+    """Return a name in lower case without accents, article and double spaces.
+
+    Example:
+        >>> fold("The  Galápagos Islands")
+        'galapagos islands'
+    """
+    plain = unicodedata.normalize("NFKD", name.replace("’", "'"))
+    folded = " ".join("".join(sign for sign in plain if not unicodedata.combining(sign)).casefold().split())
+    return folded.removeprefix("the ")
+
+
+@cache
+def canonical_name(name: str) -> str | None:
+    """Return the name of a place, or of its part in a direction, as the gazetteer writes it; None if unknown."""
+    folded = fold(name)
+    if folded in names():
+        return names()[folded]
+    match = _DIRECTION.match(folded)
+    if match is None or not (direction := direction_of(match["direction"])):
+        return None
+    rest = fold(folded[match.end() :])
+    for each in (direction, direction.removesuffix("ern")):
+        if f"{each} {rest}" in names():
+            return names()[f"{each} {rest}"]
+    return f"{direction} {names()[rest]}" if rest in names() else None
+
+
+def direction_of(text: str) -> str:
+    """Return a direction in one spelling, empty if it is none.
+
+    Example:
+        >>> direction_of("north-east"), direction_of("southernmost"), direction_of("central")
+        ('northeastern', 'southern', 'central')
+    """
+    folded = fold(text)
+    match = _DIRECTION.match(f"{folded} x")
+    if match is None or match.end() != len(folded) + 1:
+        return ""
+    parts = (match["y"] or "") + (match["x"] or "")
+    if match["middle"]:
+        return "central" if not parts else f"{parts}-central"
+    return f"{parts}ern" if parts else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    others: tuple[str, ...]
+    members: tuple[str, ...]
+    boxes: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    entries: dict[str, _Entry]
+    countries: tuple[str, ...]
+    small: tuple[str, ...]
+    """Islands and states."""
+
+
+@cache
+def _table() -> _Table:
+    entries: dict[str, _Entry] = {}
+    by_section: dict[str, list[str]] = {}
+    section = ""
+    for line in files("data.places").joinpath("places.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            head, members, *boxes = (part.strip() for part in line.split("|"))
+            name, *others = (each.strip() for each in head.split(" = "))
+            of = tuple(each.strip() for each in members.split(", ")) if members not in ("", "country") else ()
+            given = tuple(tuple(map(float, box.split())) for box in boxes[0].split(";")) if boxes and boxes[0] else ()
+            entries[name] = _Entry(others=tuple(others), members=of, boxes=given)
+            by_section.setdefault(section, []).append(name)
+    return _Table(
+        entries=entries,
+        countries=tuple(by_section["countries"]),
+        small=(*by_section["islands"], *by_section["states"]),
+    )
+
+
+@cache
+def _countries() -> NDArray[np.uint8]:
+    """Return the number of the country of each cell, 0 at sea."""
+    with files("data.places").joinpath("countries.png").open("rb") as file, Image.open(file) as picture:
+        return np.asarray(picture, dtype=np.uint8)
+
+
+@cache
+def _place(name: str) -> Place:
+    """Return the place with a canonical name."""
+    if name not in _table().entries:
+        direction, _, whole = name.partition(" ")
+        return Place(name=name, extent=_part(_place(whole).extent, direction))
+    entry = _table().entries[name]
+    extent = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
+    if name in _table().countries:
+        extent |= _countries() == _table().countries.index(name) + 1
+    for member in entry.members:
+        extent |= _place(member).extent
+    if entry.boxes:
+        boxed = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
+        for south, north, west, east in entry.boxes:
+            top, left = round((90 - north) * 2), round((west + 180) * 2)
+            rows = slice(top, max(round((90 - south) * 2), top + 1))
+            boxed[rows, left : max(round((east + 180) * 2), left + 1)] = True
+        extent = extent & boxed if entry.members else boxed
+    return Place(name=name, extent=extent)
+
+
+def _part(extent: Extent, direction: str) -> Extent:
+    """Return the part of an extent in a direction, by shares of its area."""
+    rows, columns = np.nonzero(extent)
+    areas = _AREAS[rows, columns]
+    angles = np.radians(_LONGITUDES[columns])
+    middle = np.degrees(np.arctan2((np.sin(angles) * areas).sum(), (np.cos(angles) * areas).sum()))
+    x = (_LONGITUDES[columns] - middle + 180) % 360 - 180
+    y = _LATITUDES[rows]
+    chosen = np.ones(len(rows), dtype=np.bool_)
+    if "north" in direction:
+        chosen &= y >= _quantile(y, areas, _PART)
+    if "south" in direction:
+        chosen &= y <= _quantile(y, areas, 1 - _PART)
+    if "east" in direction:
+        chosen &= x >= _quantile(x, areas, _PART)
+    if "west" in direction:
+        chosen &= x <= _quantile(x, areas, 1 - _PART)
+    if "central" in direction:
+        for values in (x, y):
+            chosen &= (values >= _quantile(values, areas, 0.15)) & (values <= _quantile(values, areas, 0.85))
+    part = np.zeros_like(extent)
+    part[rows[chosen], columns[chosen]] = True
+    return part
+
+
+def _quantile(values: NDArray[np.floating], weights: NDArray[np.floating], share: float) -> float:
+    order = np.argsort(values)
+    upto = np.cumsum(weights[order])
+    return float(values[order][min(len(order) - 1, int(np.searchsorted(upto, share * upto[-1])))])
+
+
+def _nearest_land(row: int, column: int) -> tuple[int, int]:
+    """Return the nearest cell of a country or island, or the cell itself if none is near."""
+    islands = [_place(name) for name in _table().small if not _table().entries[name].members]
+    if any(place.extent[row, column] for place in islands):
+        return row, column
+    rows, columns = np.nonzero(_countries()[max(0, row - _REACH) : row + _REACH + 1])
+    rows = rows + max(0, row - _REACH)
+    away = np.abs(columns - column)
+    away = np.minimum(away, COLUMNS - away) * np.cos(np.radians(_LATITUDES[row]))
+    far = np.hypot(away, rows - row)
+    if not len(far) or far.min() > _REACH:
+        return row, column
+    nearest = int(np.argmin(far))
+    return int(rows[nearest]), int(columns[nearest])
+
+
+def _unit_vectors(place: Place) -> NDArray[np.float64]:
+    rows, columns = np.nonzero(place.extent)
+    y, x = np.radians(_LATITUDES[rows]), np.radians(_LONGITUDES[columns])
+    return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=1)[:: 1 + len(rows) // 2048]

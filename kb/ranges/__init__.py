@@ -1,0 +1,1 @@
+"""Ranges of species: places, roles and months in their texts."""
