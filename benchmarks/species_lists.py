@@ -166,7 +166,7 @@ def confidences(study: Study, setting: str, cases: Cases) -> list[str]:
         rows.append([photos, name, len(some), *cells])
     head = ["photos", "list", "n", "correct", "mean confidence", "calibration error"]
     head += ["correct with the list", "mean", "error"]
-    title = f"**confidence of the species, {setting}, hidden half, `--off-list-share {SHOWN}`**"
+    title = f"**confidence of the species, {setting}, hidden half, `off_list_share={SHOWN}`**"
     return ["", title, "", *markdown(head, rows)]
 
 

@@ -291,7 +291,8 @@ def _key_of(column: str) -> str:
     special |= {"confidence_without_list": "answer_without_list.confidence"}
     special |= {"answer_scientific_name": "answer.name", "answer_taxon_id": "candidates[].taxon_id"}
     special |= {name: f"answer.{name}" for name in ("confidence", "family", "order")}
-    special |= {"candidate_confidence": "candidates[].confidence"}
+    special |= {"candidate_confidence": "candidates[].confidence", "photos": "photos[].image"}
+    special |= {"n_photos": "photos", "unreadable_photos": "photos[].error"}
     identification, answer, candidate, reading = (
         {field.name for field in dataclasses.fields(_load(f"data.records.{name}"))}
         for name in ("Identification", "Answer", "Candidate", "Reading")

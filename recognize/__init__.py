@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recognize.confidence.calibration import read_calibration as read_calibration
     from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
+    from recognize.encounters import bursts as bursts
     from recognize.evaluation.report import SpeciesReport as SpeciesReport
     from recognize.evaluation.report import evaluate as evaluate
     from recognize.evaluation.report import evaluate_rankings as evaluate_rankings
@@ -33,6 +34,7 @@ _MODULES: Final = {
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
     "SpeciesReport": "recognize.evaluation.report",
+    "bursts": "recognize.encounters",
     "evaluate": "recognize.evaluation.report",
     "evaluate_rankings": "recognize.evaluation.report",
     "explain": "recognize.explanation.evidence",

@@ -16,6 +16,7 @@ from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.errors import BadImage
 from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
+from data.records import EncounterPhoto
 from recognize.scoring.stages import Queries
 
 ImageSource = str | Path | bytes | Image | Photo
@@ -31,6 +32,8 @@ class Decoded:
     photo: Photo | None = None
     error: str | None = None
     seconds: float = 0.0
+    photos: tuple[EncounterPhoto, ...] = ()
+    """Photos of an encounter; `photo` is the first readable one."""
 
 
 def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Iterator[list[Decoded]]:
@@ -41,8 +44,7 @@ def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Ite
     Raises:
         TypeError: for one photo instead of several: letters of a path or numbers of bytes are no photos.
     """
-    if isinstance(sources, str | bytes | Path | Image | Photo):
-        raise TypeError(f"Expected a list of photos, got one {type(sources).__name__}; write [photo].")
+    check_several(sources)
     batch: list[Decoded] = []
     n_readable = 0
     for decoded in _decode(sources, ahead=2 * batch_size):
@@ -53,6 +55,12 @@ def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Ite
             batch, n_readable = [], 0
     if batch:
         yield batch
+
+
+def check_several(sources: object) -> None:
+    """Raise `TypeError` for one photo instead of several."""
+    if isinstance(sources, str | bytes | Path | Image | Photo):
+        raise TypeError(f"Expected a list of photos, got one {type(sources).__name__}; write [photo].")
 
 
 def _decode(sources: Iterable[ImageSource], *, ahead: int) -> Iterator[Decoded]:

@@ -22,7 +22,8 @@ from recognize.confidence.calibration import (
 )
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.shares import candidate_confidences
-from recognize.photos import Decoded, ImageSource, encode_in_batches
+from recognize.encounters import Source, encode_encounters
+from recognize.photos import Decoded
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
@@ -158,14 +159,18 @@ class Recognizer:
             )
         check_contents(preset, self._knowledge, store.path)
 
-    def identify(self, images: Iterable[ImageSource]) -> Iterator[Identification]:
-        """Yield a row for each photo in order; an unreadable photo is a row with an error.
+    def identify(self, images: Iterable[Source]) -> Iterator[Identification]:
+        """Yield a row for each photo or encounter in order; an unreadable photo is a row with an error.
 
         Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, the answer is
         the first species with a null confidence.
 
+        An encounter is answered from the readable ones of its photos. Photos of one burst are not independent, so its
+        confidence is that of a single query, the unit mean of its photos' vectors, by the calibration of single photos.
+
         Args:
-            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`.
+            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`; a list or tuple of these
+                is one encounter, as from `recognize.bursts`.
         """
         for batch, rankings, queries, seconds in self._ranked(images):
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
@@ -181,6 +186,7 @@ class Recognizer:
                     kb=str(self._store.path),
                     seconds=round(decoded.seconds, 4),
                     species_list=self.species_list.id if self.species_list else None,
+                    photos=decoded.photos,
                 )
                 if decoded.photo is None:
                     yield replace(row, status="error", error=decoded.error)
@@ -201,8 +207,8 @@ class Recognizer:
                 )
                 at += 1
 
-    def rank(self, images: Iterable[ImageSource]) -> Iterator[PhotoRanking]:
-        """Yield the full ranking of each photo in order; for evaluation."""
+    def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
+        """Yield the full ranking of each photo or encounter in order; for evaluation."""
         ids = self._store.taxon_ids
         for batch, rankings, _, _ in self._ranked(images):
             ranked = iter(rankings)
@@ -213,9 +219,9 @@ class Recognizer:
                 ranking = self._with_list(next(ranked), decoded.photo.date)
                 yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
-    def _ranked(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
+    def _ranked(self, images: Iterable[Source]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches, rankings and vectors of their readable photos, and the seconds per photo after decoding."""
-        for batch, queries, seconds in encode_in_batches(self._encoders, images, batch_size=self._batch_size):
+        for batch, queries, seconds in encode_encounters(self._encoders, images, batch_size=self._batch_size):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start

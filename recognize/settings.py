@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Final, Literal, get_args
 
 from data.metrics import N_RESAMPLES
@@ -14,6 +15,9 @@ UNKNOWN_PRIOR: Final = 0.2
 OFF_LIST_SHARE: Final = 0.1
 """Expected share of photos with species off the species list: a guess; set your own. Compared with .01 it costs little
 if the list is right and saves much if it is wrong (docs/results.md)."""
+
+BURST_SECONDS: Final = 5.0
+"""Seconds between two photos of a burst: a guess; set your own."""
 
 Profile = Literal["starter", "paper", "best"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
@@ -35,8 +39,18 @@ ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifySettings:
-    """Settings of a reader that names species in photos."""
+    """Settings of a run that identifies photos."""
 
+    burst_seconds: float = BURST_SECONDS
+    """Seconds between two photos of a burst, at least 0; for `--group burst`. A guess; set your own."""
+    off_list_share: float = OFF_LIST_SHARE
+    """Expected share of photos with species that are not on the species list; above 0, below 1."""
+    progress: Literal["auto", "jsonl"] = "auto"
+    """Progress on stderr: bars or lines, or one line of JSON per second."""
+    resume: bool = True
+    """Continue the file of `--output`; false starts it from scratch."""
+    reader_samples: int = 1
+    """Model calls per photo, each with the candidates in another order; at least 1."""
     reader_context: Literal["refined", "summary", "article", "names"] = "refined"
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
     alone. VR-RAG, table 5."""
@@ -45,6 +59,11 @@ class IdentifySettings:
     chunks."""
 
     def __post_init__(self) -> None:
+        if not 0 < self.off_list_share < 1:
+            raise ValueError(f"expected off_list_share above 0 and below 1, got {self.off_list_share}")
+        if not 0 <= self.burst_seconds < inf:
+            raise ValueError(f"expected burst_seconds of at least 0, got {self.burst_seconds}")
+        _check_samples(self.reader_samples)
         _check_candidates(self.reader_candidates)
 
     def reader_chunks(self, preset: str) -> int | None:
@@ -66,6 +85,8 @@ class EvaluationSettings:
     """Descriptions of candidates for the reader, each measured on its own. VR-RAG, table 5."""
     reader_candidates: tuple[int, ...] = ()
     """Numbers of candidates shown to the reader, each measured on its own. Default: 10; 5 for vr-rag-v2."""
+    reader_samples: int = 1
+    """Model calls per photo, each with the candidates in another order; at least 1."""
     reader_alone: bool = False
     """Also measure the reader without retrieval, naming the species by itself."""
     resamples: int = N_RESAMPLES
@@ -74,10 +95,16 @@ class EvaluationSettings:
     """Random seed of the resamples."""
 
     def __post_init__(self) -> None:
+        _check_samples(self.reader_samples)
         for number in self.reader_candidates:
             _check_candidates(number)
         if self.resamples < 100:
             raise ValueError(f"expected resamples of at least 100, got {self.resamples}")
+
+
+def _check_samples(number: int) -> None:
+    if number < 1:
+        raise ValueError(f"expected reader_samples of at least 1, got {number}")
 
 
 def _check_candidates(number: int | None) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recognize.reader.candidate_context import SourceTexts
     from recognize.settings import ReaderContext
 
-OPTIONS = ("reader_samples", "max_cost", "offline")
+OPTIONS = ("max_cost", "offline")
 """Options of verbs that only readers use."""
 
 

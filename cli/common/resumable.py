@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,15 +36,26 @@ _WITHOUT_VALUES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Encounter:
+    """Photos with one answer; their rows are under the first one."""
+
+    photos: tuple[str, ...]
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """Journal entry of a photo."""
+    """Journal entry of a photo or an encounter."""
 
     image: str
     rows: int
     ok: bool
     missing: str
-    state: tuple[int, int] | None
-    """Size and modification time, which change when another photo takes the file's name; None without a file."""
+    photos: tuple[str, ...]
+    group: str | None
+    states: tuple[tuple[int, int] | None, ...]
+    """Size and modification time of each photo, which change when another photo takes the file's name; None without a
+    file."""
 
 
 class ResumableOutput:
@@ -57,7 +68,8 @@ class ResumableOutput:
         header: the first line of the file, if its format has one.
         image_of: row (a line) -> photo; ValueError, KeyError or IndexError for a truncated row.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
-        wanted: the photos of this run, default all; rows of other photos are never dropped.
+        wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
+            encounters that have other photos now are dropped.
         start_over: drop all rows of an earlier run, whatever its parameters.
         table: final destination of the rows; `path` is then temporary and removed at the end.
     """
@@ -71,7 +83,7 @@ class ResumableOutput:
         header: str,
         image_of: Callable[[str], str],
         retry_failed: bool = False,
-        wanted: Collection[str] | None = None,
+        wanted: Iterable[Encounter] = (),
         start_over: bool = False,
         table: ParquetTable | None = None,
     ) -> None:
@@ -88,7 +100,8 @@ class ResumableOutput:
         self._header = header
         self._image_of = image_of
         self._retry_failed = retry_failed
-        self._wanted = wanted
+        self._wanted = {encounter.photos[0]: encounter for encounter in wanted}
+        self._photos = {photo for encounter in self._wanted.values() for photo in encounter.photos}
         self._start_over = start_over
         self._table = table
         self._is_new = False  # whether there are rows that the table lacks
@@ -118,7 +131,11 @@ class ResumableOutput:
         self._is_new = True
         self._rows.write(rows)
         self._rows.flush()
-        line = _Line(image=image, rows=rows.count("\n"), ok=ok, missing=missing, state=file_state(Path(image)))
+        of = self._wanted.get(image, Encounter(photos=(image,)))
+        states = tuple(file_state(Path(photo)) for photo in of.photos)
+        line = _Line(
+            image=image, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos, group=of.name, states=states
+        )
         self._lines.write(json.dumps(asdict(line)) + "\n")
         self._lines.flush()
 
@@ -179,7 +196,7 @@ class ResumableOutput:
             names = [name for name in {**earlier, **current} if earlier.get(name) != current.get(name)]
             raise UsageError(
                 f"{self._final} was written with {_changes_text(earlier, current, names)}.",
-                hint="Choose another --output, or use --no-resume to start over.",
+                hint="Choose another --output, or use --set resume=false to start over.",
             )
         return found
 
@@ -188,17 +205,25 @@ class ResumableOutput:
         for text in file:
             try:
                 entry = json.loads(text)
-                line = _Line(**{**entry, "state": entry["state"] and tuple(entry["state"])})
+                states = tuple(state and tuple(state) for state in entry["states"])
+                line = _Line(**{**entry, "photos": tuple(entry["photos"]), "states": states})
             except (ValueError, KeyError, TypeError):
                 continue  # truncated last line of a killed run
             found.pop(line.image, None)
-            now = file_state(Path(line.image))
-            if now in (None, line.state) and not self._is_to_retry(line, exists=now is not None):
+            now = [file_state(Path(photo)) for photo in line.photos]
+            is_same = all(state in (None, earlier) for state, earlier in zip(now, line.states, strict=True))
+            if is_same and self._is_encounter(line) and not self._is_to_retry(line, exists=any(now)):
                 found[line.image] = line
         return found
 
+    def _is_encounter(self, line: _Line) -> bool:
+        """Return whether the encounter of a line is one of this run, or has no photo in it."""
+        if self._photos.isdisjoint(line.photos):
+            return True
+        return self._wanted.get(line.image) == Encounter(photos=line.photos, name=line.group)
+
     def _is_to_retry(self, line: _Line, *, exists: bool) -> bool:
-        if not self._retry_failed or (self._wanted is not None and line.image not in self._wanted):
+        if not self._retry_failed or (self._wanted and line.image not in self._wanted):
             return False
         return not line.ok or (line.missing != "" and exists)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
 from PIL import Image
@@ -102,7 +102,7 @@ def read_photo(
     """Return the image as from `read_image`, with its place and date."""
     content, name = _read_bytes(source, max_bytes)
     with _as_bad_image(name):
-        opened = _open(content, name)
+        opened = open_picture(io.BytesIO(content), name)
         width, height = opened.size
         if width * height > max_pixels:
             raise BadImage(f"{name} has {width} x {height} pixels; the limit is {max_pixels:,}")
@@ -180,12 +180,16 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
     return content, name
 
 
-def _open(content: bytes, name: str) -> Image.Image:
-    """Return the image with its header read, only through the plug-ins of the supported formats.
+def open_picture(file: BinaryIO, name: str) -> Image.Image:
+    """Return the image in a file with its header read, only through the plug-ins of the supported formats.
 
     `Image.open` would warn or fail at a pixel limit that is global to the process.
+
+    Raises:
+        BadImage: if no plug-in accepts it; decoders raise other errors for damaged headers.
     """
-    prefix = content[:16]
+    head = file.read(512)
+    prefix = head[:16]
     if prefix[4:8] == b"ftyp" and prefix[8:12] in _HEIF_BRANDS:
         _register_heif()
     Image.init()
@@ -197,8 +201,9 @@ def _open(content: bytes, name: str) -> Image.Image:
             accepted = accept(prefix) if accept is not None else True
             # A plug-in may return its reason for rejecting the file.
             if accepted and not isinstance(accepted, str):
-                return factory(io.BytesIO(content), "")
-    start = content[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+                file.seek(0)
+                return factory(file, "")
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for magic, what in _OTHERS:
         if start.startswith(magic.lower()):
             raise BadImage(f"{name} is {what}, {EXPECTED}")

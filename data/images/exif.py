@@ -14,7 +14,7 @@ from PIL import Image
 
 _ORIENTATION, _EXIF_DATE, _EXIF_IFD, _GPS_IFD = 0x0112, 0x0132, 0x8769, 0x8825
 _TAKEN, _TAKEN_OFFSET = 0x9003, 0x9011
-_OFFSET = re.compile(r"[+-][0-2][0-9]:[0-5][0-9]")
+_OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 _quiet_lock = threading.Lock()
 
@@ -64,13 +64,21 @@ def _degrees(parts: object, reference: object, *, negative: str, limit: float) -
 
 
 def _date(taken: object, offset: object) -> str | None:
+    moment = moment_of(taken, offset)
+    return moment.isoformat() if moment is not None else None
+
+
+def moment_of(taken: object, offset: object, fraction: object = None) -> datetime | None:
+    """Return the time of three tags: time, offset from UTC, decimals of the second; None without a valid time."""
     if not isinstance(taken, str):
         return None
+    text = taken.strip("\x00 ")
     try:
-        moment = datetime.strptime(taken.strip("\x00 "), "%Y:%m:%d %H:%M:%S")
+        moment = datetime.strptime(text, "%Y:%m:%d %H:%M:%S")
+        if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
+            moment = moment.replace(tzinfo=datetime.strptime(offset.strip("\x00 "), "%z").tzinfo)
     except ValueError:
         return None
-    text = moment.isoformat()
-    if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
-        text += offset.strip("\x00 ")
-    return text
+    if isinstance(fraction, str) and (digits := fraction.strip("\x00 ")).isdecimal() and digits.isascii():
+        moment = moment.replace(microsecond=int(digits[:6].ljust(6, "0")))
+    return moment

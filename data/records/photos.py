@@ -127,11 +127,21 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identification:
-    """The result of one photo; with `status` `error` it has no answer and no candidates."""
+class EncounterPhoto:
+    """A photo of an encounter, such as a burst."""
 
     image: str
     """Path of the photo, as given."""
+    error: str | None = None
+    """Why the photo could not be read; the answer comes from the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identification:
+    """The result of one photo or encounter; with `status` `error` it has no answer and no candidates."""
+
+    image: str
+    """Path of the photo, as given; the first one of an encounter."""
     box: Box | None = None
     """Part of the photo that was identified; null is the whole photo."""
     status: PhotoStatus = "identified"
@@ -161,3 +171,12 @@ class Identification:
     """Id of the species list and its settings, where one was given."""
     answer_without_list: Answer | None = None
     """The answer without the species list, which is the one that was measured."""
+    group: str | None = None
+    """Name of the encounter, with `--group-by`."""
+    photos: tuple[EncounterPhoto, ...] = ()
+    """Photos of the encounter, with `--group` or `--group-by`; place and date are of the first readable one."""
+
+    @property
+    def shown_image(self) -> str:
+        """Path of the first readable photo."""
+        return next((photo.image for photo in self.photos if photo.error is None), self.image)

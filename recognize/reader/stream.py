@@ -48,7 +48,7 @@ def read_over(
         texts = None if texts_of is None else texts_of([candidate.taxon_id for candidate in row.candidates])
 
         async def read_photo() -> Reading:
-            picture = await asyncio.to_thread(picture_of, Path(row.image))
+            picture = await asyncio.to_thread(picture_of, Path(row.shown_image))
             return await reader.read(picture, row.candidates, texts)
 
         return read_photo()

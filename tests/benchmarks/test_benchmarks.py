@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
 ARGUMENTS = {
+    "bursts": ["--data", "{birds}"],
     "context": ["--queries", "{queries}"],
     "descriptions": [],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],

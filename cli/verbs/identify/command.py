@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -14,8 +15,8 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
-from cli.common.progress import ProgressForm, counted
-from cli.verbs.identify import rows
+from cli.common.progress import counted
+from cli.verbs.identify import encounters, rows
 from cli.verbs.identify import species_list as species_lists
 from cli.verbs.identify.files import find_photos, form_for, identify_parameters, sink_for
 from cli.verbs.identify.notices import n_without_card, resumed_text, warn_of_calibration, warn_of_missing
@@ -25,7 +26,6 @@ from data.words import plural
 from recognize.settings import (
     MAX_READER_CANDIDATES,
     MIN_CONFIDENCE,
-    OFF_LIST_SHARE,
     PHOTO_PRESETS,
     UNKNOWN_PRIOR,
     IdentifySettings,
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
-    "Expected species": ("species_list", "off_list_share"),
+    "Encounters": ("group", "group_by"),
+    "Expected species": ("species_list",),
     "Explanation": ("scores", "explain", "cards"),
     "Reader (a vision model)": ("reader", *readers.OPTIONS),
-    "Output": ("form", "rows_per", "file", "retry_failed", "no_resume", "progress"),
+    "Output": ("form", "rows_per", "file", "retry_failed"),
 }
 
 
@@ -64,12 +65,15 @@ GROUPS = {
     help="Prior probability that a photo shows a species outside the knowledge base. Needs a calibration.",
 )  # fmt: skip
 @click.option(
-    "--species-list", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Expected species: an eBird download (bar chart, life list, own data), a CSV, or one name per line.",
+    "--group", type=click.Choice(("burst",)),
+    help="One answer per burst: photos of one camera and folder, each taken within seconds of the one before.",
 )  # fmt: skip
 @click.option(
-    "--off-list-share", type=options.Number(0, 1, min_open=True, max_open=True), metavar="SHARE",
-    help=f"Expected share of photos with species that are not on the list.  [default: {OFF_LIST_SHARE}]",
+    "--group-by", metavar="COLUMN", help="One answer per value of a column; the photos are in a CSV with a column path."
+)
+@click.option(
+    "--species-list", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Expected species: an eBird download (bar chart, life list, own data), a CSV, or one name per line.",
 )  # fmt: skip
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
 @click.option(
@@ -81,10 +85,6 @@ GROUPS = {
     help="Write an HTML page per photo to DIR, with reference photos, credits and differences, and an index.",
 )  # fmt: skip
 @click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
-@click.option(
-    "--reader-samples", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-    help="Model calls per photo, each with the candidates in another order.",
-)  # fmt: skip
 @options.cost_options
 @click.option(
     "--format", "form", type=click.Choice(rows.FORMATS),
@@ -99,11 +99,6 @@ GROUPS = {
     help="Write to FILE, and resume an earlier run that wrote it.",
 )  # fmt: skip
 @click.option("--retry-failed", is_flag=True, help="Retry photos that were unreadable or that the reader failed on.")
-@click.option("--no-resume", is_flag=True, help="Start FILE from scratch.")
-@click.option(
-    "--progress", type=click.Choice(get_args(ProgressForm)), default="auto", show_default=True,
-    help="Progress on stderr: bars or lines, or one line of JSON per second.",
-)  # fmt: skip
 @click.pass_context
 def identify(
     ctx: click.Context,
@@ -113,21 +108,19 @@ def identify(
     n: int,
     min_confidence: float,
     unknown_prior: float,
+    group: str | None,
+    group_by: str | None,
     species_list: Path | None,
-    off_list_share: float | None,
     scores: bool,
     explain: bool,
     cards: Path | None,
     reader: bool,
-    reader_samples: int,
     max_cost: float | None,
     offline: bool,
     form: rows.Form | None,
     rows_per: rows.Rows,
     file: Path | None,
     retry_failed: bool,
-    no_resume: bool,
-    progress: ProgressForm,
 ) -> None:
     """Identify the species in photos.
 
@@ -142,6 +135,9 @@ def identify(
     "Probably not in the knowledge base". The other candidates share the remaining confidence by their scores. With
     --reader the answer is the model's choice, without a confidence.
 
+    With --group burst or --group-by each encounter gets one answer from all of its photos together. Photos without a
+    time of exposure are encounters of their own; unreadable photos are named, and the others answer.
+
     With --species-list the listed species are favoured, and no species is ruled out. Results show scores and answers
     with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
 
@@ -152,9 +148,9 @@ def identify(
     """
     limit_numpy_threads()
     settings = options.settings(kb=kb)
-    reader_settings = options.method_settings("identify", IdentifySettings)
-    _check_options(ctx, reader=reader, has_list=species_list is not None, has_file=file is not None)
-    n_candidates = reader_settings.reader_candidates or n
+    run = options.method_settings("identify", IdentifySettings)
+    _check_options(ctx, reader=reader, has_list=species_list is not None, has_file=file is not None, group=group)
+    n_candidates = run.reader_candidates or n
     if reader and n_candidates > MAX_READER_CANDIDATES:
         raise UsageError(
             f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {n_candidates}.",
@@ -162,7 +158,7 @@ def identify(
         )
     row_form = form_for(form, file)
     quiet = options.invocation().quiet
-    found = find_photos(photos, quiet=quiet)
+    found = find_photos(photos, column=group_by, quiet=quiet)
     for_table = options.given_options(ctx, ("scores", "explain"))
     if for_table and row_form != "table":
         verb = "changes" if len(for_table) == 1 else "change"
@@ -171,14 +167,14 @@ def identify(
         output.warn(f"--rows only changes CSV and Parquet, not {row_form}")
     with ExitStack() as stack:
         store = stack.enter_context(wiring.open_knowledge_base(settings))
-        expected, n_outside, share = None, 0, OFF_LIST_SHARE if off_list_share is None else off_list_share
+        expected, n_outside, share = None, 0, run.off_list_share
         if species_list is not None:
             expected, n_outside = species_lists.read_expected(store, species_list, share, quiet=quiet)
         recognizer = wiring.make_recognizer(
             store,
             preset=preset,
             n=n_candidates if reader else n,
-            n_chunks=reader_settings.reader_chunks(preset) if reader else None,
+            n_chunks=run.reader_chunks(preset) if reader else None,
             min_confidence=min_confidence,
             unknown_prior=unknown_prior,
             species_list=expected,
@@ -191,13 +187,17 @@ def identify(
                 readers.open_reader(
                     settings,
                     store,
-                    context=reader_settings.reader_context,
-                    n_samples=reader_samples,
+                    context=run.reader_context,
+                    n_samples=run.reader_samples,
                     max_cost=max_cost,
                     offline=offline,
                 )
             )
             parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks}
+        wanted = encounters.find_encounters(
+            found, burst_s=run.burst_seconds if group else None, by=group_by, quiet=quiet
+        )
+        parameters |= {"burst_seconds": run.burst_seconds} if group else {"group_by": group_by} if group_by else {}
         sink = sink_for(
             row_form,
             file,
@@ -205,28 +205,36 @@ def identify(
             parameters,
             per=rows_per,
             retry_failed=retry_failed,
-            wanted=frozenset(found),
-            start_over=no_resume,
+            wanted=wanted,
+            start_over=not run.resume,
         )
         stack.enter_context(sink)
         if cards is not None:
             from recognize.explanation.cards.index import write_index
 
             stack.callback(write_index, cards)  # also after Ctrl-C
-        todo = [photo for photo in found if photo not in sink.done]
-        n_failed = len(sink.failed.intersection(found))
-        missing = Counter(sink.missing[photo] for photo in found if photo in sink.missing)
-        if len(todo) < len(found) and not quiet:
-            output.note(resumed_text(len(found), len(found) - len(todo), n_failed, missing))
-            if cards is not None and (n_without := n_without_card(cards, sink.done.intersection(found))):
+        is_grouped, names = bool(group or group_by), {each.photos[0]: each.name for each in wanted}
+        unit = "encounter" if is_grouped else "photo"
+        todo = [each.photos for each in wanted if each.photos[0] not in sink.done]
+        n_failed = len(sink.failed.intersection(names))
+        missing = Counter(sink.missing[image] for image in names if image in sink.missing)
+        if len(todo) < len(names) and not quiet:
+            output.note(resumed_text(plural(len(names), unit), len(names) - len(todo), n_failed, missing))
+            if cards is not None and (n_without := n_without_card(cards, sink.done.intersection(names))):
                 output.note(
-                    f"--cards writes no pages for photos that were done before ({n_without:,} have none); "
-                    "--no-resume writes all"
+                    f"--cards writes no pages for {unit}s that were done before ({n_without:,} have none); "
+                    "--set resume=false writes all"
                 )
         # Bars and rows on the same terminal would overwrite each other.
-        is_shown = progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
-        made = recognizer.identify(todo) if reading is None else reading.read(recognizer.identify(todo))
-        for row in counted(made, len(todo), "photos", quiet=quiet or not is_shown, form=progress, failed=_has_failed):
+        is_shown = run.progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
+        made = recognizer.identify(todo if is_grouped else [image for (image,) in todo])
+        if reading is not None:
+            made = reading.read(made)
+        unreadable: list[str] = []
+        for one in counted(
+            made, len(todo), f"{unit}s", quiet=quiet or not is_shown, form=run.progress, failed=_has_failed
+        ):
+            row = replace(one, group=names[one.image])
             evidence = ""
             if explain and row_form == "table":
                 from recognize import explain as explanation_of
@@ -237,6 +245,9 @@ def identify(
 
                 write_card(store, row, cards)
             missing_part = row.reader.missing if row.reader is not None else ""
+            if row.status != "error" and (failed := [photo.image for photo in row.photos if photo.error]):
+                unreadable += failed
+                missing_part = missing_part or "photos"
             text = rows.lines(row_form, row, per=rows_per, with_scores=scores, why=evidence)
             sink.add(row.image, text, ok=not _has_failed(row), missing=missing_part)
             n_failed += _has_failed(row)
@@ -250,32 +261,36 @@ def identify(
             output.note(species_lists.changed_text(fit))
         for warning in species_lists.fit_warnings(fit):
             output.warn(warning)
-    if n_failed == len(found):
-        readable = "The photo is not readable." if n_failed == 1 else f"None of the {n_failed:,} photos is readable."
+    if n_failed == len(names):
+        readable = f"The {unit} is not readable." if n_failed == 1 else f"None of the {n_failed:,} {unit}s is readable."
         raise NothingReadable(readable)
     if row_form == "table" and not reader and recognizer.calibration_id is None and not (recognizer.misfit or quiet):
         output.note(
             f"Confidence is not available for the preset {recognizer.preset} with this knowledge base: "
             "each answer is the best match in it."
         )
-    warn_of_missing(n_failed, missing, len(found), can_retry=file is not None)
-    if n_failed or missing["reader"]:
+    warn_of_missing(n_failed, missing, plural(len(names), unit), unreadable, can_retry=file is not None)
+    if n_failed or missing["reader"] or missing["photos"]:
         ctx.exit(exit_codes.PARTLY)
 
 
-def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file: bool) -> None:
-    """Raise `UsageError` for options that need another option."""
-    needs = [
-        ("--reader", reader, readers.OPTIONS),
-        ("--species-list", has_list, ("off_list_share",)),
-        ("--output", has_file, ("retry_failed", "no_resume")),
+def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file: bool, group: str | None) -> None:
+    """Raise `UsageError` for options and settings that need another option."""
+    of_reader = [field.name for field in fields(IdentifySettings) if field.name.startswith("reader_")]
+    needs: list[tuple[str, bool, Sequence[str], Sequence[str]]] = [
+        ("--reader", reader, readers.OPTIONS, of_reader),
+        ("--species-list", has_list, (), ["off_list_share"]),
+        ("--output", has_file, ["retry_failed"], ["resume"]),
+        ("--group burst", group is not None, (), ["burst_seconds"]),
     ]
-    for option, is_given, dependent in needs:
-        if not is_given and (found := options.given_options(ctx, dependent)):
-            raise UsageError(f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}.")
-    keys = [field.name for field in fields(IdentifySettings) if field.name in options.invocation().set]
-    if keys and not reader:
-        raise UsageError(f"The setting {keys[0]} needs --reader.")
+    for option, is_given, dependent, settings in needs:
+        found = options.given_options(ctx, dependent)
+        found += [f"the setting {name}" for name in settings if name in options.invocation().set]
+        if found and not is_given:
+            text = f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}."
+            raise UsageError(text[0].upper() + text[1:])
+    if group is not None and options.given_options(ctx, ["group_by"]):
+        raise UsageError("--group and --group-by cannot be combined.")
 
 
 def _has_failed(row: Identification) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.parquet import ParquetTable
-from cli.common.resumable import ResumableOutput
+from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs.identify import rows
+from cli.verbs.identify.encounters import read_photo_list
 from cli.verbs.identify.notices import report_skipped
 from data.errors import NothingReadable, UsageError
 
@@ -28,25 +29,39 @@ SUFFIXES: dict[str, rows.Form] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+LISTS = (".csv", ".tsv")
 
 
-def find_photos(arguments: Sequence[str], *, quiet: bool = False) -> list[str]:
-    """Return the photos of the arguments, each once; `-` reads one path per line from stdin.
+def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: bool = False) -> dict[str, str]:
+    """Return the photos of the arguments, each once, with the value of a column of their list (or empty).
 
-    Counts the other files of folders on stderr.
+    `-` reads one path per line from stdin; a CSV is a list of photos. Counts the other files of folders on stderr.
 
     Raises:
         NothingReadable: if there are none.
-        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder.
+        UsageError: for an empty argument, such as an unset shell variable; it would mean the current folder. For a
+            column without a list.
+        BadInput: for a list without the column.
     """
     from data.images.find import find_images
 
     if not all(argument.strip() for argument in arguments):
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
-    named = [path for argument in arguments for path in (_lines_of_stdin() if argument == "-" else [argument])]
-    skipped: set[Path] = set()
-    found = [str(path) for path in find_images(named, skipped=skipped)]
-    report_skipped((path.suffix.lower() for path in skipped), quiet=quiet)
+    named, skipped = [], set[Path]()
+    found: dict[str, str] = {}
+    lists = [argument for argument in arguments if Path(argument).suffix.lower() in LISTS]
+    if column is not None and not lists:
+        raise UsageError("--group-by needs a CSV of photos.", hint="Its column path has the files of the photos.")
+    for argument in arguments:
+        if argument in lists:
+            named.append(argument)
+            photos = read_photo_list(Path(argument), column)
+        else:
+            paths = _lines_of_stdin() if argument == "-" else [argument]
+            named += paths
+            photos = dict.fromkeys(map(str, find_images(paths, skipped=skipped)), "")
+        found = {**found, **{photo: value or found.get(photo, "") for photo, value in photos.items()}}
+    report_skipped((path.suffix.lower() for path in skipped if str(path) not in found), quiet=quiet)
     if not found:
         raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
     return found
@@ -113,7 +128,7 @@ def sink_for(
     per: rows.Rows = "photos",
     retry_failed: bool,
     start_over: bool,
-    wanted: Collection[str] | None = None,
+    wanted: Iterable[Encounter] = (),
 ) -> ResumableOutput | Printed:
     """Return the destination of the rows: a resumable file, or stdout.
 

@@ -32,16 +32,20 @@ def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
             output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
 
 
-def resumed_text(n_photos: int, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
-    """Return the number of photos done by an earlier run, and of the failed ones, which `--retry-failed` retries."""
+def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
+    """Return the number of photos done by an earlier run, and of the failed ones, which `--retry-failed` retries.
+
+    `all_of_them` is the number with its noun: `5 photos`.
+    """
     counts = {
         "unreadable": n_failed,
+        "with an unreadable photo": missing.get("photos", 0),
         "without the reader's answer": missing.get("reader", 0),
         "without some of the reader's samples": missing.get("samples", 0),
     }
     parts = [f"{n:,} {how}" for how, n in counts.items() if n]
     retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
-    return f"Resuming: {n_done:,} of {plural(n_photos, 'photo')} done before{retry}"
+    return f"Resuming: {n_done:,} of {all_of_them} done before{retry}"
 
 
 def n_without_card(folder: Path, images: Iterable[str]) -> int:
@@ -68,12 +72,24 @@ def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: Kno
     output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
 
 
-def warn_of_missing(n_failed: int, missing: Mapping[str, int], n_photos: int, *, can_retry: bool) -> None:
-    """Warn of unreadable photos and of missing answers of the reader; `missing` counts rows."""
+def warn_of_missing(
+    n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, can_retry: bool
+) -> None:
+    """Warn of unreadable photos and of missing answers of the reader.
+
+    Args:
+        n_failed: number of unreadable photos or encounters.
+        missing: part of a row -> number of rows without it.
+        photos: the number of all with its noun: `5 photos`.
+        unreadable: photos of encounters that the other photos answered in this run.
+        can_retry: whether there is a file to resume.
+    """
     retry = "; use --retry-failed to retry" if can_retry else ""
-    photos = plural(n_photos, "photo")
     if n_failed:
         output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
+    if n := missing.get("photos", 0):
+        names = f": {output.first_few(unreadable)}" if unreadable else ""
+        output.warn(f"{n:,} of {photos} answered without unreadable photos{names}")
     if n := missing.get("reader", 0):
         output.warn(f"The reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
     if n := missing.get("samples", 0):

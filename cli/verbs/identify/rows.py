@@ -36,6 +36,9 @@ COLUMNS: Mapping[str, str] = {
     "reader_reason": "text",
     **dict.fromkeys(("reader_samples", "reader_answered"), "integer"),
     "reader_failures": "text",
+    "group": "text",
+    "n_photos": "integer",
+    **dict.fromkeys(("photos", "unreadable_photos"), "text"),
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -46,6 +49,7 @@ CANDIDATE_COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("score_list", "score_without_list"), "number"),
 }
 """The same with one row per candidate: the columns of its photo, then its own."""
+_SEPARATOR = " | "  # of lists in a cell, as Darwin Core recommends
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 # Lone surrogates in replies of models; bytes of file names use another range.
 _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -111,6 +115,10 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
         names = ("choice", "agreement", "margin", "reason", "samples", "answered")
         record |= {f"reader_{name}": getattr(read, name) for name in names}
         record["reader_failures"] = failures_text(read)
+    if row.photos:
+        record |= {"group": row.group, "n_photos": len(row.photos)}
+        record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
+        record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
     if per == "photos":
         return [record]
     candidates = [

@@ -79,7 +79,7 @@ def boost_text(prior: ListPrior) -> str:
     if not log_odds and not prior.has_quarters:
         if prior.listed(None).all():
             return "The list holds every species of the knowledge base, so it has no effect."
-        return "The list has no effect: --off-list-share is too large."
+        return "The list has no effect: the setting off_list_share is too large."
     when = "; the weeks of the list apply by the date of each photo" if prior.has_quarters else ""
     fitted = "" if prior.is_fitted else "; estimated, because it was not fitted for these models"
     return (
@@ -94,7 +94,7 @@ def short_list_warnings(prior: ListPrior) -> Iterator[str]:
     if n < FEW_LISTED and odds > LARGE_ODDS:
         yield (
             f"The list has only {plural(n, 'species', 'species')} of this knowledge base, each favoured "
-            f"{odds:,.0f} to 1. List every species to expect, or raise --off-list-share"
+            f"{odds:,.0f} to 1. List every species to expect, or raise the setting off_list_share"
         )
 
 
@@ -143,6 +143,6 @@ def fit_warnings(fit: ListFit) -> Iterator[str]:
     if not fit.fits:
         yield (
             f"The list does not fit these photos: {fit.n_sure_off:,} of {sure} show species that are not "
-            f"on it. Use --off-list-share {fit.share_off:g} instead of {fit.off_list_share:g}; or, if the list is "
+            f"on it. Use --set off_list_share={fit.share_off:g} instead of {fit.off_list_share:g}; or, if the list is "
             "right, raise --unknown-prior, because these species may not be in the knowledge base"
         )

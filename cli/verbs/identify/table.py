@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cli.common.output import as_table, wrapped
+from cli.common.output import as_table, first_few, wrapped
 from data.records import Candidate, Identification
+from data.words import plural
 from recognize.answer_text import alternative_texts, answer_text, both_names, unanswered_text, unknown_text
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
@@ -16,10 +17,10 @@ TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part
 def table_text(row: Identification, why: str, *, with_scores: bool = False) -> str:
     """Return the answer and alternatives of a photo, one a line, then scores if wanted; `why` follows."""
     if row.status == "error":
-        return f"{row.image}\n{wrapped(f'Error: {row.error}', indent='  ')}"
+        return f"{_heading(row)}\n{wrapped(f'Error: {row.error}', indent='  ')}"
     unknown = unknown_text(row)
     lines = [
-        row.image,
+        _heading(row),
         f"  {answer_text(row)}",
         *(f"    {text}" for text in alternative_texts(row)),
         *([f"  {unknown}"] if unknown else []),
@@ -28,6 +29,20 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
         *([_scores_text(row)] if with_scores and row.candidates else []),
         *([why] if why else []),
     ]
+    return "\n".join(lines)
+
+
+def _heading(row: Identification) -> str:
+    """Return the photo, or the name of the encounter and its photos."""
+    if not row.photos:
+        return row.image
+    lines = [row.group or row.image]
+    for text, photos in (
+        ("photo", [photo.image for photo in row.photos if not photo.error]),
+        ("unreadable photo", [photo.error for photo in row.photos if photo.error]),
+    ):
+        if photos and (len(row.photos) > 1 or row.group):
+            lines.append(wrapped(f"{plural(len(photos), text)}: {first_few(photos)}", indent="  "))
     return "\n".join(lines)
 
 

@@ -49,12 +49,12 @@ def entry(row: Identification) -> str:
     elif row.status == "identified":
         sure = "chosen by the reader" if is_reader_choice(row) else "best match"
     content = {
-        "photo": Path(row.image).name,
+        "photo": row.group or Path(row.shown_image).name,
         "status": row.status,
         "answer": "Photo unreadable" if row.status == "error" else headline(row),
         "scientific": answer.name if answer is not None and answer.rank == "species" else "",
         "sure": sure,
-        "picture": picture(row.image, THUMB_PX, "") if row.status != "error" else "",
+        "picture": picture(row.shown_image, THUMB_PX, "") if row.status != "error" else "",
     }
     return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
 

@@ -14,13 +14,15 @@ from typing import Final, Protocol
 from data.contracts import KnowledgeStore
 from data.files import sha256_hex, write_atomic
 from data.records import Identification, SpeciesEntry
+from data.words import plural
 from recognize.explanation.cards.answer import headline, notes, verdict
 from recognize.explanation.cards.index import entry
-from recognize.explanation.cards.pictures import PHOTO_PX, picture
+from recognize.explanation.cards.pictures import ANCHOR_PX, PHOTO_PX, picture
 from recognize.explanation.cards.species import Shown, scores, species
 from recognize.explanation.cards.style import STYLE
 from recognize.explanation.evidence import Explanation, explain, parts_of_score
 
+_MOST_OTHERS: Final = 8  # photos of an encounter beside the first
 _NAME_BYTES: Final = 200  # of the photo's name in the file name of its page; file systems allow 255
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -73,7 +75,7 @@ def card(
         focus, is_answer = _focus(row)
         sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
         parts.append(f"<div class=list>{_about_photos(entries)}{sections}{scores(shown, row.preset, because)}</div>")
-    title = escape(f"{headline(row)} - {Path(row.image).name}")
+    title = escape(f"{headline(row)} - {row.group or Path(row.image).name}")
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>{entry(row)}"
         f'<meta http-equiv=Content-Security-Policy content="{_POLICY}">'
@@ -84,16 +86,36 @@ def card(
 
 
 def _photo(row: Identification, notes_html: str) -> str:
-    words = [Path(row.image).name]
+    words = [*([row.group] if row.group else []), Path(row.shown_image).name]
     if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
     caption = "<br>".join(escape(word) for word in words)
     return (
-        f"<aside><div><figure class=photo>{picture(row.image, PHOTO_PX, 'the photo')}<figcaption>{caption}</figcaption>"
-        f"</figure>{notes_html}</div></aside>"
+        f"<aside><div><figure class=photo>{picture(row.shown_image, PHOTO_PX, 'the photo')}<figcaption>{caption}"
+        f"</figcaption></figure>{_other_photos(row)}{notes_html}</div></aside>"
     )
+
+
+def _other_photos(row: Identification) -> str:
+    """Return the other photos of an encounter, and the names of unreadable ones."""
+    others = [photo for photo in row.photos if photo.image != row.shown_image]
+    readable = [photo.image for photo in others if photo.error is None]
+    failed = [Path(photo.image).name for photo in others if photo.error is not None]
+    shown = [
+        f"<figure>{picture(image, ANCHOR_PX, 'another photo')}"
+        f"<figcaption>{escape(Path(image).name)}</figcaption></figure>"
+        for image in readable[:_MOST_OTHERS]
+    ]
+    texts = [
+        f"One answer from {plural(1 + len(readable), 'photo')}." if readable else "",
+        f"{len(readable) - _MOST_OTHERS:,} more not shown." if len(readable) > _MOST_OTHERS else "",
+        f"{plural(len(failed), 'photo')} unreadable: {escape(', '.join(failed[:_MOST_OTHERS]))}." if failed else "",
+    ]
+    note = " ".join(text for text in texts if text)
+    pictures = f"<div class=anchors>{''.join(shown)}</div>" if shown else ""
+    return pictures + (f"<p class=small>{note}</p>" if note else "")
 
 
 def _about_photos(entries: Sequence[SpeciesEntry]) -> str:

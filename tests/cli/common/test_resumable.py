@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from cli.common.parquet import ParquetTable
-from cli.common.resumable import ResumableOutput
+from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs.identify.files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, UsageError
 
@@ -24,7 +24,7 @@ def output(
     folder: Path,
     *,
     retry_failed: bool = False,
-    wanted: Collection[str] | None = None,
+    wanted: Iterable[Encounter] = (),
     start_over: bool = False,
     **changed: object,
 ) -> ResumableOutput:
@@ -112,7 +112,7 @@ def test_a_retry_keeps_rows_of_deleted_and_unrequested_photos(tmp_path: Path, ph
         first.add(photos[1], f"{photos[1]},1\n", ok=True, missing="samples")
         first.add(photos[2], f"{photos[2]},error\n", ok=False)
     Path(photos[0]).unlink()
-    with output(tmp_path, retry_failed=True, wanted={photos[0]}) as second:
+    with output(tmp_path, retry_failed=True, wanted=[Encounter(photos=(photos[0],))]) as second:
         assert (second.done, second.failed) == (set(photos), {photos[2]})
     assert (tmp_path / "out.csv").read_text().count("\n") == 4
     with output(tmp_path, retry_failed=True) as third:
@@ -351,3 +351,48 @@ def test_a_symlink_is_kept_and_shares_the_journal_of_its_target(tmp_path: Path, 
         assert second.done == {photos[0]}
     assert link.is_symlink()
     assert file.read_text().endswith(f"{photos[0]},ok\n")
+
+
+def test_an_encounter_whose_last_row_was_cut_off_is_made_again_with_all_its_photos(
+    tmp_path: Path, photos: list[str]
+) -> None:
+    whole = [Encounter(photos=(photos[0], photos[1]), name="noon"), Encounter(photos=(photos[2],))]
+    with output(tmp_path, wanted=whole) as first:
+        first.add(photos[0], f"{photos[0]},1\n{photos[0]},2\n", ok=True)
+    with output(tmp_path, wanted=whole) as second:
+        assert second.done == {photos[0]}
+    text = (tmp_path / "out.csv").read_text()
+    (tmp_path / "out.csv").write_text(text[:-5])  # killed while writing
+    with output(tmp_path, wanted=whole) as third:
+        assert third.done == frozenset()
+        assert (tmp_path / "out.csv").read_text() == "image,rank\n"
+
+
+@pytest.mark.parametrize(
+    "changed", [("a", "b", "c"), ("b", "c"), ("a",), ("b",)], ids=["more", "other-first", "fewer", "one-left"]
+)
+def test_an_encounter_with_other_photos_than_before_is_made_again(
+    tmp_path: Path, photos: list[str], changed: tuple[str, ...]
+) -> None:
+    by_letter = {Path(photo).stem: photo for photo in photos}
+    with output(tmp_path, wanted=[Encounter(photos=tuple(photos[:2]))]) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, wanted=[Encounter(photos=tuple(by_letter[each] for each in changed))]) as second:
+        assert second.done == frozenset()
+    assert (tmp_path / "out.csv").read_text() == "image,rank\n"
+
+
+def test_an_encounter_of_other_photos_stays(tmp_path: Path, photos: list[str]) -> None:
+    with output(tmp_path, wanted=[Encounter(photos=tuple(photos[:2]))]) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    with output(tmp_path, wanted=[Encounter(photos=(photos[2],))]) as second:
+        assert second.done == {photos[0]}
+
+
+def test_an_encounter_with_a_changed_photo_is_made_again(tmp_path: Path, photos: list[str]) -> None:
+    wanted = [Encounter(photos=tuple(photos[:2]))]
+    with output(tmp_path, wanted=wanted) as first:
+        first.add(photos[0], f"{photos[0]},1\n", ok=True)
+    Path(photos[1]).write_bytes(b"another photo")
+    with output(tmp_path, wanted=wanted) as second:
+        assert second.done == frozenset()

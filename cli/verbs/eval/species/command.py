@@ -50,9 +50,6 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
     help="Instead of presets: the paper's comparisons of readers (no retrieval, direct RAG, four kinds of context, "
     "5, 10 and 15 candidates).",
 )  # fmt: skip
-@click.option("--reader-samples", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-    help="Model calls per photo, each with the candidates in another order.",
-)  # fmt: skip
 @options.cost_options
 @options.format_option("table", "csv", "json")
 @click.pass_context
@@ -69,7 +66,6 @@ def species(
     limit: int | None,
     reader: bool,
     comparisons: bool,
-    reader_samples: int,
     max_cost: float | None,
     offline: bool,
     form: str,
@@ -122,7 +118,7 @@ def species(
         if has_reader:
             resources = stack.enter_context(
                 readers.open_reader_resources(
-                    settings, store, n_samples=reader_samples, max_cost=max_cost, offline=offline
+                    settings, store, n_samples=method.reader_samples, max_cost=max_cost, offline=offline
                 )
             )
         report = labelled.evaluate_photos(

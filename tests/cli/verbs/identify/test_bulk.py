@@ -57,7 +57,7 @@ def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, 
         os.kill(ours.pid, signal.SIGKILL)
         assert ours.wait(timeout=60) == -signal.SIGKILL, "it finished before it could be killed"
         assert not out.exists()
-    last = cli.run(*arguments, "--progress", "jsonl")
+    last = cli.run(*arguments, "--set", "progress=jsonl")
     assert last.exit_code == 7, "the damaged ones could not be read"
     reports = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
     assert reports[-1]["done"] == reports[-1]["total"] < N_PHOTOS * 0.6, "the run resumed instead of starting again"

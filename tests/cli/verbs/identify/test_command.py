@@ -364,7 +364,7 @@ def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, dr
     again = cli.call(*command)
     assert again.exit_code == 7, "the row with the error is still there"
     assert "Resuming: 5 of 5 photos done before; 1 unreadable (use --retry-failed to retry)" in again.stderr
-    retried = cli.call(*command, "--retry-failed", "--progress", "jsonl")
+    retried = cli.call(*command, "--retry-failed", "--set", "progress=jsonl")
     assert retried.exit_code == 7
     last = json.loads(retried.stderr.splitlines()[-2])
     assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
@@ -376,22 +376,22 @@ def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: 
     photo = drawings / f"{CARDINAL}.png"
     cli.call("identify", drawings, "--kb", built_kb, "--output", "out.csv", check=True)
     command = ("identify", photo, "--kb", built_kb, "--output", "out.csv", "--preset", "vr-rag-v2")
-    cli.call(*command, "--no-resume", check=True)
+    cli.call(*command, "--set", "resume=false", check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
 
 
-@pytest.mark.parametrize("option", ["--retry-failed", "--no-resume"])
+@pytest.mark.parametrize("option", ["--retry-failed", "--set resume=false"])
 def test_resume_options_need_an_output_file(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
-    outcome = cli.call("identify", drawings, "--kb", built_kb, option)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, *option.split())
     assert outcome.exit_code == 2
     assert "needs --output" in outcome.stderr
 
 
 def test_off_list_share_needs_a_species_list(cli: Any, built_kb: Path, drawings: Path) -> None:
-    outcome = cli.call("identify", drawings, "--kb", built_kb, "--off-list-share", "0.2")
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--set", "off_list_share=0.2")
     assert outcome.exit_code == 2
-    assert "--off-list-share needs --species-list" in outcome.stderr
+    assert "The setting off_list_share needs --species-list" in outcome.stderr
 
 
 def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -437,11 +437,11 @@ def test_place_and_date_are_in_every_format(cli: Any, built_kb: Path, drawings: 
 
 def test_json_progress_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
-    outcome = cli.call(*command, "--progress", "jsonl", check=True)
+    outcome = cli.call(*command, "--set", "progress=jsonl", check=True)
     reports = parsed(outcome.stderr)
     assert (reports[-1]["done"], reports[-1]["total"], reports[-1]["failed"], reports[-1]["left_s"]) == (4, 4, 0, 0)
     assert len(parsed(outcome.stdout)) == 4
-    assert cli.call(*command, "--progress", "jsonl", "--quiet", check=True).stderr == ""
+    assert cli.call(*command, "--set", "progress=jsonl", "--quiet", check=True).stderr == ""
 
 
 def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -477,7 +477,7 @@ def test_a_list_that_contradicts_confident_answers_gets_a_warning(
 
     def run(share: str) -> tuple[list[bool], str]:
         """Return for each photo identified without the list whether the list changes its first species, and stderr."""
-        outcome = cli.call(*command, "--off-list-share", share, check=True)
+        outcome = cli.call(*command, "--set", f"off_list_share={share}", check=True)
         rows = [row for row in parsed(outcome.stdout) if row["answer_without_list"]["rank"] == "species"]
         assert all(row["answer_without_list"]["confidence"] >= 0.9 for row in rows)
         changed = [row["candidates"][0]["scientific_name"] != row["answer_without_list"]["name"] for row in rows]
@@ -491,7 +491,7 @@ def test_a_list_that_contradicts_confident_answers_gets_a_warning(
     assert f"another species first in {n_changed} of them\n" in stderr
     assert f"warning: The list puts another species first in {n_changed} of {n} photos with at least 90 %" in stderr
     assert f"warning: The list does not fit these photos: {n} of {n} photos" in stderr
-    assert "Use --off-list-share 0.99 instead of 1e-06" in stderr
+    assert "Use --set off_list_share=0.99 instead of 1e-06" in stderr
     changed, stderr = run("0.99")
     assert (any(changed), "warning" in stderr) == (False, False)
 
@@ -508,7 +508,7 @@ def test_a_species_list_is_in_csv_and_in_the_run_parameters(cli: Any, built_kb: 
         )
         assert line["answer_without_list"]
     assert "4 of 4 photos done before" in cli.call(*command, check=True).stderr
-    for changed in (("--off-list-share", "0.2"), ("--species-list", "other.txt")):
+    for changed in (("--set", "off_list_share=0.2"), ("--species-list", "other.txt")):
         Path("other.txt").write_text("Snowy Owl\nBlue Jay\n")
         outcome = cli.call(*command, *changed)
         assert outcome.exit_code == 2

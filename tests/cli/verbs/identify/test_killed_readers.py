@@ -94,7 +94,7 @@ def use_empty_cache(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, tmp_p
 def test_a_killed_identify_repeats_only_calls_in_flight(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ("identify", photos, "--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--output")
+    command = ("identify", photos, "--kb", built_kb, "--reader", "--set", f"reader_samples={N_SAMPLES}", "--output")
     killed(cli, server, *command, tmp_path / "killed.jsonl")
     cli.call(*command, tmp_path / "killed.jsonl", check=True)
     after = questions(server)
@@ -115,7 +115,7 @@ def test_a_killed_identify_repeats_only_calls_in_flight(
 def test_a_killed_evaluation_gives_the_same_figures(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--kb", built_kb, "--reader", "--reader-samples", str(N_SAMPLES), "--format", "json")
+    arguments = ("--kb", built_kb, "--reader", "--set", f"reader_samples={N_SAMPLES}", "--format", "json")
     command = (
         "eval",
         "species",

@@ -184,7 +184,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     # One at a time, so that the calls come in the order of the samples.
     (tmp_path / "fieldmark.toml").write_text((tmp_path / "fieldmark.toml").read_text() + "max_concurrent = 1\n")
     server.script = script
-    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--reader-samples", "4")
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--set", "reader_samples=4")
     file = tmp_path / "names.csv"
     done = cli.call(*command, "--output", file, check=True)
     assert "Some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
@@ -217,7 +217,9 @@ def test_answered_samples_decide_and_failures_are_recorded(
 
 def test_a_rejected_api_key_stops_the_run(cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer) -> None:
     server.script = lambda call: Status(status=401) if call.number == 2 else second_of(call)
-    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--reader-samples", "3", "--format", "jsonl")
+    outcome = cli.call(
+        "identify", drawings, "--kb", built_kb, "--reader", "--set", "reader_samples=3", "--format", "jsonl"
+    )
     assert (outcome.exit_code, "API key required" in outcome.stderr) == (3, True)
 
 
@@ -316,7 +318,7 @@ def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: Op
         (tmp_path / "fieldmark.toml").write_text(settings + key)
         server.calls.clear()
         rows_of(cli, tmp_path / "large.png", "--kb", built_kb)
-        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--reader-samples", "2" if key else "1")
+        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--set", f"reader_samples={2 if key else 1}")
         sent = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
         assert list(dict.fromkeys(sent)) == sides
 
@@ -346,7 +348,7 @@ def test_a_card_shows_the_reason_of_the_reader(
     [
         ("--offline",),
         ("--max-cost", "7"),
-        ("--reader-samples", "3"),
+        ("--set", "reader_samples=3"),
         ("--set", "reader_candidates=5"),
         ("--set", "reader_context=names"),
     ],

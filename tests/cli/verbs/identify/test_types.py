@@ -30,7 +30,18 @@ def tables(cli: Any, calibrated_kb: Path, drawings: Path) -> Any:
     def write(per: rows.Rows) -> tuple[Path, Path]:
         files = Path("names.csv"), Path("names.parquet")
         for file in files:
-            command = ("identify", drawings, "--kb", calibrated_kb, "--rows", per, "--output", file, "--no-resume")
+            command = (
+                "identify",
+                drawings,
+                "--kb",
+                calibrated_kb,
+                "--rows",
+                per,
+                "--output",
+                file,
+                "--set",
+                "resume=false",
+            )
             assert cli.call(*command).exit_code == 7
         return files
 

@@ -170,7 +170,7 @@ def test_the_table_shows_setups_costs_and_definitions(
         "--set",
         "reader_alone=true",
     )
-    done = cli.call("eval", "species", folders, *arguments, "--reader-samples", "2", *FAST, check=True)
+    done = cli.call("eval", "species", folders, *arguments, "--set", "reader_samples=2", *FAST, check=True)
     lines = done.stdout.splitlines()
     assert any(
         re.match(r"reader scripted@\S+, 2 samples per photo; 6 photos; mean over photos", line) for line in lines
@@ -186,7 +186,7 @@ def test_the_table_shows_setups_costs_and_definitions(
 def test_a_second_run_makes_no_calls_and_prints_the_same_figures(
     cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
 ) -> None:
-    arguments = (folders, "--kb", built_kb, "--reader", "--reader-samples", "2")
+    arguments = (folders, "--kb", built_kb, "--reader", "--set", "reader_samples=2")
     cli.call("eval", "species", *arguments, "--offline", *FAST)
     assert server.n_calls == 0
     first = measured(cli, *arguments)
@@ -198,7 +198,7 @@ def test_a_second_run_makes_no_calls_and_prints_the_same_figures(
 
 
 def test_samples_without_a_reply_have_a_column(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
-    command = ("eval", "species", folders, "--kb", built_kb, "--reader", "--reader-samples", "2", *FAST)
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", "--set", "reader_samples=2", *FAST)
     server.script = lambda call: Answer(text=None, refusal="No.") if call.number == 1 else script(call)
     lines = cli.call(*command, check=True).stdout.splitlines()
     (head,) = [line for line in lines if line.endswith("cost")]

@@ -1,0 +1,162 @@
+"""Photos of one encounter: bursts by time of exposure, and one query from all photos of an encounter."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.arrays import FloatArray, as_unit_rows
+from data.contracts import Encoders
+from data.images.moment import Moment, read_moment
+from data.records import EncounterPhoto
+from recognize.photos import Decoded, ImageSource, check_several, encode_in_batches
+from recognize.scoring.stages import Queries
+from recognize.settings import BURST_SECONDS
+
+MOST_PHOTOS: Final = 500
+"""Photos in one burst; a time-lapse has no end."""
+_PATIENCE: Final = 200  # photos of other cameras before a burst is closed
+
+Source = ImageSource | Sequence[ImageSource]
+"""A photo, or a list or tuple with the photos of an encounter."""
+
+
+@dataclass(slots=True)
+class _Burst:
+    photos: list[str]
+    last: Moment | None
+    at: int
+    """Number of the last photo in the stream."""
+    is_closed: bool = False
+
+
+def bursts(
+    paths: Iterable[str | Path],
+    *,
+    seconds: float = BURST_SECONDS,
+    moment: Callable[[str], Moment | None] = read_moment,
+) -> Iterator[tuple[str, ...]]:
+    """Yield the photos in bursts: each taken at most `seconds` before or after the one before it.
+
+    The photos of a burst are in one folder and from one camera; photos of several cameras may alternate. A photo
+    without a time of exposure is a burst of its own. Bursts come in the order of their first photos. A burst is closed
+    when the next photo of its camera is later, so the stream may be endless.
+    """
+    waiting: deque[_Burst] = deque()
+    latest: dict[tuple[str, str], _Burst] = {}
+    folder: Path | None = None
+    for at, path in enumerate(map(str, paths)):
+        if Path(path).parent != folder:
+            folder = Path(path).parent
+            yield from (tuple(burst.photos) for burst in waiting)
+            waiting.clear()
+            latest.clear()
+        taken = moment(path)
+        burst = latest.get(taken.camera) if taken is not None else None
+        if taken is not None and burst is not None and burst.last is not None and not burst.is_closed:
+            if burst.last.seconds_to(taken) <= seconds and len(burst.photos) < MOST_PHOTOS:
+                burst.photos.append(path)
+                burst.last, burst.at = taken, at
+                continue
+            burst.is_closed = True
+        new = _Burst([path], taken, at, is_closed=taken is None)
+        waiting.append(new)
+        if taken is not None:
+            latest[taken.camera] = new
+        while waiting[0].is_closed or at - waiting[0].at > _PATIENCE:
+            waiting[0].is_closed = True
+            yield tuple(waiting.popleft().photos)
+            if not waiting:
+                break
+    yield from (tuple(burst.photos) for burst in waiting)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An encounter with some of its photos encoded."""
+
+    n_photos: int
+    is_list: bool
+    done: list[Decoded] = field(default_factory=list)
+    sums: list[NDArray[np.float64]] = field(default_factory=list)
+    n_readable: int = 0
+    first: tuple[FloatArray, ...] = ()
+
+    def add(self, decoded: Decoded, vectors: tuple[FloatArray, ...]) -> None:
+        """Add a photo and its vector in each space; none for an unreadable photo."""
+        if vectors:
+            self.first = self.first or vectors
+            rows = [vector.astype(np.float64) for vector in vectors]
+            self.sums = [total + row for total, row in zip(self.sums, rows, strict=True)] if self.sums else rows
+            self.n_readable += 1
+            if self.n_readable > 1:  # one picture in memory
+                decoded = replace(decoded, photo=None)
+        self.done.append(decoded)
+
+    def merged(self) -> Decoded:
+        """Return the encounter as one photo: the first readable picture, and all photos by name."""
+        if not self.is_list:
+            return self.done[0]
+        photo = next((each.photo for each in self.done if each.photo is not None), None)
+        return Decoded(
+            name=self.done[0].name,
+            photo=photo,
+            error=self.done[0].error if photo is None else None,
+            seconds=sum(each.seconds for each in self.done),
+            photos=tuple(EncounterPhoto(image=each.name, error=each.error) for each in self.done),
+        )
+
+    def vectors(self) -> tuple[FloatArray, ...]:
+        """Return the unit mean of the photos in each space; that of one photo is its vector."""
+        if self.n_readable == 1:
+            return self.first
+        return tuple(as_unit_rows(total[None])[0] for total in self.sums)
+
+
+def encode_encounters(
+    encoders: Encoders, sources: Iterable[Source], *, batch_size: int = 32
+) -> Iterator[tuple[list[Decoded], Queries, float]]:
+    """Yield encounters with one query each, as `encode_in_batches` yields photos.
+
+    The query of an encounter is the unit mean of the vectors of its readable photos, in each space. On photos of one
+    species it ranks as well as the mean of the photos' scores (`benchmarks.bursts`), and equal photos count once: a
+    burst of copies is as sure as one of them, where a sum of log-scores would grow with their number.
+    """
+    check_several(sources)
+    waiting: deque[_Open] = deque()
+
+    def photos() -> Iterator[ImageSource]:
+        for source in sources:
+            if isinstance(source, list | tuple):
+                if not source:
+                    raise ValueError("expected at least one photo in an encounter, got none")
+                waiting.append(_Open(len(source), is_list=True))
+                yield from source
+            else:
+                waiting.append(_Open(1, is_list=False))
+                yield source  # type: ignore[misc]  # a sequence of photos is a list or tuple
+
+    for batch, queries, seconds in encode_in_batches(encoders, photos(), batch_size=batch_size):
+        done: list[Decoded] = []
+        rows: list[tuple[FloatArray, ...]] = []
+        spaces, at = (*queries.text_image, queries.visual), 0
+        for decoded in batch:
+            encounter = waiting[0]
+            readable = decoded.photo is not None
+            encounter.add(decoded, tuple(vectors[at] for vectors in spaces) if readable else ())
+            at += readable
+            if len(encounter.done) == encounter.n_photos:
+                waiting.popleft()
+                done.append(encounter.merged())
+                if encounter.n_readable:
+                    rows.append(encounter.vectors())
+        if done:
+            columns = zip(*rows, strict=True) if rows else (vectors[:0] for vectors in spaces)
+            *text_image, visual = map(np.array, columns)
+            yield done, Queries(text_image=tuple(text_image), visual=visual), seconds

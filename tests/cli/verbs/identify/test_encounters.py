@@ -1,0 +1,199 @@
+"""One answer per burst or per value of a column."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from PIL import Image
+
+from cli.verbs.identify import rows
+from data.records import EncounterPhoto, Identification
+
+OWL, JAY = "bubo-scandiacus", "cyanocitta-cristata"
+
+
+@pytest.fixture
+def shoot(drawings: Path, tmp_path: Path) -> Any:
+    """A function that saves a drawing as a photo taken at a time, or at none."""
+
+    def save(name: str, taxon_id: str, time: str | None, *, model: str = "Alpha") -> Path:
+        exif = Image.Exif()
+        if time is not None:
+            exif[0x0110] = model
+            exif.get_ifd(0x8769)[0x9003] = f"2026:05:01 {time}"
+        path = tmp_path / "photos" / name
+        path.parent.mkdir(exist_ok=True)
+        with Image.open(drawings / f"{taxon_id}.png") as drawing:
+            drawing.convert("RGB").save(path, exif=exif)
+        return path
+
+    return save
+
+
+@pytest.fixture
+def photos(shoot: Any) -> Path:
+    """A burst of an owl, one of a jay by two cameras, and a photo without a time."""
+    shoot("1.jpg", OWL, "10:00:00")
+    shoot("2.jpg", OWL, "10:00:04")
+    shoot("3.jpg", JAY, "10:00:30")
+    shoot("4.jpg", JAY, "10:00:31", model="Beta")
+    shoot("5.jpg", JAY, "10:00:33")
+    return Path(shoot("6.jpg", OWL, None)).parent
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def names(row: dict[str, Any]) -> list[str]:
+    return [Path(photo["image"]).name for photo in row["photos"]]
+
+
+def test_a_burst_has_one_answer(cli: Any, built_kb: Path, photos: Path) -> None:
+    outcome = cli.call("identify", photos, "--kb", built_kb, "--group", "burst", "--format", "jsonl", check=True)
+    found = parsed(outcome.stdout)
+    assert [names(row) for row in found] == [["1.jpg", "2.jpg"], ["3.jpg", "5.jpg"], ["4.jpg"], ["6.jpg"]]
+    assert [row["answer"]["name"] for row in found] == [
+        "Bubo scandiacus", "Cyanocitta cristata", "Cyanocitta cristata", "Bubo scandiacus",
+    ]  # fmt: skip
+    assert [Path(row["image"]).name for row in found] == ["1.jpg", "3.jpg", "4.jpg", "6.jpg"]
+    assert "6 photos in 4 encounters; 1 photo without a time of exposure (EXIF), each on its own" in outcome.stderr
+
+
+def test_the_seconds_of_a_burst_are_a_setting(cli: Any, built_kb: Path, photos: Path) -> None:
+    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--format", "jsonl", "--set")
+    assert len(parsed(cli.call(*command, "burst_seconds=3", check=True).stdout)) == 5
+    assert len(parsed(cli.call(*command, "burst_seconds=60", check=True).stdout)) == 3
+    assert cli.call(*command, "burst_seconds=-1").exit_code == 2
+    alone = cli.call(*command[:4], "--set", "burst_seconds=3")
+    assert (alone.exit_code, "The setting burst_seconds needs --group burst." in alone.stderr) == (2, True)
+
+
+def test_one_photo_is_a_burst(cli: Any, built_kb: Path, photos: Path) -> None:
+    [row] = parsed(
+        cli.call("identify", photos / "6.jpg", "--kb", built_kb, "--group", "burst", "--format", "jsonl").stdout
+    )
+    assert (names(row), row["status"]) == (["6.jpg"], "identified")
+
+
+def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, built_kb: Path, photos: Path) -> None:
+    Path("photos/list.csv").write_text(
+        "\ufeffnote;path;visit\na;3.jpg;noon\nb;1.jpg;dawn\nc;4.jpg;noon\nd;2.jpg;\ne;6.jpg;\n"
+    )
+    command = ("identify", "photos/list.csv", "--kb", built_kb)
+    outcome = cli.call(*command, "--group-by", "visit", "--format", "csv", check=True)
+    table = list(csv.DictReader(outcome.stdout.splitlines()))
+    assert [(row["group"], row["n_photos"], row["photos"]) for row in table] == [
+        ("noon", "2", "photos/3.jpg | photos/4.jpg"),
+        ("dawn", "1", "photos/1.jpg"),
+        ("", "1", "photos/2.jpg"),
+        ("", "1", "photos/6.jpg"),
+    ]
+    assert "5 photos in 4 encounters; 2 photos without visit, each on its own" in outcome.stderr
+    plain = list(csv.DictReader(cli.call(*command, "--format", "csv", check=True).stdout.splitlines()))
+    assert [row["image"] for row in plain] == [f"photos/{n}.jpg" for n in (3, 1, 4, 2, 6)]
+    assert {(row["n_photos"], row["photos"], row["group"]) for row in plain} == {("", "", "")}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("path,visit\n1.jpg,a\n1.jpg,b\n", "line 3: 1.jpg is in two groups of visit"),
+        ("path,visits\n1.jpg,a\n", 'no column "visit"'),
+        ("file,visit\n1.jpg,a\n", 'no column "path"'),
+        ("path,visit\n,a\n", "line 2: no path"),
+        ("", 'no column "path"'),
+    ],
+)
+def test_a_bad_list_is_an_error(cli: Any, built_kb: Path, content: str, message: str) -> None:
+    Path("list.csv").write_text(content)
+    outcome = cli.call("identify", "list.csv", "--kb", built_kb, "--group-by", "visit")
+    assert (outcome.exit_code, message in outcome.stderr) == (5, True), outcome.stderr
+
+
+def test_a_column_needs_a_list_and_no_bursts(cli: Any, built_kb: Path, photos: Path) -> None:
+    outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit")
+    assert (outcome.exit_code, "--group-by needs a CSV of photos." in outcome.stderr) == (2, True)
+    outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit", "--group", "burst")
+    assert (outcome.exit_code, "cannot be combined" in outcome.stderr) == (2, True)
+
+
+def cut(path: Path) -> None:
+    """Remove the end of a photo; its head, with the time, stays."""
+    path.write_bytes(path.read_bytes()[:-800])
+
+
+def test_unreadable_photos_are_named_and_the_others_answer(cli: Any, built_kb: Path, photos: Path) -> None:
+    cut(photos / "1.jpg")
+    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--output", "out.parquet")
+    outcome = cli.call(*command, "--cards", "cards")
+    assert outcome.exit_code == 7
+    assert f"1 of 4 encounters answered without unreadable photos: {photos / '1.jpg'}" in outcome.stderr
+    table = pandas.read_parquet("out.parquet").set_index("n_photos")
+    first = table.iloc[0]
+    assert (first["status"], first["answer_scientific_name"]) == ("identified", "Bubo scandiacus")
+    assert first["unreadable_photos"] == str(photos / "1.jpg")
+    [card] = [path for path in Path("cards").glob("1-*.html")]
+    assert "One answer from" not in card.read_text()
+    assert "1 photo unreadable: 1.jpg." in card.read_text()
+    [card] = [path for path in Path("cards").glob("3-*.html")]
+    assert "One answer from 2 photos." in card.read_text()
+    assert card.read_text().count("another photo") == 1
+    again = cli.call(*command)
+    assert "4 of 4 encounters done before; 1 with an unreadable photo (use --retry-failed to retry)" in again.stderr
+    shutil.copy(photos / "2.jpg", photos / "1.jpg")
+    assert cli.call(*command, "--retry-failed", check=True).exit_code == 0
+
+
+def test_a_resumed_run_keeps_encounters_whole(cli: Any, built_kb: Path, photos: Path, shoot: Any) -> None:
+    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--output", "out.jsonl")
+
+    def run() -> tuple[list[list[str]], str]:
+        outcome = cli.call(*command, check=True)
+        return [names(row) for row in parsed(Path("out.jsonl").read_text())], outcome.stderr
+
+    run()
+    stderr = run()[1]
+    assert "4 of 4 encounters done before" in stderr
+    shoot("0.jpg", OWL, "09:59:57")  # a new first photo of the first burst
+    shoot("5b.jpg", JAY, "10:00:35")  # a new last photo of the second
+    found, stderr = run()
+    assert "2 of 4 encounters done before" in stderr
+    assert sorted(found) == [["0.jpg", "1.jpg", "2.jpg"], ["3.jpg", "5.jpg", "5b.jpg"], ["4.jpg"], ["6.jpg"]]
+    shoot("2.jpg", JAY, "10:00:01")
+    assert "3 of 4 encounters done before" in run()[1], "another photo has its name"
+    journal = next(Path(cli.environment()["FIELDMARK_HOME"], "identify").glob("*.jsonl"))
+    journal.write_text("\n".join(journal.read_text().splitlines()[:-1]) + "\n")  # killed between row and journal
+    found, stderr = run()
+    assert "3 of 4 encounters done before" in stderr
+    assert sorted(map(len, found)) == [1, 1, 3, 3]
+    other = cli.call(*command, "--set", "burst_seconds=9")
+    assert (other.exit_code, "burst seconds 5.0 -> 9.0" in other.stderr) == (2, True)
+    assert cli.call(*command[:4], "--output", "out.jsonl").exit_code == 2, "without groups"
+
+
+def test_a_renamed_group_is_written_again(cli: Any, built_kb: Path, photos: Path) -> None:
+    command = ("identify", "list.csv", "--kb", built_kb, "--group-by", "visit", "--output", "out.jsonl")
+    for name in ("dawn", "dusk"):
+        Path("list.csv").write_text(f"path,visit\nphotos/1.jpg,{name}\nphotos/2.jpg,{name}\nphotos/3.jpg,\n")
+        cli.call(*command, check=True)
+    assert sorted(str(row["group"]) for row in parsed(Path("out.jsonl").read_text())) == ["None", "dusk"]
+
+
+def test_the_table_names_the_photos_of_an_encounter() -> None:
+    photos = (EncounterPhoto(image="a.jpg"), EncounterPhoto(image="b.jpg", error="b.jpg is empty"))
+    row = Identification(image="a.jpg", group="noon", photos=photos)
+    assert rows.lines("table", row).splitlines()[:3] == [
+        "noon", "  1 photo: a.jpg", "  1 unreadable photo: b.jpg is empty",
+    ]  # fmt: skip
+    many = Identification(image="0.jpg", photos=tuple(EncounterPhoto(image=f"{n}.jpg") for n in range(40)))
+    assert rows.lines("table", many).splitlines()[:2] == [
+        "0.jpg",
+        "  40 photos: " + "; ".join(f"{n}.jpg" for n in range(10)) + "; and 30 more",
+    ]

@@ -1,0 +1,142 @@
+"""Bursts of photos, and one answer per encounter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data.images.moment import Moment
+from data.records import EncounterPhoto
+from recognize import Recognizer, bursts
+from recognize.encounters import MOST_PHOTOS, encode_encounters
+from recognize.photos import encode_pictures
+from tests.recognize.test_recognizer import BIRDS, bird
+from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
+
+START = datetime(2026, 5, 1, 23, 59, 58)
+
+
+def taken(second: float, camera: str = "A") -> Moment:
+    return Moment(time=START + timedelta(seconds=second), camera=(camera, ""))
+
+
+def grouped(moments: dict[str, Moment | None], *, seconds: float = 2) -> list[tuple[str, ...]]:
+    return list(bursts(moments, seconds=seconds, moment=moments.__getitem__))
+
+
+def test_a_burst_holds_photos_within_seconds_of_the_one_before() -> None:
+    found = grouped({"a": taken(0), "b": taken(2), "c": taken(4), "d": taken(6.1)})
+    assert found == [("a", "b", "c"), ("d",)], "also across midnight"
+
+
+def test_fractions_of_a_second_separate_bursts() -> None:
+    assert grouped({"a": taken(0), "b": taken(0.4), "c": taken(1.0)}, seconds=0.5) == [("a", "b"), ("c",)]
+
+
+def test_photos_in_falling_order_of_time_are_bursts_too() -> None:
+    assert grouped({"a": taken(9), "b": taken(8), "c": taken(3)}) == [("a", "b"), ("c",)]
+
+
+def test_a_photo_without_a_time_is_alone() -> None:
+    assert grouped({"a": taken(0), "b": None, "c": taken(1), "d": None}) == [("a", "c"), ("b",), ("d",)]
+
+
+def test_folders_separate_bursts() -> None:
+    assert grouped({"x/a": taken(0), "y/b": taken(0), "y/c": taken(1)}) == [("x/a",), ("y/b", "y/c")]
+
+
+def test_cameras_separate_bursts_and_may_alternate() -> None:
+    moments = {"a": taken(0, "A"), "b": taken(900, "B"), "c": taken(1, "A"), "d": taken(901, "B"), "e": taken(99, "A")}
+    assert grouped(moments) == [("a", "c"), ("b", "d"), ("e",)]
+
+
+def test_an_endless_stream_of_photos_gives_bursts_with_bounded_memory() -> None:
+    read = count()
+
+    def stream() -> Iterator[str]:
+        for number in read:
+            yield str(number)
+
+    def of_one_camera(path: str) -> Moment:
+        return taken(int(path) + 100 * (int(path) // 3))
+
+    assert list(islice(bursts(stream(), seconds=1, moment=of_one_camera), 2)) == [("0", "1", "2"), ("3", "4", "5")]
+    assert next(read) < 10
+
+    def of_two_cameras(path: str) -> Moment:
+        return taken(int(path), "A" if path == "10" else "B")
+
+    read = count()
+    long = list(islice(bursts(stream(), seconds=2, moment=of_two_cameras), 3))
+    assert [len(burst) for burst in long] == [MOST_PHOTOS, 1, MOST_PHOTOS]
+    assert next(read) < 3 * MOST_PHOTOS
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Any:
+    return toy_encoders()
+
+
+@pytest.fixture(scope="module")
+def store(encoders: Any) -> MemoryStore:
+    sketches = {
+        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common)
+        for name, (colour, common, text) in BIRDS.items()
+    }
+    return MemoryStore(sketches, encoders)
+
+
+def test_the_query_of_an_encounter_is_the_unit_mean_of_its_photos(encoders: Any) -> None:
+    pictures = [bird("crimson"), bird("gold"), bird("black")]
+    alone = encode_pictures(encoders, pictures)
+    [(found, queries, _)] = list(encode_encounters(encoders, [pictures]))
+    assert [len(each.photos) for each in found] == [3]
+    for mean, rows in zip((*queries.text_image, queries.visual), (*alone.text_image, alone.visual), strict=True):
+        expected = rows.astype(np.float64).sum(axis=0)
+        np.testing.assert_allclose(mean[0], expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_copies_of_a_photo_and_a_photo_alone_have_the_candidates_of_the_photo(store: Any, encoders: Any) -> None:
+    recognizer = Recognizer(store, encoders)
+    [one, listed, copies] = list(recognizer.identify([bird("crimson"), [bird("crimson")], [bird("crimson")] * 4]))
+    assert one.candidates == listed.candidates
+    assert [each.score for each in copies.candidates] == pytest.approx([each.score for each in one.candidates])
+    assert (len(one.photos), len(listed.photos), len(copies.photos)) == (0, 1, 4)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 32])
+def test_encounters_keep_their_order_and_do_not_depend_on_the_batch_size(
+    store: Any, encoders: Any, batch_size: int
+) -> None:
+    sources = [[bird("crimson"), bird("orange")], bird("gold"), (bird("black"), bird("grey"), bird("navy"))]
+    rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(sources))
+    alone = [next(Recognizer(store, encoders).identify([source])) for source in sources]
+    assert [row.candidates for row in rows] == [row.candidates for row in alone]
+    assert [len(row.photos) for row in rows] == [2, 0, 3]
+
+
+def test_unreadable_photos_are_named_and_the_others_answer(store: Any, encoders: Any, tmp_path: Path) -> None:
+    good = tmp_path / "good.png"
+    bird("gold", x=2).save(good)
+    bad, none = tmp_path / "bad.jpg", tmp_path / "none.jpg"
+    bad.write_bytes(b"\xff\xd8\xff\xe0")
+    row, failed, alone = Recognizer(store, encoders, batch_size=1).identify([[bad, good, none], [bad, none], good])
+    assert (row.status, row.image, row.shown_image) == ("identified", str(bad), str(good))
+    assert row.candidates == alone.candidates
+    assert [(photo.image, photo.error is None) for photo in row.photos] == [
+        (str(bad), False), (str(good), True), (str(none), False),
+    ]  # fmt: skip
+    assert (failed.status, failed.error, len(failed.photos)) == ("error", row.photos[0].error, 2)
+    assert row.photos[1] == EncounterPhoto(image=str(good))
+
+
+def test_an_encounter_without_photos_is_an_error(store: Any, encoders: Any) -> None:
+    with pytest.raises(ValueError, match="at least one photo in an encounter"):
+        list(Recognizer(store, encoders).identify([[]]))
