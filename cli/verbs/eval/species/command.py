@@ -165,9 +165,9 @@ def _check_reader(ctx: click.Context, *, has_reader: bool, ablation: bool, compa
     settings = [key for key in options.invocation().set if key.startswith("reader_")]
     if has_reader and ablation:
         raise UsageError("--ablation cannot be combined with --reader or --comparisons.")
-    if comparisons and settings:
+    if comparisons and (own := [key for key in settings if key != "reader_samples"]):
         raise UsageError(
-            f"--comparisons sets {settings[0]} itself.", hint="Use --reader to choose the settings of the reader."
+            f"--comparisons sets {own[0]} itself.", hint="Use --reader to choose the settings of the reader."
         )
     if not has_reader and (needing := [*options.given_options(ctx, readers.OPTIONS), *settings]):
         raise UsageError(f"{needing[0]} needs --reader or --comparisons.")
