@@ -20,7 +20,8 @@ import numpy as np
 
 from data.arrays import IntArray
 from data.metrics.ranked import measure
-from recognize.confidence.calibration import Chances, chances_of, read_calibration
+from recognize.confidence.calibration import SHIPPED, read_calibration
+from recognize.confidence.chances import Chances, chances_of
 from recognize.confidence.fit import fit_temperature
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
@@ -28,7 +29,7 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
-from training.starter.calibrate import MODES, SHIPPED, scored
+from training.starter.calibrate import MODES, scored
 from training.starter.cases import Case, ask, lineages_of
 from training.starter.fitting import calibration_error
 from training.starter.protocol import N_FOLDS
@@ -142,7 +143,7 @@ def confidences(study: Study, setting: str, cases: Cases) -> list[str]:
     """Return the table of calibration errors without and with a list, on photos that were never used for fitting."""
     rows: list[list[object]] = []
     lists, source = species_of_lists(study), sources(study)
-    parameters = read_calibration(SHIPPED).parameters["several"]
+    parameters = read_calibration(SHIPPED).parameters["default"]["several"]
     lineages = lineages_of(study.collection.vocabulary)
     for photos, name in PAIRS:
         prior = prior_of(study, lists[name], SHOWN)
@@ -150,14 +151,14 @@ def confidences(study: Study, setting: str, cases: Cases) -> list[str]:
         sure: tuple[list[float], list[float]] = ([], [])
         right: tuple[list[bool], list[bool]] = ([], [])
         for case in some:
-            evidence = case.evidence(parameters.temperature)
-            chances: Chances = chances_of(evidence, parameters, unknown_prior=UNKNOWN_PRIOR)
+            rows_of_case = case.evidence(parameters.temperature)[None]
+            chances: Chances = chances_of(rows_of_case, parameters, unknown_prior=UNKNOWN_PRIOR)[0]
             after = prior.apply(case.ranking, None)
             found = prior.chances(
                 case.ranking, after, chances, [lineages[int(i)] for i in judged(case.ranking, after)], None
             )
             for at, (ranking, made) in enumerate(((case.ranking, chances), (after, found))):
-                sure[at].append(made.confidence["species"])
+                sure[at].append(made.held["species"])
                 right[at].append(int(ranking.species[0]) == case.truth)
         cells = []
         for confidence, is_right in zip(sure, right, strict=True):
@@ -208,9 +209,11 @@ def temperatures(study: Study) -> list[str]:
                 knowledge = model.knowledge(name, study.everything)
                 for group, photos in zip(groups, (new, held), strict=True):
                     group += [
-                        Case(truth=int(labels[photo]), ranking=ranking, trained=knowledge.trained,
-                             vocabulary=study.everything, lineages=lineages)
-                        for photo, ranking in zip(photos, run(knowledge, model.queries(photos)), strict=True)
+                        Case(truth=int(labels[photo]), ranking=ranking, queries=model.queries(photos[[row]]),
+                             knowledge=knowledge, vocabulary=study.everything, lineages=lineages)
+                        for row, (photo, ranking) in enumerate(
+                            zip(photos, run(knowledge, model.queries(photos)), strict=True)
+                        )
                     ]  # fmt: skip
             rows.append([preset, mode, f"{fit_temperature(scored(groups)):.3f}"])
     return markdown(["preset", "anchors", "temperature"], rows)

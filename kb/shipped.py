@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 STARTER: Final = "starter"
 ENCODERS: Final = "fieldmark.encoders"
 """Entry points of encoders by profile; `kb` imports no encoder itself."""
-CALIBRATION: Final = "calibration.json"
 MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
 
 logger = logging.getLogger(__name__)
@@ -31,7 +29,7 @@ def open_knowledge_base(
     """Return a knowledge base opened for reading; this is `kb.open`.
 
     Args:
-        path: its folder; None or `"starter"` is the calibrated knowledge that ships with Fieldmark, unpacked on first
+        path: its folder; None or `"starter"` is the knowledge that ships with Fieldmark, unpacked on first
             use (about half a minute).
         home: where the shipped knowledge is unpacked; without it, `FIELDMARK_HOME`, else `~/.local/share/fieldmark`.
         encoders: the starter encoders, to unpack it with; without them, those of the installed distribution.
@@ -62,24 +60,20 @@ def open_knowledge_base(
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
 
-    Its name depends on the versions of source and store, the encoders' spaces and the calibration, so that an upgrade
-    unpacks it again. It is built under another name and renamed when complete. Of several processes, one builds it and
-    the others wait.
+    Its name depends on the versions of source and store and the encoders' spaces, so that an upgrade unpacks it again.
+    It is built under another name and renamed when complete. Of several processes, one builds it and the others wait.
 
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
     """
-    from data.starter.knowledge import read_bytes
     from kb.pipeline.builder import build
     from kb.sources.starter import StarterSource
-    from kb.store.calibrations import keep_calibration
-    from kb.store.layout import SCHEMA_VERSION, Layout
-    from kb.store.ledger import LEDGER_VERSION, Ledger
+    from kb.store.layout import SCHEMA_VERSION
+    from kb.store.ledger import LEDGER_VERSION
 
     source = StarterSource(spaces=encoders.anchor_spaces)
-    calibration = read_bytes(CALIBRATION)
     versions = f"{SCHEMA_VERSION} {LEDGER_VERSION}"
-    key = sha256_hex("\n".join([source.name, versions, *encoders.spaces, sha256_hex(calibration)]))[:16]
+    key = sha256_hex("\n".join([source.name, versions, *encoders.spaces]))[:16]
     folder = home / STARTER
     path = folder / f"{key}.kb"
     if path.is_dir():
@@ -91,10 +85,6 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
         parts = folder / f"{key}.part"
         shutil.rmtree(parts, ignore_errors=True)  # left by a killed process: we hold its lock
         build(parts, source.taxa(), source, encoders, terms=source.terms())
-        if calibration:
-            with closing(Ledger(Layout(parts).ledger)) as ledger:
-                keep_calibration(Layout(parts), ledger, "default.json", calibration)
-                ledger.checkpoint()
         parts.rename(path)
     return path
 

@@ -5,63 +5,68 @@ from __future__ import annotations
 from typing import Final
 
 from data.records import Answer, Identification, Reading
+from recognize.confidence.answers import status_of
 
 MOST_ALTERNATIVES: Final = 3
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
-def answer_text(row: Identification) -> str:
-    """Return the answer for a photo in a line of words: name, then confidence.
+def answer_lines(row: Identification) -> list[str]:
+    """Return the answer for a photo in lines of words: name, then confidence; more lines for an unknown species.
 
     Example:
-        >>> answer = Answer(rank="none", name="", confidence=0.52, p_unknown=0.52)
-        >>> answer_text(Identification(image="a.jpg", answer=answer))
-        'Probably not in the knowledge base (52 %).'
+        >>> answer = Answer(rank="genus", name="Larus", confidence=0.9, p_unknown=0.62)
+        >>> answer_lines(Identification(image="a.jpg", answer=answer))
+        ['Probably not in the knowledge base (62 %).', 'Identified to genus: Larus sp., 90 % sure']
     """
     answer = row.answer
-    closest = " Closest matches:" if row.candidates else ""
-    if answer is None or answer.rank == "none":
-        if is_reader_choice(row):
-            return "None of the candidates, according to the reader"
-        if answer is None or answer.p_unknown is None:
-            return "No matching species"
-        if answer.confidence is None:
-            return f"Not sure.{closest}"
-        return f"Probably not in the knowledge base ({percent(answer.confidence)}).{closest}"
-    name = answer_name(answer)
     if is_reader_choice(row):
-        return f"{name}, chosen by the reader"
-    if answer.confidence is None:
-        return f"{name}, best match"
-    return f"{name}, {percent(answer.confidence)} sure"
+        is_none = answer is None or answer.rank == "none"
+        return [
+            "None of the candidates, according to the reader"
+            if answer is None or is_none
+            else f"{answer_name(answer)}, chosen by the reader"
+        ]
+    if answer is None or (answer.rank == "none" and answer.p_unknown is None):
+        return ["No matching species"]
+    closest = " Closest matches:" if row.candidates and answer.rank == "none" else ""
+    lines = []
+    if status_of(answer) == "unknown" and answer.p_unknown is not None:
+        lines.append(f"Probably not in the knowledge base ({percent(answer.p_unknown)}).")
+        if answer.looks_like:
+            alike = both_names(answer.looks_like_common_name, answer.looks_like)
+            lines.append(f"Looks like {alike}, which it does not hold.")
+    if answer.rank != "none":
+        sure = "best match" if answer.confidence is None else f"{percent(answer.confidence)} sure"
+        lines.append(f"{answer_name(answer)}, {sure}")
+    elif not lines:
+        lines.append("Not sure.")
+    return [*lines[:-1], f"{lines[-1]}{closest}"]
 
 
 def unknown_text(row: Identification) -> str:
-    """Return the chance that the species is not in the knowledge base, where the answer does not give a larger one.
+    """Return the chance that the species is not in the knowledge base, where the answer does not give it.
 
     Example:
         >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", p_unknown=0.4)))
-        '40 % chance that it is not in the knowledge base; the rest assumes it is'
+        '40 % chance that it is not in the knowledge base'
     """
     answer = row.answer
     if answer is None or answer.p_unknown is None or answer.p_unknown < _MIN_UNKNOWN_SHOWN:
         return ""
-    if answer.rank == "none" and answer.confidence is not None:
+    if status_of(answer) == "unknown":
         return ""
-    return f"{percent(answer.p_unknown)} chance that it is not in the knowledge base; the rest assumes it is"
+    return f"{percent(answer.p_unknown)} chance that it is not in the knowledge base"
 
 
 def alternative_texts(row: Identification) -> list[str]:
     """Return at most three candidates other than the answer, best first.
 
-    With a percentage where there is a calibration: not beside the choice of a reader, and not if the species is
-    probably outside the knowledge base, which the percentages of the candidates rule out.
+    With a percentage where there is a calibration, but not beside the choice of a reader.
     """
     answer = row.answer
     name = answer.name if answer is not None and answer.rank == "species" else None
-    is_shared = (
-        answer is not None and (answer.rank != "none" or answer.confidence is None) and not is_reader_choice(row)
-    )
+    is_shared = not is_reader_choice(row)
     found = []
     for candidate in [each for each in row.candidates if each.scientific_name != name][:MOST_ALTERNATIVES]:
         share = candidate.confidence if is_shared else None

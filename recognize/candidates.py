@@ -11,7 +11,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
-from recognize.confidence.calibration import Lineage
+from recognize.confidence.ranks import Lineage
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
 

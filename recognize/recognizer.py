@@ -8,18 +8,13 @@ from dataclasses import dataclass, replace
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
-from data.records import Answer, Identification
+from data.records import Answer, Identification, Taxon
 from recognize.candidates import CandidateMaker
-from recognize.confidence.calibration import (
-    N_JUDGED,
-    Calibration,
-    Chances,
-    Parameters,
-    answer_of,
-    chances_of,
-    find_evidence,
-    status_of,
-)
+from recognize.confidence.answers import answer_of, status_of
+from recognize.confidence.calibration import Calibration, Parameters, shipped_calibration
+from recognize.confidence.chances import Chances, chances_of
+from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
+from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.shares import candidate_confidences
 from recognize.encounters import Source, encode_encounters
@@ -97,9 +92,10 @@ class Recognizer:
             m: size of the pool; default: of the preset.
             anchor_pooling: `mean`, `max` or `centroid` of a species' anchors; default: of the preset.
             weights: weights of the default preset; default: of the profile.
-            calibration: source of confidences; ignored if made for another store, other encoders or another preset
-                (`misfit`).
-            min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, then family, then
+            calibration: own calibration of the store, ignored if made for other species, encoders or another preset
+                (`misfit`). Without one that fits, confidence is estimated by the shipped calibration of the profile,
+                if it has one for the preset and its default settings.
+            min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, family, order, then
                 none. Needs a calibration.
             unknown_prior: prior probability that a photo shows a species outside the store. Needs a calibration.
             species_list: expected species, which are favoured; rows also hold the answer without the list.
@@ -139,11 +135,13 @@ class Recognizer:
         self._knowledge = read_knowledge(store, encoders)
         self._maker = CandidateMaker(store, self._knowledge)
         self._parameters: Parameters | None = None
+        self.calibration: Calibration | None = None
+        """Source of confidences."""
         self.calibration_id: str | None = None
         self.misfit = ""
-        """Reason that the calibration is not used, a verb phrase; empty if it is used."""
-        if calibration is not None and (m, anchor_pooling, weights) == (None, None, None):
-            self._take(calibration)
+        """Reason that the given calibration is not used, a verb phrase; empty if it is used."""
+        if (m, anchor_pooling, weights) == (None, None, None):
+            self._calibrate(calibration)
         elif calibration is not None:
             self.misfit = "was made with other settings"
         self.species_list = species_list
@@ -176,6 +174,7 @@ class Recognizer:
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
             shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
+            evidence, chances = self._judged(rankings, queries)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
@@ -191,7 +190,10 @@ class Recognizer:
                 if decoded.photo is None:
                     yield replace(row, status="error", error=decoded.error)
                     continue
-                answer, without_list, confidences = self._answers(rankings[at], shown[at], dates[at], n=counts[at])
+                likest = None if evidence is None else self._likest(evidence, at)
+                answer, without_list, confidences = self._answers(
+                    rankings[at], shown[at], chances[at], likest, dates[at], n=counts[at]
+                )
                 yield replace(
                     row,
                     status=status_of(answer),
@@ -232,18 +234,24 @@ class Recognizer:
             return self.k
         return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
 
-    def _take(self, calibration: Calibration) -> None:
-        """Use a calibration if it matches this recognizer."""
-        mode = anchor_mode(self._knowledge)
-        weights = WEIGHTS.get(self._encoders.profile, {}).get(mode)
-        self.misfit = calibration.misfit(
-            profile=self._encoders.profile, preset=self.preset, spaces=self._encoders.spaces,
-            taxon_ids=self._store.taxon_ids, mode=mode, weights=weights,
-        )  # fmt: skip
-        if not self.misfit:
-            self.calibration_id = calibration.id
-            self._parameters = calibration.parameters[mode]
-            self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, N_JUDGED))
+    def _calibrate(self, own: Calibration | None) -> None:
+        """Use the own calibration if it fits this recognizer, else the shipped one if that fits."""
+        mode, profile = mode_of(self._knowledge), self._encoders.profile
+        weights = WEIGHTS.get(profile, {}).get(anchor_mode(self._knowledge)) if self.preset == "default" else None
+        for calibration in (own, shipped_calibration()):
+            if calibration is None:
+                continue
+            misfit = calibration.misfit(
+                profile=profile, preset=self.preset, spaces=self._encoders.spaces, taxon_ids=self._store.taxon_ids,
+                mode=mode, weights=weights,
+            )  # fmt: skip
+            if not misfit:
+                self.calibration, self.calibration_id = calibration, calibration.id
+                self._parameters = calibration.parameters[self.preset][mode]
+                self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, N_JUDGED))
+                return
+            if calibration is own:
+                self.misfit = misfit
 
     def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
         if species_list is None:
@@ -258,32 +266,45 @@ class Recognizer:
     def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
+    def _judged(self, rankings: list[Ranking], queries: Queries) -> tuple[Evidence | None, list[Chances | None]]:
+        """Return the evidence and the chances of the first species of each photo; none without a calibration."""
+        if self._parameters is None or not rankings:
+            return None, [None] * len(rankings)
+        self._maker.read({int(i) for ranking in rankings for i in ranking.species[:N_JUDGED]})
+        evidence = find_evidence(
+            rankings, queries, self._knowledge, self._maker.lineages, temperature=self._parameters.temperature
+        )
+        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=self.unknown_prior))
+
+    def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
+        """Return the species outside the knowledge base that a photo resembles clearly more than any other."""
+        if evidence.likeness[photo] < LIKENESS:
+            return None
+        return taxon_of(self._knowledge.background_names[evidence.likest[photo]])
+
     def _answers(
-        self, plain: Ranking, listed: Ranking, date: str | None, *, n: int
+        self,
+        plain: Ranking,
+        listed: Ranking,
+        chances: Chances | None,
+        likest: Taxon | None,
+        date: str | None,
+        *,
+        n: int,
     ) -> tuple[Answer, Answer | None, tuple[float, ...]]:
         """Return the answer, the answer without the species list if a list is given, and candidates' confidences."""
-        chances = self._chances(plain)
-        without = None if self.prior is None else self._answer(plain, chances)
+        if not len(plain.species):
+            chances = None
+        without = None if self.prior is None else self._answer(plain, chances, likest)
         if self.prior is not None and chances is not None:
             lineages = self._maker.lineages(judged(plain, listed))
             chances = self.prior.chances(plain, listed, chances, lineages, date)
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
-            confidences = candidate_confidences(
-                listed, chances.confidence["species"], temperature=self._parameters.temperature, n=n
-            )
-        return self._answer(listed, chances), without, confidences
+            confidences = candidate_confidences(listed, chances, temperature=self._parameters.temperature, n=n)
+        return self._answer(listed, chances, likest), without, confidences
 
-    def _chances(self, ranking: Ranking) -> Chances | None:
-        """Return the calibrated chances of the first species; None without a calibration."""
-        if not len(ranking.species) or self._parameters is None:
-            return None
-        evidence = find_evidence(
-            ranking, self._knowledge.trained, self._maker.lineages, temperature=self._parameters.temperature
-        )
-        return chances_of(evidence, self._parameters, unknown_prior=self.unknown_prior)
-
-    def _answer(self, ranking: Ranking, chances: Chances | None) -> Answer:
+    def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = first.lineage if first is not None else {}
-        return answer_of(first, chances, lineage, min_confidence=self.min_confidence)
+        return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)

@@ -181,7 +181,8 @@ def make_recognizer(
         n_chunks=n_chunks,
     )
     if made.misfit:
-        note(f"Answers have no confidence: the calibration of this knowledge base {made.misfit}")
+        instead = "Answers have no confidence" if made.calibration is None else "Confidence is estimated"
+        note(f"{instead}: the calibration of this knowledge base {made.misfit}")
     return made
 
 

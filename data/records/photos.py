@@ -67,8 +67,8 @@ class Candidate:
     score_without_list: float | None = None
     """With a species list: `score` less `scores["list"]`, the boost of listed species."""
     confidence: float | None = None
-    """Probability of this species, given that the species is in the knowledge base; null without a calibration. That of
-    the first is calibrated; the remainder is shared over the others by their scores."""
+    """Probability of this species; null without a calibration. That of the first is calibrated. The probability that
+    another species of the knowledge base is right is shared over the others by their scores."""
     family: str | None = None
     """Family of the species."""
     order: str | None = None
@@ -77,10 +77,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer for a photo: a species, a genus, a family, or `none`; both chances are null without a calibration.
+    """The answer for a photo: a species, a genus, a family, an order, or `none`.
 
-    `none` with a confidence means *not in the knowledge base*, with the probability of that; `none` without a
-    confidence means *not sure*.
+    Both chances are null without a calibration. `none` with a confidence means *not in the knowledge base*, with the
+    probability of that; `none` without a confidence means *not sure*.
     """
 
     rank: AnswerRank
@@ -90,13 +90,18 @@ class Answer:
     common_name: str | None = None
     """English name of a species."""
     confidence: float | None = None
-    """Probability that the answer is right; for a name, given that the species is in the knowledge base."""
+    """Probability that the answer is right."""
     p_unknown: float | None = None
     """Probability that the species is not in the knowledge base."""
     family: str | None = None
     """Family of the answer."""
     order: str | None = None
     """Order of the answer."""
+    looks_like: str | None = None
+    """Scientific name of the species outside the knowledge base that an unknown bird resembles most; null if none is
+    clearly the most similar."""
+    looks_like_common_name: str | None = None
+    """English name of that species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

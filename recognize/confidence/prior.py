@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from data.errors import UsageError
 from data.files import sha256_hex
-from recognize.confidence.calibration import CHANCE_DIGITS, N_JUDGED, RANKS, Chances, JudgedRank, Lineage
+from recognize.confidence.chances import CHANCE_DIGITS, Chances
+from recognize.confidence.evidence import N_JUDGED
+from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
 from recognize.scoring.exact import rounded
 from recognize.scoring.fusion import AnchorMode
 from recognize.scoring.pairs import Scores
@@ -123,9 +125,10 @@ class ListPrior:
     ) -> Chances:
         """Return the chances of the first species of `after`, by Bayes' rule from the chances of `before`.
 
-        The chances without the list, of the first species, its genus and its family, are distributed over the species
-        of each group by the softmax of their scores; then the odds weight each listed species. Probability outside the
-        candidates counts as not listed. The list does not change the chance that the species is unknown.
+        The chances without the list, if the species is in the knowledge base, are distributed over the species of the
+        first one's genus, family and order by the softmax of their scores; then the odds weight each listed species.
+        Probability outside the candidates counts as not listed. The list does not change the chance that the species is
+        unknown, nor the chances of the higher ranks if it is, unless the first species changes its group.
 
         Args:
             before: the ranking without the list.
@@ -138,20 +141,25 @@ class ListPrior:
         at = {int(each): i for i, each in enumerate(before.species)}
         scores = before.scores[[at[int(each)] for each in species]] / self.temperature
         first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        # Three placeholders take the chances of groups without a candidate: another species of the same genus, of the
-        # same family, of any other.
-        others = [lineages[first], {rank: name for rank, name in lineages[first].items() if rank != "genus"}, {}]
+        # Placeholders take the chances of groups without a candidate: another species of the same genus, family or
+        # order, or any other.
+        others: list[Lineage] = [
+            {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
+        ]
         all_lineages = [*lineages, *others]
         softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
         likely = _distributed(softmax, first, all_lineages, chances)
         odds = np.exp(self.log_odds(date))
         is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
         weighted = likely * np.where(is_listed, odds, 1.0)
-        confidence = {
+        held = {
             rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
             for rank in RANKS
         }
-        return Chances(confidence=confidence, unknown=chances.unknown)
+        not_held = {
+            rank: chance if _same(all_lineages, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
+        }
+        return replace(chances, held=held, not_held=not_held)
 
     def _mask(self, quarter: int | None) -> NDArray[np.bool_]:
         quarters = self._list.quarters
@@ -192,10 +200,10 @@ def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, 
 
 
 def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
-    """Return the probability of each species from the chances of the first one, its genus and its family.
+    """Return the probability of each species from the chances of the first one, its genus, family and order.
 
     Args:
-        softmax: unnormalised softmax of the candidates, then 0 for the three placeholders.
+        softmax: unnormalised softmax of the candidates, then 0 for the placeholders.
         first: position of the first species.
         lineages: lineages of candidates and placeholders.
         chances: chances of the first species.
@@ -204,17 +212,17 @@ def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: 
     is_left = np.ones(len(softmax), dtype=np.bool_)
     for step, rank in enumerate((*RANKS, None)):
         group = is_left if rank is None else is_left & _same(lineages, first, rank)
-        upto = 1.0 if rank is None else chances.confidence[rank]
+        upto = 1.0 if rank is None else chances.held[rank]
         weights = np.where(group, softmax, 0.0)
         if not weights.any():
-            weights[len(softmax) - 4 + step] = 1.0
+            weights[len(softmax) - len(RANKS) - 1 + step] = 1.0
         likely += (upto - given) * weights / weights.sum()
         given, is_left = upto, is_left & ~group
     return likely
 
 
 def _same(lineages: list[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
-    """Return whether each species shares the species, genus or family of the one at `at`."""
+    """Return whether each species shares the species, genus, family or order of the one at `at`."""
     same = np.zeros(len(lineages), dtype=np.bool_)
     name = lineages[at].get(rank)
     if rank != "species" and name:

@@ -16,6 +16,7 @@ from data.contracts import Encoder, Encoders, KnowledgeStore, TrainedOnSpecies, 
 from data.errors import StoreError
 from data.records import taxon_id
 
+_SHORTEST: Final = 1e-9  # length of a mean anchor that is zero but for rounding: opposite anchors
 _SAMPLE: Final = 256  # rows; the standard deviation is accurate to 5 %
 
 
@@ -42,6 +43,10 @@ class Knowledge:
     """Species that the visual encoder was trained on, ascending."""
     prototypes: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
     """Learned class vectors of the species in `trained`, unit rows in the visual space, for `default`."""
+    background: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    """Prototypes of other species, which the knowledge base does not hold: evidence that a photo shows one of them."""
+    background_names: tuple[str, ...] = ()
+    """Their scientific names."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.chunks):
@@ -57,6 +62,8 @@ class Knowledge:
                 raise StoreError("The owners of a table are not ascending")
         if len(self.trained) != len(self.prototypes) or np.any(np.diff(self.trained) <= 0):
             raise StoreError(f"{len(self.prototypes)} prototypes do not fit {len(self.trained)} species in order")
+        if len(self.background) != len(self.background_names):
+            raise StoreError(f"{len(self.background)} prototypes do not fit {len(self.background_names)} names")
         if any(table.ids != self.chunks[0].ids for table in self.chunks[1:]):
             raise StoreError("The text vectors of the encoders belong to different chunks")
 
@@ -143,6 +150,18 @@ class Knowledge:
         return lengths
 
     @cached_property
+    def with_anchors(self) -> IntArray:
+        """Species with anchors, ascending."""
+        return np.flatnonzero(self.anchor_counts)
+
+    @cached_property
+    def exact_looks(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Unit rows in float64: the prototypes, the mean directions of `with_anchors`, and the background."""
+        centroids = self.mean_anchors()[self.with_anchors].astype(np.float64)
+        centroids /= np.maximum(self.anchor_lengths[self.with_anchors], _SHORTEST)[:, None]
+        return self.prototypes.astype(np.float64), centroids, self.background.astype(np.float64)
+
+    @cached_property
     def _most_anchors(self) -> int:
         return int(self.anchor_counts.max(initial=0))
 
@@ -159,15 +178,20 @@ def read_knowledge(store: KnowledgeStore, encoders: Encoders) -> Knowledge:
         StoreError: if its tables contradict each other.
     """
     store.check_space(encoders.spaces)
-    trained, prototypes = _read_prototypes(store, encoders)
+    species, prototypes = _read_prototypes(encoders)
+    position = {id: i for i, id in enumerate(store.taxon_ids)}
+    held = sorted((position[id], row) for row, id in enumerate(map(taxon_id, species)) if id in position)
+    others = np.setdiff1d(np.arange(len(species)), [row for _, row in held])
     return Knowledge(
         n_species=len(store.taxon_ids),
         names=tuple(encoder.name for encoder in encoders.text_image),
         chunks=tuple(_of_width(store.chunk_vectors(encoder.space), encoder) for encoder in encoders.text_image),
         anchors=_of_width(store.anchor_vectors(encoders.visual.space), encoders.visual),
         images=tuple(_of_width(store.anchor_vectors(encoder.space), encoder) for encoder in encoders.text_image),
-        trained=trained,
-        prototypes=prototypes,
+        trained=np.array([i for i, _ in held], dtype=np.intp),
+        prototypes=prototypes[np.array([row for _, row in held], dtype=np.intp)],
+        background=prototypes[others],
+        background_names=tuple(species[row] for row in others),
     )
 
 
@@ -178,15 +202,11 @@ def _of_width(table: VectorTable, encoder: Encoder) -> VectorTable:
     return replace(table, vectors=np.empty((0, encoder.dim), dtype=np.float32))
 
 
-def _read_prototypes(store: KnowledgeStore, encoders: Encoders) -> tuple[IntArray, FloatArray]:
-    """Return the species of the store that the visual encoder was trained on, ascending, and their prototypes."""
+def _read_prototypes(encoders: Encoders) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the species that the visual encoder was trained on, and their prototypes."""
     if not isinstance(encoders.visual, TrainedOnSpecies):
-        return np.empty(0, dtype=np.intp), np.empty((0, 0), dtype=np.float32)
-    names, vectors = encoders.visual.prototypes()
-    row_of = {taxon_id(name): row for row, name in enumerate(names)}
-    trained = [i for i, id in enumerate(store.taxon_ids) if id in row_of]
-    rows = [row_of[store.taxon_ids[i]] for i in trained]
-    return np.array(trained, dtype=np.intp), np.ascontiguousarray(vectors[np.array(rows, dtype=np.intp)])
+        return (), np.empty((0, encoders.visual.dim), dtype=np.float32)
+    return encoders.visual.prototypes()
 
 
 def _sample(vectors: FloatArray) -> NDArray[np.float64]:

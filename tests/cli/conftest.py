@@ -42,18 +42,17 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the shipped calibration, as if measured here; tests must not write to it."""
+    """The same with a calibration of its own, the shipped one as if measured here; tests must not write to it."""
     import kb
-    from data.starter.knowledge import read_bytes
-    from recognize.confidence.calibration import read_calibration, vocabulary_hash, write_calibration
+    from recognize.confidence.calibration import shipped_calibration, vocabulary_hash, write_calibration
 
     path = tmp_path_factory.mktemp("calibrated") / "drawn.kb"
     shutil.copytree(built_kb, path)
     file = path / "calibration" / "default.json"
     file.parent.mkdir()
-    file.write_bytes(read_bytes("calibration.json"))
     with kb.open(path) as store:
-        write_calibration(file, replace(read_calibration(file), vocabulary=vocabulary_hash(store.taxon_ids)))
+        vocabulary = vocabulary_hash(store.taxon_ids)
+    write_calibration(file, replace(shipped_calibration(), kind="own", vocabulary=vocabulary))
     return path
 
 

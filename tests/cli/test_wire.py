@@ -251,7 +251,27 @@ def test_the_table_shows_stage_scores_and_errors() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, wording: str) -> None:
-    assert rows.lines("table", replace(OK, answer=answer, reader=None)).splitlines()[1] == f"  {wording}"
+    row = replace(OK, answer=answer, reader=None)
+    assert rows.lines("table", row).splitlines()[1] == f"  {wording}"
+
+
+def test_an_unknown_bird_is_shown_with_its_lookalike_and_genus() -> None:
+    answer = r.Answer(
+        rank="genus", name="Callipepla", confidence=0.91, p_unknown=0.93, looks_like="Callipepla californica",
+        looks_like_common_name="California Quail",
+    )  # fmt: skip
+    row = replace(RANKED, answer=answer, status="unknown")
+    assert rows.lines("table", row).splitlines()[1:5] == [
+        "  Probably not in the knowledge base (93 %).",
+        "  Looks like California Quail (Callipepla californica), which it does not hold.",
+        "  Identified to genus: Callipepla sp., 91 % sure",
+        "    A (Avis A), 83 %",
+    ]
+    cells = cells_of(row)
+    assert (cells["looks_like"], cells["looks_like_common_name"]) == ("Callipepla californica", "California Quail")
+    assert (cells["status"], cells["answer_rank"], cells["confidence"], cells["p_unknown"]) == (
+        "unknown", "genus", "0.91", "0.93",
+    )  # fmt: skip
 
 
 RANKED = replace(
@@ -271,7 +291,8 @@ SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83,
         (SURE, ["or B (Avis B), 10 %", "or C (Avis C), 5 %", "or D (Avis D), under 1 %"]),
         (r.Answer(rank="genus", name="Avis", confidence=0.9, p_unknown=0.1),
          ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
-        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7), ["A (Avis A)", "B (Avis B)", "C (Avis C)"]),
+        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
+         ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
         (r.Answer(rank="none", name="", p_unknown=0.1), ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
     ],
     ids=["species", "genus", "unknown", "not sure"],
@@ -294,7 +315,7 @@ def test_alternatives_have_no_percentage_without_a_calibration() -> None:
 def test_a_large_chance_of_an_unknown_species_is_a_line_of_the_table(rank: r.AnswerRank) -> None:
     answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, p_unknown=0.4)
     text = rows.lines("table", replace(RANKED, answer=answer))
-    assert "\n  40 % chance that it is not in the knowledge base; the rest assumes it is\n" in text
+    assert "\n  40 % chance that it is not in the knowledge base\n" in text
     assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, p_unknown=0.2)))
 
 

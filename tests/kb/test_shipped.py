@@ -19,7 +19,6 @@ def test_open_defaults_to_the_shipped_starter_knowledge_base(unpacked: Path, mon
         with kb.open(*arguments, encoders=recognize.load_encoders("starter")) as store:
             assert store.path.parent == unpacked / "starter"
             assert len(store.taxon_ids) > 1_000
-            assert (store.layout.calibration / "default.json").is_file()
 
 
 def test_a_new_store_version_unpacks_the_shipped_knowledge_again(

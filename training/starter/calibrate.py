@@ -14,18 +14,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from data.starter.knowledge import read_species
-from recognize.confidence.calibration import (
-    FEATURES,
-    RANKS,
-    Calibration,
-    Evidence,
-    JudgedRank,
-    Parameters,
-    vocabulary_hash,
-    write_calibration,
-)
+from recognize.confidence.calibration import SHIPPED, Calibration, Parameters, write_calibration
+from recognize.confidence.evidence import FEATURES, Mode
 from recognize.confidence.fit import fit_logistic, fit_temperature
+from recognize.confidence.ranks import RANKS, JudgedRank
 from recognize.scoring.fusion import WEIGHTS, AnchorMode, FusionWeights
 from recognize.scoring.pairs import Scores
 from recognize.starter.encoders import load_starter
@@ -35,7 +27,6 @@ from training.tables import study_options
 
 MODES: Final[Mapping[str, AnchorMode]] = {"three": "several", "wiki": "single"}
 """Anchors of the protocol -> anchor mode of a knowledge base with such anchors."""
-SHIPPED: Final = Path(__file__).resolve().parents[2] / "data" / "starter" / "calibration.json"
 
 _DIGITS: Final = 6  # of coefficients
 
@@ -44,26 +35,25 @@ def fit_parameters(weights: FusionWeights, cases: FittingCases) -> Parameters:
     """Return the maximum-likelihood parameters."""
     temperature = round(fit_temperature(scored(cases.present)), _DIGITS)
     shares = _shares(cases.present)
-    models: dict[str, dict[str, float]] = {}
-    present, unknown = ([case.evidence(temperature) for group in groups for case in group]
-                        for groups in (cases.present, cases.unknown))  # fmt: skip
-    for rank in RANKS:
-        right = is_right([case for group in cases.present for case in group], rank)
-        models[rank] = _named(fit_logistic(rows_of(present, rank), right, shares))
+    present, unknown = ([case for group in groups for case in group] for groups in (cases.present, cases.unknown))
+    rows, rows_unknown = (np.array([case.evidence(temperature) for case in group]) for group in (present, unknown))
     is_unknown = np.repeat([False, True], [len(present), len(unknown)])
-    rows = rows_of([*present, *unknown], "species")
-    models["unknown"] = _named(fit_logistic(rows, is_unknown, _shares([*cases.present, *cases.unknown])))
-    return Parameters(weights=weights, temperature=temperature, **models)
+    both = np.concatenate([rows, rows_unknown])
+    return Parameters(
+        weights=weights,
+        temperature=temperature,
+        held={rank: _named(fit_logistic(rows, is_right(present, rank), shares)) for rank in RANKS},
+        not_held={
+            rank: _named(fit_logistic(rows_unknown, is_right(unknown, rank), _shares(cases.unknown)))
+            for rank in RANKS[1:]
+        },
+        unknown=_named(fit_logistic(both, is_unknown, _shares([*cases.present, *cases.unknown]))),
+    )
 
 
 def scored(groups: Sequence[Sequence[Case]]) -> list[tuple[Scores, int | None, float]]:
     """Return the scores of cases for `fit_temperature`, with groups of equal weight."""
     return [(*case.scores(), 1 / len(group)) for group in groups for case in group]
-
-
-def rows_of(found: Sequence[Evidence], rank: JudgedRank) -> Scores:
-    """Return the features of photos for the confidence of a rank, `(n, n_features)`."""
-    return np.array([evidence.row(rank) for evidence in found])
 
 
 def is_right(cases: Sequence[Case], rank: JudgedRank) -> NDArray[np.bool_]:
@@ -83,16 +73,15 @@ def _named(coefficients: Scores) -> dict[str, float]:
 def shipped_calibration(study: Study) -> Calibration:
     """Return the calibration of the starter knowledge base."""
     encoders = load_starter()
-    parameters = {}
+    parameters: dict[Mode, Parameters] = {}
     for mode, anchor_mode in MODES.items():
         weights = WEIGHTS["starter"][anchor_mode]
         parameters[anchor_mode] = fit_parameters(weights, fitting_cases(study, mode, weights))
     return Calibration(
         profile=encoders.profile,
-        preset="default",
+        kind="shipped",
         spaces=encoders.spaces,
-        vocabulary=vocabulary_hash([species.taxon.taxon_id for species in read_species()]),
-        parameters=parameters,
+        parameters={"default": parameters},
         fitted_on=(
             "photos of the starter protocol without its hidden half: of species held out in five folds, and of trained "
             "species, half and half; 1,407 species in the vocabulary"
@@ -107,7 +96,7 @@ def main(data: Path, work: Path, out: Path) -> None:
     """Fit and write the calibration of the starter knowledge."""
     calibration = shipped_calibration(read_study(data, work))
     write_calibration(out, calibration)
-    for mode, parameters in calibration.parameters.items():
+    for mode, parameters in calibration.parameters["default"].items():
         click.echo(f"{mode}: {asdict(parameters)}")
     click.echo(f"{out}: {calibration.id}")
 

@@ -11,10 +11,12 @@ import numpy as np
 from data.arrays import IntArray
 from data.records import taxon_id
 from data.starter.knowledge import read_species
-from recognize.confidence.calibration import N_JUDGED, Evidence, JudgedRank, Lineage, find_evidence
+from recognize.confidence.evidence import N_JUDGED, find_evidence
+from recognize.confidence.ranks import JudgedRank, Lineage
 from recognize.scoring.fusion import FusionWeights, default
+from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import Scores
-from recognize.scoring.stages import Ranking
+from recognize.scoring.stages import Queries, Ranking
 from training.starter.study import Model, Study
 
 
@@ -31,8 +33,9 @@ class Case:
 
     truth: int
     ranking: Ranking
-    trained: IntArray
-    """The species that the model was trained on, positions in `vocabulary`."""
+    queries: Queries
+    """Vectors of the photo."""
+    knowledge: Knowledge
     vocabulary: IntArray
     """The species of the knowledge base, ascending."""
     lineages: Sequence[Lineage]
@@ -49,12 +52,14 @@ class Case:
         name = self.lineages[self.truth].get(rank, "")
         return self.first == self.truth or (name != "" and self.lineages[self.first].get(rank) == name)
 
-    def evidence(self, temperature: float) -> Evidence:
-        """Return the evidence for the photo's chances."""
+    def evidence(self, temperature: float) -> Scores:
+        """Return the features of the photo."""
         lineages = self.lineages
-        return find_evidence(
-            self.ranking, self.trained, lambda s: [lineages[i] for i in self.vocabulary[s]], temperature=temperature
-        )
+        rows: Scores = find_evidence(
+            [self.ranking], self.queries, self.knowledge, lambda s: [lineages[i] for i in self.vocabulary[s]],
+            temperature=temperature,
+        ).rows[0]  # fmt: skip
+        return rows
 
     def scores(self) -> tuple[Scores, int | None]:
         """Return the scores of the candidates, and the position of the right species among them, if any."""
@@ -94,10 +99,11 @@ def ask(
         knowledge = model.knowledge(mode, included)
         queries = model.queries(photos[mine])
         rankings = default(knowledge, queries, weights=weights, anchor_pooling="centroid", n_shown=n_shown)
-        for at, ranking in zip(np.flatnonzero(mine), rankings, strict=True):
+        for row, (at, ranking) in enumerate(zip(np.flatnonzero(mine), rankings, strict=True)):
             cases[int(at)] = Case(
-                truth=int(truth[at]), ranking=ranking, trained=knowledge.trained, vocabulary=included, lineages=lineages
-            )
+                truth=int(truth[at]), ranking=ranking, queries=queries[slice(row, row + 1)], knowledge=knowledge,
+                vocabulary=included, lineages=lineages,
+            )  # fmt: skip
     return [cases[at] for at in range(len(photos))]
 
 

@@ -15,11 +15,13 @@ import numpy as np
 import pandas as pd
 
 from data.arrays import IntArray
-from recognize.confidence.calibration import RANKS, JudgedRank, Parameters, chances_of, read_calibration
+from recognize.confidence.calibration import SHIPPED, Parameters, read_calibration
+from recognize.confidence.chances import chances_of
+from recognize.confidence.ranks import RANKS, JudgedRank
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.pairs import Scores
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
-from training.starter.calibrate import MODES, SHIPPED, fit_parameters, is_right
+from training.starter.calibrate import MODES, fit_parameters, is_right
 from training.starter.cases import Case, ask, fitting_cases
 from training.starter.charts import Line, Panel, draw
 from training.starter.fitting import calibration_error
@@ -46,14 +48,14 @@ def judge(
     the photo's species.
     """
     chances, chances_without = (
-        [chances_of(case.evidence(fitted.temperature), fitted, unknown_prior=0.5) for case in cases]
+        chances_of(np.array([case.evidence(fitted.temperature) for case in cases]), fitted, unknown_prior=0.5)
         for cases in (present, without)
     )
     return pd.DataFrame(
         {
             "species": study.collection.labels[photos],
             "is_duplicate": ~np.isin(photos, study.collection.queries),
-            **{f"{rank} sure": [each.confidence[rank] for each in chances] for rank in RANKS},
+            **{f"{rank} sure": [each.held[rank] for each in chances] for rank in RANKS},
             **{f"{rank} right": is_right(present, rank) for rank in RANKS},
             "unknown": [each.unknown for each in chances],
             "unknown without": [each.unknown for each in chances_without],
@@ -94,7 +96,7 @@ def measure(study: Study, mode: str) -> DataFrame:
 
 def shipped(study: Study, mode: str) -> DataFrame:
     """Return `judge` of the hidden half by the shipped weights and parameters."""
-    fitted = read_calibration(SHIPPED).parameters[MODES[mode]]
+    fitted = read_calibration(SHIPPED).parameters["default"][MODES[mode]]
     weights = WEIGHTS["starter"][MODES[mode]]
     present, without = (
         ask(study, study.seen, mode, study.hidden, weights, is_unknown=is_unknown) for is_unknown in (False, True)

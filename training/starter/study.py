@@ -64,6 +64,7 @@ class Model:
         ids = tuple(self.collection.photos[i].path for i in anchors)
         row_of = {name: row for row, name in enumerate(self.heads.species)}
         names = [self.collection.vocabulary[i] for i in vocabulary]
+        background = sorted(row for name, row in row_of.items() if name not in set(names))
         trained = np.array([i for i, name in enumerate(names) if name in row_of], dtype=np.intp)
         return Knowledge(
             n_species=len(vocabulary),
@@ -73,6 +74,8 @@ class Model:
             images=(VectorTable(ids=ids, owners=owners, vectors=self.photos[anchors]),),
             trained=trained,
             prototypes=self.heads.prototypes[[row_of[names[i]] for i in trained]],
+            background=self.heads.prototypes[background],
+            background_names=tuple(self.heads.species[row] for row in background),
         )
 
     def queries(self, photos: IntArray) -> Queries:
@@ -227,6 +230,8 @@ def without_prototypes(knowledge: Knowledge) -> Knowledge:
         knowledge,
         trained=np.empty(0, dtype=np.intp),
         prototypes=np.empty((0, knowledge.prototypes.shape[1]), np.float32),
+        background=np.empty((0, knowledge.prototypes.shape[1]), np.float32),
+        background_names=(),
     )
 
 

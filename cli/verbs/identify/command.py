@@ -19,7 +19,13 @@ from cli.common.progress import counted
 from cli.verbs.identify import encounters, rows
 from cli.verbs.identify import species_list as species_lists
 from cli.verbs.identify.files import find_photos, form_for, identify_parameters, sink_for
-from cli.verbs.identify.notices import n_without_card, resumed_text, warn_of_calibration, warn_of_missing
+from cli.verbs.identify.notices import (
+    n_without_card,
+    no_calibration,
+    resumed_text,
+    warn_of_calibration,
+    warn_of_missing,
+)
 from cli.verbs.identify.table import evidence_text
 from data.errors import NothingReadable, UsageError
 from data.words import plural
@@ -57,12 +63,12 @@ GROUPS = {
 )  # fmt: skip
 @click.option(
     "--min-confidence", type=options.Number(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
-    help="Minimum confidence of an answer; below it the answer rolls up to genus, then family. Needs a calibration.",
+    help="Minimum confidence of an answer; below it the answer rolls up to genus, family or order.",
 )  # fmt: skip
 @click.option(
     "--unknown-prior", type=options.Number(0, 1, min_open=True, max_open=True), default=UNKNOWN_PRIOR,
     show_default=True, metavar="PROBABILITY",
-    help="Prior probability that a photo shows a species outside the knowledge base. Needs a calibration.",
+    help="Prior probability that a photo shows a species outside the knowledge base.",
 )  # fmt: skip
 @click.option(
     "--group", type=click.Choice(("burst",)),
@@ -129,11 +135,11 @@ def identify(
     photo was readable; 7 as well if the reader failed. With --output, an interrupted run resumes where it stopped, and
     photos that changed are identified again.
 
-    With a calibrated knowledge base, such as the one that ships, answers have a confidence: the probability that the
-    answer is right, given that the species is in the knowledge base. A species below --min-confidence is replaced by
-    its genus, then its family, then "Not sure". If the species is more likely outside the knowledge base, the answer is
-    "Probably not in the knowledge base". The other candidates share the remaining confidence by their scores. With
-    --reader the answer is the model's choice, without a confidence.
+    Answers have a confidence, the probability that they are right, estimated for any knowledge base of the starter
+    profile. A species below --min-confidence is replaced by its genus, family or order, else by "Not sure". If the
+    species is more likely outside the knowledge base, the answer is "Probably not in the knowledge base", with the
+    species that it looks like, or its genus, family or order, if they are clear. The other candidates share the
+    remaining confidence by their scores. With --reader the answer is the model's choice, without a confidence.
 
     With --group burst or --group-by each encounter gets one answer from all of its photos together. Photos without a
     time of exposure are encounters of their own; unreadable photos are named, and the others answer.
@@ -264,11 +270,11 @@ def identify(
     if n_failed == len(names):
         readable = f"The {unit} is not readable." if n_failed == 1 else f"None of the {n_failed:,} {unit}s is readable."
         raise NothingReadable(readable)
-    if row_form == "table" and not reader and recognizer.calibration_id is None and not (recognizer.misfit or quiet):
-        output.note(
-            f"Confidence is not available for the preset {recognizer.preset} with this knowledge base: "
-            "each answer is the best match in it."
-        )
+    if row_form == "table" and not (reader or recognizer.misfit or quiet):
+        if recognizer.calibration is None:
+            output.note(f"Confidence is not available: {no_calibration(store)}. Each answer is the best match in it.")
+        elif recognizer.calibration.kind == "shipped" and settings.kb is not None:
+            output.note("Confidence is estimated for any knowledge base")
     warn_of_missing(n_failed, missing, plural(len(names), unit), unreadable, can_retry=file is not None)
     if n_failed or missing["reader"] or missing["photos"]:
         ctx.exit(exit_codes.PARTLY)

@@ -64,12 +64,13 @@ def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: Kno
         if reader:
             output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
         return
-    why = f"this knowledge base has no calibration for the preset {recognizer.preset}"
-    if recognizer.misfit:
-        why = f"the calibration of this knowledge base {recognizer.misfit}"
-    elif (store.layout.calibration / "default.json").is_file():
-        why += "; use --preset default"
+    why = f"the calibration of this knowledge base {recognizer.misfit}" if recognizer.misfit else no_calibration(store)
     output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
+
+
+def no_calibration(store: KnowledgeBase) -> str:
+    """Return the reason that answers have no confidence."""
+    return f"none ships for the profile {store.info.profile}, and this knowledge base has no calibration of its own"
 
 
 def warn_of_missing(

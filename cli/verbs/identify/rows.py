@@ -39,6 +39,7 @@ COLUMNS: Mapping[str, str] = {
     "group": "text",
     "n_photos": "integer",
     **dict.fromkeys(("photos", "unreadable_photos"), "text"),
+    **dict.fromkeys(("looks_like", "looks_like_common_name"), "text"),
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -50,6 +51,7 @@ CANDIDATE_COLUMNS: Mapping[str, str] = {
 }
 """The same with one row per candidate: the columns of its photo, then its own."""
 _SEPARATOR = " | "  # of lists in a cell, as Darwin Core recommends
+ANSWER_PARTS = ("confidence", "p_unknown", "family", "order", "looks_like", "looks_like_common_name")
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 # Lone surrogates in replies of models; bytes of file names use another range.
 _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -105,7 +107,7 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
     if answer is not None:
         record |= {"answer_scientific_name": answer.name or None, "answer_common_name": answer.common_name}
         record["answer_rank"] = answer.rank
-        record |= {name: getattr(answer, name) for name in ("confidence", "p_unknown", "family", "order")}
+        record |= {name: getattr(answer, name) for name in ANSWER_PARTS}
         if answer.rank == "species":
             same = (each.taxon_id for each in row.candidates if each.scientific_name == answer.name)
             record["answer_taxon_id"] = next(same, None)

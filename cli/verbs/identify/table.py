@@ -8,7 +8,7 @@ from dataclasses import replace
 from cli.common.output import as_table, first_few, wrapped
 from data.records import Candidate, Identification
 from data.words import plural
-from recognize.answer_text import alternative_texts, answer_text, both_names, unanswered_text, unknown_text
+from recognize.answer_text import alternative_texts, answer_lines, both_names, unanswered_text, unknown_text
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
 TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
@@ -21,7 +21,7 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
     unknown = unknown_text(row)
     lines = [
         _heading(row),
-        f"  {answer_text(row)}",
+        *(wrapped(text, indent="  ") for text in answer_lines(row)),
         *(f"    {text}" for text in alternative_texts(row)),
         *([f"  {unknown}"] if unknown else []),
         *_without_list_lines(row),
@@ -85,7 +85,7 @@ def _without_list_lines(row: Identification) -> list[str]:
     if row.answer_without_list is None:
         return []
     without = replace(row, answer=row.answer_without_list, candidates=(), reader=None)
-    return ["  Without the species list:", f"    {answer_text(without)}"]
+    return ["  Without the species list:", *(wrapped(text, indent="    ") for text in answer_lines(without))]
 
 
 def _reader_lines(row: Identification) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from data.records import Answer, Candidate, Identification, Reading
-from recognize.answer_text import is_reader_choice, percent, unanswered_text
+from recognize.answer_text import both_names, is_reader_choice, percent, unanswered_text
+from recognize.confidence.answers import status_of
 from recognize.explanation.evidence import Explanation
 
 _MIN_UNKNOWN_SHOWN: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
@@ -57,7 +58,7 @@ def _named(row: Identification) -> tuple[str, str, str]:
             return "Chosen by the reader", "None of the candidates", ""
         if answer is None or answer.p_unknown is None:
             return "No answer", "No matching species", ""
-        if answer.confidence is not None:
+        if status_of(answer) == "unknown":
             return "No species identified", "Probably not in the knowledge base", ""
         return "No species identified", "Not sure", ""
     if answer.rank == "species":
@@ -84,12 +85,15 @@ def _how_sure(row: Identification) -> str:
         if answer.rank == "none":
             meaning = "chance that this species is not in the knowledge base. The closest matches are listed."
         else:
-            meaning = f"sure. In tests, {share} of such answers were right for species in the knowledge base."
+            meaning = f"sure. In tests, {share} of such answers were right."
             if row.species_list is not None:
                 meaning = "sure, if the species list fits: computed with the list, not measured."
         parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
-        parts.append("<p>Neither species nor genus nor family is certain enough. The closest matches are listed.</p>")
+        parts.append("<p>No species, genus, family or order is certain enough. The closest matches are listed.</p>")
+    if answer.looks_like:
+        alike = escape(both_names(answer.looks_like_common_name, answer.looks_like))
+        parts.append(f"<p>Looks like {alike}, which the knowledge base does not hold.</p>")
     if answer.rank != "none" and answer.p_unknown is not None and answer.p_unknown >= _MIN_UNKNOWN_SHOWN:
         unknown = percent(answer.p_unknown)
         parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")

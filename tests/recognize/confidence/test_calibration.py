@@ -1,127 +1,36 @@
-"""Calibrated confidence of a photo, and the answer that follows from it."""
+"""Calibration files, their fit, and calibrated answers of the recognizer."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
 from data.errors import StoreError, UsageError
-from data.records import Answer, Taxon
-from recognize import Recognizer
+from recognize import PRESETS, Recognizer
 from recognize.confidence.calibration import (
-    FEATURES,
-    RANKS,
     Calibration,
-    Chances,
-    Evidence,
     Parameters,
-    answer_of,
-    chances_of,
-    find_evidence,
     read_calibration,
+    shipped_calibration,
     vocabulary_hash,
     write_calibration,
 )
+from recognize.confidence.ranks import RANKS
 from recognize.scoring.fusion import WEIGHTS
-from recognize.scoring.stages import Ranking
+from recognize.starter.encoders import load_starter
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
 
-def model(**coefficients: Any) -> Any:
-    return {name: float(coefficients.get(name, 0.0)) for name in FEATURES}
-
-
 def parameters(**changes: Any) -> Parameters:
-    same = model(mass=1.0)
-    base = {"species": same, "genus": same, "family": same, "unknown": model(bias=0.0, visual=-2.0)}
-    return Parameters(weights=WEIGHTS["paper"]["several"], temperature=1.0, **(base | changes))
-
-
-def evidence(**changes: Any) -> Evidence:
-    base = {
-        "masses": {"species": 0.4, "genus": 0.7, "family": 0.9},
-        "level": 3.0, "trained_mass": 0.5, "is_trained": True, "prototype": 0.3, "visual": 0.6, "text": 0.2,
-        "best_prototype": 0.4, "best_visual": 0.7,
+    base: Any = {
+        "temperature": 1.0, "weights": WEIGHTS["paper"]["several"],
+        "held": {rank: {f"mass_{rank}": 1.0} for rank in RANKS}, "unknown": {"visual": -2.0},
     }  # fmt: skip
-    return Evidence(**(base | changes))
-
-
-# --- the evidence ------------------------------------------------------------------------------------------------
-
-FOUR = ("Setophaga", "Setophaga", "Cardellina", "Corvus")
-LINEAGES = [{"genus": genus, "family": "Corvidae" if genus == "Corvus" else "Parulidae"} for genus in FOUR]
-
-
-def found(species: Any, scores: Any, **stages: Any) -> Any:
-    ranking = Ranking(species=np.array(species), scores=np.array(scores, dtype=float), stages=stages)
-    return find_evidence(ranking, np.array([1, 3]), lambda at: [LINEAGES[i] for i in at], temperature=1.0)
-
-
-def test_genus_and_family_masses_are_sums_over_their_species() -> None:
-    powers = np.exp([2.0, 1.0, 0.5, 0.0])
-    given = found([0, 2, 1, 3], [2.0, 1.0, 0.5, 0.0])
-    shares = powers / powers.sum()
-    assert given.masses["species"] == pytest.approx(shares[0])
-    assert given.masses["genus"] == pytest.approx(shares[0] + shares[2])
-    assert given.masses["family"] == pytest.approx(1 - shares[3])
-    assert given.level == pytest.approx(np.log(powers.sum()))
-    assert given.trained_mass == pytest.approx(shares[2] + shares[3])
-    assert not given.is_trained
-
-
-def test_a_species_of_unknown_genus_is_not_grouped() -> None:
-    ranking = Ranking(species=np.array([0, 1]), scores=np.array([1.0, 1.0]))
-    given = find_evidence(ranking, np.array([], dtype=int), lambda at: [{} for _ in at], temperature=1.0)
-    assert given.masses == {"species": pytest.approx(0.5), "genus": pytest.approx(0.5), "family": pytest.approx(0.5)}
-
-
-def test_a_missing_stage_score_counts_as_zero() -> None:
-    given = found([0, 1], [1.0, 0.0], visual=np.array([np.nan, 0.5]), text=np.array([0.1, 0.2]))
-    assert (given.visual, given.best_visual, given.text, given.prototype) == (0.0, 0.5, 0.1, 0.0)
-
-
-# --- the chances -------------------------------------------------------------------------------------------------
-
-
-def test_confidence_is_the_logistic_function_of_the_features() -> None:
-    """By hand: 0.5 + 2 * logit(0.4) - 0.25 * 3."""
-    species = model(bias=0.5, mass=2.0, level=-0.25)
-    chances = chances_of(evidence(), parameters(species=species), unknown_prior=0.5)
-    x = 0.5 + 2 * np.log(0.4 / 0.6) - 0.75
-    assert chances.confidence["species"] == pytest.approx(1 / (1 + np.exp(-x)), abs=1e-4)
-
-
-def test_confidence_never_falls_with_more_mass() -> None:
-    chances = [
-        chances_of(evidence(masses=dict.fromkeys(RANKS, mass)), parameters(), unknown_prior=0.5).confidence["species"]
-        for mass in np.linspace(0, 1, 21)
-    ]
-    assert chances == sorted(chances)
-    assert chances[0] < 0.01 < 0.99 < chances[-1]
-
-
-def test_a_genus_is_never_less_likely_than_its_species() -> None:
-    fitted = parameters(genus=model(bias=-9.0), family=model(bias=-9.0))
-    confidence = chances_of(evidence(), fitted, unknown_prior=0.5).confidence
-    assert confidence["species"] == confidence["genus"] == confidence["family"] == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.9])
-def test_the_unknown_prior_is_applied_by_bayes_rule(share: float) -> None:
-    even = 1 / (1 + np.exp(1.2))
-    expected = even * share / (even * share + (1 - even) * (1 - share))
-    assert chances_of(evidence(), parameters(), unknown_prior=share).unknown == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.1, 2])
-def test_the_unknown_prior_must_be_between_0_and_1(share: float) -> None:
-    with pytest.raises(ValueError, match="prior probability"):
-        chances_of(evidence(), parameters(), unknown_prior=share)
+    return Parameters(**(base | changes))
 
 
 # --- the file ----------------------------------------------------------------------------------------------------
@@ -129,8 +38,8 @@ def test_the_unknown_prior_must_be_between_0_and_1(share: float) -> None:
 
 def calibration(**changes: Any) -> Calibration:
     base = {
-        "profile": "paper", "preset": "default", "spaces": ("a/1", "b/1"),
-        "vocabulary": vocabulary_hash(["pica-pica", "bubo-bubo"]), "parameters": {"several": parameters()},
+        "profile": "paper", "spaces": ("a/1", "b/1"),
+        "vocabulary": vocabulary_hash(["pica-pica", "bubo-bubo"]), "parameters": {"default": {"several": parameters()}},
     }  # fmt: skip
     return Calibration(**(base | changes))
 
@@ -146,8 +55,8 @@ def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
     "spoil",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"schema": 1', '"schema": 2'),
-        lambda text: text.replace('"mass"', '"weight"'),
+        lambda text: text.replace('"schema": 2', '"schema": 1'),
+        lambda text: text.replace('"mass_genus"', '"weight"'),
         lambda text: text.replace('"temperature": 1.0', '"temperature": 0.0'),
     ],
     ids=["cut off", "other schema", "unknown feature", "no temperature"],
@@ -176,7 +85,8 @@ ASKED = {
         ({"spaces": ("a/2", "b/1")}, "other models"),
         ({"taxon_ids": ("bubo-bubo",)}, "other species"),
         ({"taxon_ids": ("bubo-bubo", "pica-pica", "corvus-corax")}, "other species"),
-        ({"mode": "single"}, "not made for single anchors"),
+        ({"mode": "single"}, "not made for one anchor a species"),
+        ({"mode": "none"}, "not made for no anchors"),
         ({"weights": WEIGHTS["paper"]["single"]}, "other weights"),
         ({"weights": None}, "other weights"),
     ],
@@ -186,54 +96,22 @@ def test_misfit_is_empty_or_names_the_difference(change: Any, why: str) -> None:
     assert why in calibration().misfit(**(ASKED | change))
 
 
-# --- the answer --------------------------------------------------------------------------------------------------
-
-FIRST = Taxon(
-    taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", rank="species", common_names=("Pine Warbler",)
-)
-LINEAGE = {"genus": "Setophaga", "family": "Parulidae"}
-
-
-def answered(
-    species: Any, genus: Any, family: Any, *, unknown: float = 0.1, lineage: Any = LINEAGE, least: float = 0.5
-) -> Any:
-    chances = Chances(confidence={"species": species, "genus": genus, "family": family}, unknown=unknown)
-    return answer_of(FIRST, chances, lineage, min_confidence=least)
+def test_a_shipped_calibration_fits_any_species() -> None:
+    shipped = calibration(kind="shipped")
+    assert shipped.misfit(**(ASKED | {"taxon_ids": ("corvus-corax",)})) == ""
+    assert shipped.id.startswith("estimated-")
+    assert "estimated" not in calibration().id
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ((0.6, 0.8, 0.9), ("species", "Setophaga pinus", 0.6)),
-        ((0.4, 0.8, 0.9), ("genus", "Setophaga", 0.8)),
-        ((0.4, 0.45, 0.9), ("family", "Parulidae", 0.9)),
-        ((0.4, 0.45, 0.49), ("none", "", None)),
-        ((0.5, 0.5, 0.5), ("species", "Setophaga pinus", 0.5)),
-    ],
-)
-def test_an_answer_rolls_up_to_the_first_confident_rank(
-    given: tuple[float, float, float], expected: tuple[str, str, None] | tuple[str, str, float]
-) -> None:
-    answer = answered(*given)
-    assert (answer.rank, answer.name, answer.confidence) == expected
-    assert answer.p_unknown == 0.1
-    assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
-
-
-def test_a_probably_unknown_species_overrides_a_confident_name() -> None:
-    answer = answered(0.9, 0.95, 0.99, unknown=0.6)
-    assert answer == Answer(rank="none", name="", confidence=0.6, p_unknown=0.6)
-
-
-def test_a_rank_without_a_name_is_skipped() -> None:
-    assert answered(0.1, 0.8, 0.9, lineage={"family": "Parulidae"}).rank == "family"
-    assert answered(0.1, 0.8, 0.9, lineage={}).rank == "none"
-
-
-def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
-    plain = answer_of(FIRST, None, LINEAGE, min_confidence=1.0)
-    assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler", family="Parulidae")
-    assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("mode", ["none", "single", "several"])
+def test_the_shipped_calibration_fits_the_starter_in_every_preset(preset: str, mode: Any) -> None:
+    """If spaces or weights change, the calibration must be fitted again."""
+    if (preset, mode) == ("anchors-only", "none"):
+        return
+    weights = WEIGHTS["starter"]["several" if mode == "several" else "single"] if preset == "default" else None
+    asked = {"profile": "starter", "spaces": load_starter().spaces, "taxon_ids": ("a",)}
+    assert shipped_calibration().misfit(**asked, preset=preset, mode=mode, weights=weights) == ""
 
 
 # --- in the recognizer -------------------------------------------------------------------------------------------
@@ -271,8 +149,8 @@ def store(encoders: Any) -> Any:
 @pytest.fixture(scope="module")
 def fitting(store: Any, encoders: Any) -> Calibration:
     return Calibration(
-        profile="paper", preset="default", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
-        parameters={"several": parameters()},
+        profile="paper", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
+        parameters={"default": {"several": parameters()}},
     )  # fmt: skip
 
 
@@ -292,8 +170,9 @@ def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, f
 
 
 def test_a_probably_unknown_species_is_answered_none(store: Any, encoders: Any, fitting: Any) -> None:
-    sure = replace(fitting, parameters={"several": parameters(unknown=model(bias=9.0))})
+    sure = replace(fitting, parameters={"default": {"several": parameters(unknown={"bias": 9.0})}})
     row = next(Recognizer(store, encoders, calibration=sure).identify([bird("royalblue")]))
+    assert row.status == "unknown"
     assert (row.answer.rank, row.answer.name, row.answer.confidence) == ("none", "", row.answer.p_unknown)
     assert row.answer.p_unknown > 0.9
     assert row.candidates
@@ -345,4 +224,4 @@ def test_probability_settings_outside_their_range_are_refused(
 def test_the_calibration_file_is_plain_json(tmp_path: Path) -> None:
     write_calibration(tmp_path / "c.json", calibration())
     payload = json.loads((tmp_path / "c.json").read_text())
-    assert payload["parameters"]["several"]["species"]["mass"] == 1.0
+    assert payload["parameters"]["default"]["several"]["held"]["species"]["mass_species"] == 1.0

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from data.errors import UsageError
 from data.images.decode import Photo
-from data.starter.knowledge import read_bytes
 from recognize import PRESETS, Recognizer, SpeciesList, explain
-from recognize.confidence.calibration import Calibration, Chances
+from recognize.confidence.calibration import shipped_calibration
+from recognize.confidence.chances import Chances
 from recognize.confidence.prior import TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking
 from recognize.settings import OFF_LIST_SHARE
@@ -21,7 +21,8 @@ from tests.recognize.birds_in_memory import BIRDS, bird, memory_store
 from tests.toy.encoders import toy_encoders
 
 IDS = tuple(f"species-{i}" for i in range(10))
-LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}"} for i in range(10)]
+LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}", "order": f"O{i // 8}"} for i in range(10)]
+HIGHER = ("genus", "family", "order")
 
 
 def prior(*listed: Any, share: float = 0.2, temperature: float = 2.0, quarters: Any = None) -> ListPrior:
@@ -102,14 +103,14 @@ def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chan
     """Apply Bayes' rule species by species: calibrated chances of groups, split by softmax, times the odds."""
     powers = [math.exp(score / temperature) for score in scores]
     first = max(range(10), key=lambda i: scores[i])
-    groups = {"species": [first], "genus": [], "family": [], "rest": []}
+    groups = {"species": [first], "genus": [], "family": [], "order": [], "rest": []}
     for i in range(10):
         if i != first:
-            same = [rank for rank in ("genus", "family") if LINEAGES[i][rank] == LINEAGES[first][rank]]
+            same = [rank for rank in HIGHER if LINEAGES[i][rank] == LINEAGES[first][rank]]
             groups[same[0] if same else "rest"].append(i)
     parts = [
         chances["species"], chances["genus"] - chances["species"], chances["family"] - chances["genus"],
-        1 - chances["family"],
+        chances["order"] - chances["family"], 1 - chances["order"],
     ]  # fmt: skip
     weight, unassigned = {}, dict.fromkeys(groups, 0.0)
     for (rank, members), part in zip(groups.items(), parts, strict=True):
@@ -119,35 +120,35 @@ def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chan
             weight[i] = part * powers[i] / sum(powers[j] for j in members) * (odds if i in listed else 1)
     new = max(range(10), key=lambda i: scores[i] + (temperature * math.log(odds) if i in listed else 0))
     whole = sum(weight.values()) + sum(unassigned.values())
-    kin = {rank: [i for i in range(10) if LINEAGES[i][rank] == LINEAGES[new][rank]] for rank in ("genus", "family")}
-    return {
-        "species": weight[new] / whole,
-        "genus": (sum(weight[i] for i in kin["genus"]) + (unassigned["genus"] if first in kin["genus"] else 0)) / whole,
-        "family": (
-            sum(weight[i] for i in kin["family"])
-            + (unassigned["genus"] + unassigned["family"] if first in kin["family"] else 0)
-        )
-        / whole,
-    }
+    found = {"species": weight[new] / whole}
+    for step, rank in enumerate(HIGHER, 1):
+        kin = [i for i in range(10) if LINEAGES[i][rank] == LINEAGES[new][rank]]
+        others = sum(unassigned[lower] for lower in HIGHER[:step]) if first in kin else 0
+        found[rank] = (sum(weight[i] for i in kin) + others) / whole
+    return found
 
 
 @given(
     scores=st.lists(st.integers(-40, 40), min_size=10, max_size=10, unique=True),
     listed=st.sets(st.integers(0, 9), min_size=1, max_size=9),
-    chances=st.tuples(*[st.floats(0.01, 0.99)] * 3).map(sorted),
+    chances=st.tuples(*[st.floats(0.01, 0.99)] * 4).map(sorted),
 )
 def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> None:
     scores = [score / 8 for score in scores]
-    given = dict(zip(("species", "genus", "family"), chances, strict=True))
+    given = dict(zip(("species", *HIGHER), chances, strict=True))
     expected = prior(*listed)
     before = ranking(scores)
     after = expected.apply(before, None)
     lineages = [LINEAGES[i] for i in judged(before, after)]
-    found = expected.chances(before, after, Chances(confidence=given, unknown=0.125), lineages, None)
+    found = expected.chances(before, after, Chances(held=given, not_held={"genus": 0.3}, unknown=0.125), lineages, None)
     odds = math.exp(expected.log_odds(None))
-    assert found.confidence == pytest.approx(chances_by_loops(scores, listed, odds, 2.0, given), abs=1e-4)
+    assert found.held == pytest.approx(chances_by_loops(scores, listed, odds, 2.0, given), abs=1e-4)
     assert found.unknown == 0.125
-    assert found.confidence["species"] <= found.confidence["genus"] <= found.confidence["family"] <= 1
+    values = [found.held[rank] for rank in ("species", *HIGHER)]
+    assert values == sorted(values)
+    assert values[-1] <= 1
+    genera = [LINEAGES[int(ranked.species[0])]["genus"] for ranked in (before, after)]
+    assert found.not_held == {"genus": 0.3 if genera[0] == genera[1] else 0.0}
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10])
@@ -156,7 +157,9 @@ def test_a_complete_list_leaves_chances_unchanged(n: int) -> None:
     everything = prior(*range(10))
     before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
     after = everything.apply(before, None)
-    calibrated = Chances(confidence={"species": 0.5, "genus": 0.7, "family": 0.8}, unknown=0.1)
+    calibrated = Chances(
+        held={"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}, not_held={"genus": 0.3}, unknown=0.1
+    )
     lineages = [LINEAGES[i] for i in judged(before, after)]
     assert everything.chances(before, after, calibrated, lineages, None) == calibrated
 
@@ -183,15 +186,9 @@ def test_a_list_id_depends_on_content_but_not_order() -> None:
     assert len({one.id, *(other.id for other in others)}) == 4
 
 
-def test_presets_have_temperatures_and_the_default_matches_the_calibration() -> None:
-    import json
-
-    from data.codec import from_json
-
+def test_presets_have_temperatures() -> None:
     assert TEMPERATURES["starter"].keys() == PRESETS.keys()
-    shipped = from_json(Calibration, json.loads(read_bytes("calibration.json")))
-    for mode, parameters in shipped.parameters.items():
-        assert temperature_of("starter", "default", mode) == (pytest.approx(parameters.temperature, abs=1e-3), True)
+    assert TEMPERATURES["starter"].keys() == shipped_calibration().parameters.keys()
     assert temperature_of("paper", "vr-rag-v1", "single") == (TEMPERATURES["starter"]["vr-rag-v1"]["single"], False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recognize.confidence.chances import Chances
 from recognize.confidence.shares import candidate_confidences
 from recognize.scoring.stages import Ranking
 
@@ -13,21 +14,30 @@ def ranking(*scores: float) -> Ranking:
     return Ranking(species=np.arange(len(scores)), scores=np.array(scores), stages={})
 
 
+def sure(held: float, unknown: float = 0.0) -> Chances:
+    return Chances(held={"species": held}, not_held={}, unknown=unknown)
+
+
 def test_alternatives_share_the_remainder_by_the_softmax_of_their_scores() -> None:
-    found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), 0.8, temperature=2.0, n=3)
+    found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), sure(0.8), temperature=2.0, n=3)
     assert found == pytest.approx((0.8, 0.15, 0.05), abs=1e-4)
 
 
 def test_confidences_do_not_depend_on_the_number_of_candidates() -> None:
     scores = ranking(3.0, 2.0, 1.0, 0.5)
-    whole = candidate_confidences(scores, 0.7, temperature=1.0, n=4)
-    assert candidate_confidences(scores, 0.7, temperature=1.0, n=2) == whole[:2]
+    whole = candidate_confidences(scores, sure(0.7), temperature=1.0, n=4)
+    assert candidate_confidences(scores, sure(0.7), temperature=1.0, n=2) == whole[:2]
     assert sum(whole) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_no_alternative_exceeds_the_first_species() -> None:
-    assert candidate_confidences(ranking(1.0, 0.9), 0.3, temperature=1.0, n=2) == (0.3, 0.3)
+    assert candidate_confidences(ranking(1.0, 0.9), sure(0.3), temperature=1.0, n=2) == (0.3, 0.3)
 
 
 def test_a_sole_species_has_its_own_confidence() -> None:
-    assert candidate_confidences(ranking(1.0), 0.6, temperature=1.0, n=5) == (0.6,)
+    assert candidate_confidences(ranking(1.0), sure(0.6), temperature=1.0, n=5) == (0.6,)
+
+
+def test_candidates_and_the_unknown_species_share_the_whole() -> None:
+    found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), sure(0.8, 0.25), temperature=2.0, n=3)
+    assert found == pytest.approx((0.6, 0.1125, 0.0375), abs=1e-4)

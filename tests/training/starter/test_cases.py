@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,8 +57,8 @@ def test_fitting_cases_of_the_shipped_model_exclude_the_hidden_half(study: Study
     assert (new, known) == (len(visible), 4 * len(study.held))
     assert [len(group) for group in found.unknown] == [new, known]
     # The model was trained on known species, not on new ones.
-    assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[0]} == {False}
-    assert {bool(np.isin(case.truth, case.vocabulary[case.trained])) for case in found.present[1]} == {True}
+    assert {bool(np.isin(case.truth, case.vocabulary[case.knowledge.trained])) for case in found.present[0]} == {False}
+    assert {bool(np.isin(case.truth, case.vocabulary[case.knowledge.trained])) for case in found.present[1]} == {True}
 
 
 def test_a_case_is_right_at_a_rank_that_both_species_share() -> None:
@@ -65,10 +67,10 @@ def test_a_case_is_right_at_a_rank_that_both_species_share() -> None:
 
     def is_right(first: int, truth: int, rank: JudgedRank) -> bool:
         ranking = Ranking(species=np.array([first]), scores=np.ones(1), stages={})
-        nothing = np.empty(0, dtype=np.intp)
-        return Case(truth=truth, ranking=ranking, trained=nothing, vocabulary=np.arange(5), lineages=lineages).is_right(
-            rank
-        )
+        nothing: Any = None
+        return Case(
+            truth=truth, ranking=ranking, queries=nothing, knowledge=nothing, vocabulary=np.arange(5), lineages=lineages
+        ).is_right(rank)
 
     pairs = ((0, 0), (0, 1), (0, 2), (3, 3), (3, 4))
     assert [is_right(*pair, "species") for pair in pairs] == [True, False, False, True, False]

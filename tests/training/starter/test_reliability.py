@@ -10,14 +10,12 @@ import pytest
 from pandas import DataFrame
 
 from data.arrays import IntArray
-from recognize.confidence.calibration import RANKS
+from recognize.confidence.ranks import RANKS
 from tests.training.starter.test_measure import rows_of
 from training.starter import cases, reliability
 from training.starter.cases import Case, FittingCases
 from training.starter.protocol import N_FOLDS
 from training.starter.reliability import (
-    answers_table,
-    calibration_table,
     measure,
     photos_of_fold,
     reliability_chart,
@@ -43,6 +41,7 @@ def judged(
         {
             "species": range(n), "is_duplicate": duplicates or [False] * n,
             "species sure": sure, "genus sure": genus or sure, "family sure": genus or sure,
+            "order sure": genus or sure, "order right": [True] * n,
             "species right": right, "genus right": [True] * n, "family right": [True] * n,
             "unknown": unknown or [0.1] * n, "unknown without": without or [0.9] * n,
         }
@@ -68,31 +67,8 @@ def test_detection_of_unknown_species_by_hand() -> None:
 
 def test_accuracy_above_each_confidence_by_hand() -> None:
     found = rows_of(risk_table("three", in_settings(FOUR, FOUR[FOUR["species sure"] > 0.3])), "Correct")
-    assert found["unseen"] == ["0.667 of .750".lstrip("0"), "1.000 of .500", "1.000 of .500", "1.000 of .250"]
-    assert found["seen"][0] == ".667 of 1.000"
-
-
-def test_near_duplicates_count_only_in_their_own_row() -> None:
-    """The duplicates are confident and right; without them, answers at confidence 0.6 are right half the time."""
-    many = judged([0.6] * 10 + [1.0] * 10, [True, False] * 5 + [True] * 10, duplicates=[False] * 10 + [True] * 10)
-    both = pd.concat([in_settings(many, many), in_settings(many, many, is_bounded=True)])
-    found = rows_of(calibration_table("three", both, many), "Calibration error")
-    assert found["both"][0] == "20"
-    assert found["both, with near-duplicates of anchors"][0] == "40"
-    assert found["both"][4:] == [".600", ".500"]
-    assert found["both, with near-duplicates of anchors"][4:] == [".800", ".750"]
-
-
-def test_each_photo_gets_one_kind_of_answer() -> None:
-    """Answers: species; genus only; none; probably unknown."""
-    four = judged(
-        [0.99, 0.1, 0.1, 0.99],
-        [True, False, False, True],
-        genus=[0.99, 0.99, 0.1, 0.99],
-        unknown=[0.01, 0.01, 0.01, 0.999],
-    )
-    found = rows_of(answers_table("three", in_settings(four, four)), "Answers at")
-    assert found["unseen"] == [".250, 1.000 correct", ".250, 1.000 correct", ".000, - correct", ".250", ".250"]
+    sure, none = ".250, 1.000 correct", ".000, - correct"
+    assert found["unseen"] == [sure, sure, none, none, ".250", ".250"]
     assert found["unseen, as unknown species"][-1] != ""
 
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,12 +23,23 @@ from PIL import Image
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
+from recognize.settings import PHOTO_PRESETS
 
 CARDINAL = "cardinalis-cardinalis"
 
 
 def parsed(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def no_shipped_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the profiles `paper` and `best`."""
+    from recognize import recognizer
+    from recognize.confidence.calibration import shipped_calibration
+
+    other = replace(shipped_calibration(), profile="other")
+    monkeypatch.setattr(recognizer, "shipped_calibration", lambda: other)
 
 
 def test_candidates_have_the_score_of_each_stage(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -41,7 +53,7 @@ def test_candidates_have_the_score_of_each_stage(cli: Any, built_kb: Path, drawi
     assert scores == sorted(scores, reverse=True)
     assert {"text", "visual"} <= row["candidates"][0]["scores"].keys()
     assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
-    assert row["answer"]["confidence"] is None
+    assert row["answer"]["confidence"] is not None
 
 
 @pytest.mark.parametrize("preset", ["default", "vr-rag-v1", "vr-rag-v2"])
@@ -218,12 +230,13 @@ def test_a_knowledge_base_of_another_space_exits_with_3(
     assert "these encoders make vectors of" in outcome.stderr
 
 
+@pytest.mark.usefixtures("no_shipped_calibration")
 def test_a_note_says_that_confidence_is_not_available(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb)
     outcome = cli.call(*command, check=True)
     assert outcome.stdout.startswith(str(drawings / f"{CARDINAL}.png"))
     assert "\n  Northern Cardinal (Cardinalis cardinalis), best match\n" in outcome.stdout
-    assert outcome.stderr.startswith("Confidence is not available for the preset default with this knowledge base")
+    assert outcome.stderr.startswith("Confidence is not available: none ships for the profile starter")
     assert "\x1b" not in outcome.stdout
     assert cli.call(*command, "--quiet", check=True).stderr == ""
 
@@ -237,6 +250,7 @@ def test_scores_add_a_table_to_the_answer(cli: Any, built_kb: Path, drawings: Pa
     assert len(scored.splitlines()) == len(plain.splitlines()) + 2 + 3  # head, line, candidates
 
 
+@pytest.mark.usefixtures("no_shipped_calibration")
 def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
     rows = parsed(cli.call(*command, "--min-confidence", "1", check=True).stdout)
@@ -245,9 +259,26 @@ def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path,
     ] * 4
 
 
+@pytest.mark.parametrize("preset", PHOTO_PRESETS)
+def test_every_preset_has_an_estimated_confidence(cli: Any, built_kb: Path, drawings: Path, preset: str) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--preset", preset, "--format", "jsonl")
+    outcome = cli.call(*command, "--min-confidence", "0", "--unknown-prior", "0.01", check=True)
+    rows = parsed(outcome.stdout)
+    assert all(row["calibration"].startswith("estimated-") for row in rows)
+    assert all(0 <= row["answer"]["p_unknown"] <= 1 and 0 <= row["answer"]["confidence"] <= 1 for row in rows)
+    assert "estimated" not in outcome.stderr
+
+
+def test_a_note_says_that_confidence_is_estimated(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb)
+    assert "Confidence is estimated for any knowledge base\n" in cli.call(*command, check=True).stderr
+    assert "estimated" not in cli.call(*command, "--quiet", check=True).stderr
+
+
+@pytest.mark.usefixtures("no_shipped_calibration")
 def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
-    why = "this knowledge base has no calibration for the preset vr-rag-v1\n"
+    why = "none ships for the profile starter, and this knowledge base has no calibration of its own\n"
     both = cli.call(*command, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
     assert both.stderr == f"warning: --min-confidence and --unknown-prior have no effect: {why}"
     one = cli.call(*command, "--unknown-prior", "0.3", "--quiet", check=True)
@@ -258,24 +289,23 @@ def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path,
 def test_a_calibration_must_fit_the_species_and_be_readable(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
-    from data.starter.knowledge import read_bytes
+    from recognize.confidence.calibration import shipped_calibration, write_calibration
 
     other = tmp_path / "other.kb"
     shutil.copytree(built_kb, other)
     file = other / "calibration" / "default.json"
     file.parent.mkdir()
-    file.write_bytes(read_bytes("calibration.json"))
+    write_calibration(file, replace(shipped_calibration(), kind="own", vocabulary="of other species"))
     photo = drawings / f"{CARDINAL}.png"
-    (row,) = parsed(cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True).stdout)
-    assert (row["calibration"], row["answer"]["confidence"]) == (None, None)
-    stderr = cli.call("identify", photo, "--kb", other, "--min-confidence", "0.9", check=True).stderr
-    assert "--min-confidence has no effect: the calibration of this" in stderr
-    assert "was made for other species than the knowledge base holds now" in stderr
+    outcome = cli.call("identify", photo, "--kb", other, "--format", "jsonl", check=True)
+    assert parsed(outcome.stdout)[0]["calibration"].startswith("estimated-")
+    why = "the calibration of this knowledge base was made for other species than the knowledge base holds now"
+    assert f"Confidence is estimated: {why}" in outcome.stderr
     file.write_text("{}")
     outcome = cli.call("identify", photo, "--kb", other)
     assert outcome.exit_code == 1
     assert "calibration/default.json" in outcome.stderr
-    assert "Without this file, answers have no confidence" in outcome.stderr
+    assert "Without this file, confidence is estimated" in outcome.stderr
 
 
 @pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--unknown-prior", "0"), ("--unknown-prior", "1")])
@@ -460,7 +490,7 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert row["answer_without_list"] == plain["answer"]
     counts = "list.csv (table): 2 species, 1 of them in this knowledge base (missing: Pinguinus impennis)"
     assert f"{counts}; 1 line for several" in outcome.stderr
-    assert "--unknown-prior" not in outcome.stderr, "there is no calibration"
+    assert "consider a larger --unknown-prior" in outcome.stderr, "half of the list is missing"
     assert "1 name of list.csv matches no species: Snowy Owll (unknown; did you mean Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} on their scores" in outcome.stderr
     table = cli.call(*command, "--scores", check=True).stdout

@@ -269,7 +269,7 @@ def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading
         (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, p_unknown=0.05),
          "Blue Jay Cyanocitta cristata 83 % sure. In tests, 83 % of such answers were right"),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, p_unknown=0.4),
-         "for species in the knowledge base. 40 % chance of a species outside the knowledge base."),
+         "were right. 40 % chance of a species outside the knowledge base."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=0.5, p_unknown=0.1),
          "10 % chance of a species outside the knowledge base."),
@@ -279,7 +279,7 @@ def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading
          "Identified to family Corvidae 60 % sure."),
         (Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
          "Probably not in the knowledge base 70 % chance that this species is not in the knowledge base."),
-        (Answer(rank="none", name="", p_unknown=0.3), "Not sure Neither species nor genus nor family is certain"),
+        (Answer(rank="none", name="", p_unknown=0.3), "Not sure No species, genus, family or order is certain enough"),
     ],
 )  # fmt: skip
 def test_the_heading_states_the_confidence(photo: Path, answer: Answer, expected: str) -> None:

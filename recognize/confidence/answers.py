@@ -1,0 +1,73 @@
+"""The answer for a photo: a species, or the lowest higher rank that is sure enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from data.records import Answer, PhotoStatus, Taxon
+from recognize.confidence.ranks import RANKS, Lineage
+
+if TYPE_CHECKING:
+    from recognize.confidence.chances import Chances
+
+UNKNOWN_FROM: Final = 0.5
+"""Above this chance, a species is called unknown."""
+
+
+def answer_of(
+    first: Taxon | None,
+    chances: Chances | None,
+    lineage: Lineage,
+    *,
+    min_confidence: float,
+    likest: Taxon | None = None,
+) -> Answer:
+    """Return the answer for a photo.
+
+    Without chances it is the first species with a null confidence. With them it is the lowest rank of the first species
+    with enough confidence, but no species if the species is more likely than not outside the knowledge base; else
+    `none`, with that chance as its confidence if it is more likely than not.
+
+    Args:
+        first: first species of the ranking.
+        chances: its chances.
+        lineage: its lineage.
+        min_confidence: minimum confidence of an answer.
+        likest: species outside the knowledge base that the photo resembles most.
+    """
+    if first is None:
+        return Answer(rank="none", name="")
+    family, order = lineage.get("family"), lineage.get("order")
+    if chances is None:
+        return Answer(
+            rank="species", name=first.scientific_name, common_name=first.common_name, family=family, order=order
+        )
+    is_unknown = chances.unknown > UNKNOWN_FROM
+    shown = likest if is_unknown else None
+    alike = None if shown is None else shown.scientific_name
+    alike_name = shown.common_names[0] if shown is not None and shown.common_names else None
+    for rank in RANKS:
+        name = first.scientific_name if rank == "species" else lineage.get(rank)
+        if name is None or chances.right(rank) < min_confidence or (is_unknown and rank == "species"):
+            continue
+        return Answer(
+            rank=rank, name=name, common_name=first.common_name if rank == "species" else None,
+            confidence=chances.right(rank), p_unknown=chances.unknown, family=None if rank == "order" else family,
+            order=order, looks_like=alike, looks_like_common_name=alike_name,
+        )  # fmt: skip
+    return Answer(
+        rank="none", name="", confidence=chances.unknown if is_unknown else None, p_unknown=chances.unknown,
+        looks_like=alike, looks_like_common_name=alike_name,
+    )  # fmt: skip
+
+
+def status_of(answer: Answer) -> PhotoStatus:
+    """Return the status of a photo with this answer.
+
+    Example:
+        >>> status_of(Answer(rank="genus", name="Larus")), status_of(Answer(rank="none", name=""))
+        ('identified', 'not_sure')
+    """
+    if answer.p_unknown is not None and answer.p_unknown > UNKNOWN_FROM:
+        return "unknown"
+    return "not_sure" if answer.rank == "none" else "identified"

@@ -1,0 +1,78 @@
+"""Chances that an answer is right, from evidence by a calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recognize.confidence.calibration import Parameters, chances_by
+from recognize.confidence.ranks import RANKS, JudgedRank
+from recognize.scoring.pairs import Scores
+
+CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
+_CERTAIN: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chances:
+    """Chances of one photo, in [0, 1]."""
+
+    held: Mapping[JudgedRank, float]
+    """Of the first species, its genus, family and order, if the species is in the knowledge base."""
+    not_held: Mapping[JudgedRank, float]
+    """Of its genus, family and order, if the species is not."""
+    unknown: float
+    """Of a species that is not in the knowledge base."""
+
+    def right(self, rank: JudgedRank) -> float:
+        """Return the chance that the first species, or its genus, family or order, is right."""
+        share = (1 - self.unknown) * self.held[rank] + self.unknown * self.not_held.get(rank, 0.0)
+        return round(share, CHANCE_DIGITS)
+
+
+def chances_of(rows: Scores, parameters: Parameters, *, unknown_prior: float) -> list[Chances]:
+    """Return the chances of photos; a genus is at least as probable as its species, a family as its genus, and so on.
+
+    Args:
+        rows: features of the photos, `(n, n_features)`.
+        parameters: parameters of the preset and of the anchor mode of the knowledge base.
+        unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
+    """
+    unknown = at_prior(even_unknown(rows, parameters), unknown_prior)
+    columns = []
+    for models in (parameters.held, parameters.not_held):
+        least = np.zeros(len(rows))
+        for rank in RANKS:
+            least = np.maximum(least, chances_by(models[rank], rows)) if rank in models else least
+            columns.append(least)
+    return [
+        Chances(
+            held=dict(zip(RANKS, values[: len(RANKS)], strict=True)),
+            not_held=dict(zip(RANKS[1:], values[len(RANKS) + 1 : -1], strict=True)),
+            unknown=values[-1],
+        )
+        for values in np.round(np.stack([*columns, unknown], axis=1), CHANCE_DIGITS).tolist()
+    ]
+
+
+def even_unknown(rows: Scores, parameters: Parameters) -> Scores:
+    """Return the chance of an unknown species at even odds, `(n,)`."""
+    return chances_by(parameters.unknown, rows)
+
+
+def at_prior(even: Scores, prior: float) -> Scores:
+    """Return chances at even odds for another prior, by Bayes' rule.
+
+    Example:
+        >>> at_prior(np.array([0.5, 0.9]), 0.2).round(3).tolist()
+        [0.2, 0.692]
+    """
+    if not 0 < prior < 1:
+        raise ValueError(f"expected a prior probability between 0 and 1, got {prior}")
+    even = np.clip(even, _CERTAIN, 1 - _CERTAIN)
+    likely, unlikely = even * prior, (1 - even) * (1 - prior)
+    chances: Scores = likely / (likely + unlikely)
+    return chances

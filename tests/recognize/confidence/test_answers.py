@@ -1,0 +1,75 @@
+"""The answer that follows from chances: species, higher rank, unknown or not sure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from data.records import Answer, Taxon
+from recognize.confidence.answers import answer_of, status_of
+from recognize.confidence.chances import Chances
+from recognize.confidence.ranks import RANKS
+
+FIRST = Taxon(
+    taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", rank="species", common_names=("Pine Warbler",)
+)
+LINEAGE = {"genus": "Setophaga", "family": "Parulidae", "order": "Passeriformes"}
+LIKEST = Taxon(taxon_id="avis-alta", scientific_name="Avis alta", rank="species", common_names=("High Bird",))
+
+
+def answered(
+    *held: float, unknown: float = 0.0, not_held: Any = None, lineage: Any = LINEAGE, least: float = 0.5
+) -> Answer:
+    chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held=not_held or {}, unknown=unknown)
+    return answer_of(FIRST, chances, lineage, min_confidence=least, likest=LIKEST)
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        ((0.6, 0.8, 0.9, 1.0), ("species", "Setophaga pinus", 0.6, "Parulidae", "Passeriformes")),
+        ((0.4, 0.8, 0.9, 1.0), ("genus", "Setophaga", 0.8, "Parulidae", "Passeriformes")),
+        ((0.4, 0.45, 0.9, 1.0), ("family", "Parulidae", 0.9, "Parulidae", "Passeriformes")),
+        ((0.4, 0.45, 0.49, 0.7), ("order", "Passeriformes", 0.7, None, "Passeriformes")),
+        ((0.4, 0.45, 0.49, 0.49), ("none", "", None, None, None)),
+        ((0.5, 0.5, 0.5, 0.5), ("species", "Setophaga pinus", 0.5, "Parulidae", "Passeriformes")),
+    ],
+)
+def test_an_answer_rolls_up_to_the_first_confident_rank(held: Any, expected: Any) -> None:
+    answer = answered(*held)
+    assert (answer.rank, answer.name, answer.confidence, answer.family, answer.order) == expected
+    assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
+    assert answer.looks_like is None
+    assert status_of(answer) == ("not_sure" if answer.rank == "none" else "identified")
+
+
+def test_the_chance_of_an_unknown_species_lowers_the_confidence_of_a_species() -> None:
+    answer = answered(0.6, 0.9, 0.95, 1.0, unknown=0.3, not_held={"genus": 0.5})
+    assert (answer.rank, answer.confidence, answer.p_unknown) == ("genus", 0.78, 0.3)
+
+
+def test_an_unknown_species_may_have_a_known_genus_and_a_lookalike() -> None:
+    sure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8, not_held={"genus": 0.75, "family": 0.8, "order": 0.9})
+    assert (sure.rank, sure.name, sure.confidence, sure.p_unknown) == ("genus", "Setophaga", 0.79, 0.8)
+    assert (sure.looks_like, sure.looks_like_common_name) == ("Avis alta", "High Bird")
+    unsure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8)
+    assert (unsure.rank, unsure.name, unsure.confidence, unsure.p_unknown) == ("none", "", 0.8, 0.8)
+    assert status_of(sure) == status_of(unsure) == "unknown"
+
+
+def test_a_probably_unknown_species_is_never_named() -> None:
+    assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, least=0.0).rank == "genus"
+    assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, lineage={}, least=0.0).rank == "none"
+
+
+def test_a_rank_without_a_name_is_skipped() -> None:
+    assert answered(0.1, 0.8, 0.9, 1.0, lineage={"family": "Parulidae"}).rank == "family"
+    assert answered(0.1, 0.8, 0.9, 1.0, lineage={}).rank == "none"
+
+
+def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
+    plain = answer_of(FIRST, None, {"family": "Parulidae"}, min_confidence=1.0)
+    assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler", family="Parulidae")
+    assert status_of(plain) == "identified"
+    assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")

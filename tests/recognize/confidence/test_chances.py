@@ -1,0 +1,68 @@
+"""Chances from evidence: logistic functions, Bayes' rule, and the sum over held and unheld species."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recognize.confidence.calibration import Parameters
+from recognize.confidence.chances import Chances, at_prior, chances_of
+from recognize.confidence.evidence import FEATURES
+from recognize.confidence.ranks import RANKS
+
+
+def row(**features: float) -> Any:
+    return np.array([[features.get(name, 1.0 if name == "bias" else 0.0) for name in FEATURES]])
+
+
+def chances(rows: Any, prior: float = 0.5, **changes: Any) -> Chances:
+    base: Any = {"temperature": 1.0, "held": {"species": {}}, "unknown": {}}
+    return chances_of(rows, Parameters(**(base | changes)), unknown_prior=prior)[0]
+
+
+def logistic(x: float) -> Any:
+    return pytest.approx(1 / (1 + np.exp(-x)), abs=1e-4)
+
+
+def test_a_chance_is_the_logistic_function_of_the_features() -> None:
+    held = {"species": {"bias": 0.5, "mass_species": 2.0, "level": -0.25}}
+    found = chances(row(mass_species=-0.4, level=3.0), held=held, unknown={"bias": -1.2})
+    assert found.held["species"] == logistic(0.5 - 0.8 - 0.75)
+    assert found.unknown == logistic(-1.2)
+
+
+def test_a_higher_rank_is_never_less_likely() -> None:
+    held = {"species": {}, "genus": {"bias": -9.0}, "order": {"bias": 2.0}}
+    found = chances(row(), held=held, not_held={"genus": {"bias": -2.0}, "family": {"bias": -3.0}})
+    assert found.held == {"species": 0.5, "genus": 0.5, "family": 0.5, "order": logistic(2.0)}
+    assert found.not_held == {"genus": logistic(-2.0), "family": logistic(-2.0), "order": logistic(-2.0)}
+
+
+def test_the_chance_of_an_answer_counts_both_cases() -> None:
+    """An unheld species cannot be right, but its genus can."""
+    found = Chances(held=dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)),
+                    not_held={"genus": 0.4, "family": 0.6, "order": 0.9}, unknown=0.25)  # fmt: skip
+    assert found.right("species") == 0.375
+    assert found.right("genus") == 0.625
+    assert found.right("family") == 0.75
+    assert found.right("order") == 0.975
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.2, 0.5, 0.9])
+def test_the_unknown_prior_is_applied_by_bayes_rule(prior: float) -> None:
+    even = 1 / (1 + np.exp(1.2))
+    expected = even * prior / (even * prior + (1 - even) * (1 - prior))
+    assert chances(row(), prior, unknown={"bias": -1.2}).unknown == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("prior", [0, 1, -0.1, 2])
+def test_the_unknown_prior_must_be_between_0_and_1(prior: float) -> None:
+    with pytest.raises(ValueError, match="prior probability"):
+        at_prior(np.array([0.5]), prior)
+
+
+def test_extreme_features_give_finite_chances() -> None:
+    found = chances(row(level=1e9), unknown={"level": 1.0}, held={"species": {"level": -1.0}})
+    assert (found.unknown, found.held["species"]) == (1.0, 0.0)

@@ -1,0 +1,161 @@
+"""Evidence of rankings and vectors, by hand, and its independence of the batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data.contracts import VectorTable
+from recognize.confidence.evidence import FEATURES, SHARPNESS, find_evidence, mode_of
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.presets import PRESETS, Settings, score
+from recognize.scoring.stages import Queries, Ranking
+
+LINEAGES = [
+    {"genus": "Setophaga", "family": "Parulidae", "order": "Passeriformes"},
+    {"genus": "Setophaga", "family": "Parulidae", "order": "Passeriformes"},
+    {"genus": "Cardellina", "family": "Parulidae", "order": "Passeriformes"},
+    {"genus": "Corvus", "family": "Corvidae", "order": "Passeriformes"},
+    {"genus": "Bubo", "family": "Strigidae", "order": "Strigiformes"},
+]
+NOTHING = VectorTable(ids=(), owners=np.empty(0, dtype=np.intp), vectors=np.empty((0, 2), dtype=np.float32))
+
+
+def at(degrees: float) -> Any:
+    return np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], dtype=np.float32)
+
+
+def table(owners: Any, vectors: Any) -> VectorTable:
+    return VectorTable(ids=tuple(map(str, range(len(owners)))), owners=np.array(owners), vectors=np.array(vectors))
+
+
+# Species 0 has a prototype at 0 and no anchors; 1 a prototype at 90 and anchors at 80 and 100; 2 one anchor at 60;
+# 3 and 4 only a text. The model also knows a warbler at 30 and another bird at 200.
+WORLD = Knowledge(
+    n_species=5, names=("toy",), chunks=(table([0, 3, 4], [at(0), at(120), at(180)]),),
+    anchors=table([1, 1, 2], [at(80), at(100), at(60)]), images=(table([1, 1, 2], [at(80), at(100), at(60)]),),
+    trained=np.array([0, 1]), prototypes=np.array([at(0), at(90)]),
+    background=np.array([at(200), at(30)]), background_names=("Corvus corax", "Setophaga citrina"),
+)  # fmt: skip
+
+
+def found(degrees: float, species: Any, scores: Any, knowledge: Knowledge = WORLD, **stages: Any) -> dict[str, float]:
+    ranking = Ranking(species=np.array(species), scores=np.array(scores, dtype=float), stages=stages)
+    queries = Queries(text_image=(at(degrees)[None],), visual=at(degrees)[None])
+    evidence = find_evidence([ranking], queries, knowledge, lambda some: [LINEAGES[i] for i in some], temperature=2.0)
+    return dict(zip(FEATURES, evidence.rows[0].tolist(), strict=True))
+
+
+def cos(degrees: float) -> Any:
+    return pytest.approx(np.cos(np.radians(degrees)), abs=1e-6)
+
+
+def logit(mass: float) -> Any:
+    return pytest.approx(np.log(mass / (1 - mass)))
+
+
+def test_masses_are_sums_over_the_species_of_each_rank() -> None:
+    given = found(0, [0, 2, 1, 3, 4], [4.0, 2.0, 1.0, 0.0, -1.0])
+    shares = np.exp(np.array([2.0, 1.0, 0.5, 0.0, -0.5]))
+    level, shares = np.log(shares.sum()), shares / shares.sum()
+    assert given["mass_species"] == logit(shares[0])
+    assert given["mass_genus"] == logit(shares[0] + shares[2])
+    assert given["mass_family"] == logit(shares[:3].sum())
+    assert given["mass_order"] == logit(1 - shares[4])
+    assert given["level"] == pytest.approx(level)
+    assert given["trained_mass"] == pytest.approx(shares[0] + shares[2])
+
+
+def test_a_species_without_lineage_stands_alone() -> None:
+    ranking = Ranking(species=np.array([3, 4]), scores=np.zeros(2))
+    queries = Queries(text_image=(at(0)[None],), visual=at(0)[None])
+    rows = find_evidence([ranking], queries, WORLD, lambda some: [{} for _ in some], temperature=1.0).rows
+    assert rows[0, 1:5].tolist() == [0.0] * 4, "the logit of a half"
+
+
+def test_cosines_of_the_first_species_and_of_the_best() -> None:
+    """Anchors at 80 and 100 have the centroid 90."""
+    given = found(70, [1, 0], [1.0, 0.0], text=np.array([np.nan, 0.25]))
+    assert (given["prototype"], given["visual"], given["text"]) == (cos(20), cos(20), 0.0)
+    assert (given["best_prototype"], given["best_visual"], given["best_text"]) == (cos(20), cos(10), 0.25)
+    assert (given["has_prototype"], given["has_visual"], given["has_text"]) == (1, 1, 0)
+    assert given["log_anchors"] == pytest.approx(np.log(3))
+    assert given["log_species"] == pytest.approx(np.log(5))
+    assert given["look_share"] == pytest.approx(3 / 5)
+
+
+def test_a_first_species_with_a_text_alone() -> None:
+    given = found(0, [3], [1.0], text=np.array([0.5]))
+    assert [given[name] for name in ("prototype", "visual", "text")] == [0, 0, 0.5]
+    assert [given[name] for name in ("has_prototype", "has_visual", "has_text", "log_anchors")] == [0, 0, 1, 0]
+
+
+def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_species() -> None:
+    """At 50 the best of the knowledge base is the anchor at 60, not the prototype at 90; the warbler is at 30."""
+    given = found(50, [0], [1.0])
+    assert given["background"] == cos(20)
+    assert given["background_margin"] == pytest.approx(np.cos(np.radians(20)) - np.cos(np.radians(10)), abs=1e-6)
+    powers = {angle: np.exp(SHARPNESS * np.cos(np.radians(angle))) for angle in (150, 20, 50, 40, 10)}
+    inside, outside = powers[50] + powers[40] + powers[10], powers[150] + powers[20]
+    assert given["background_mass"] == pytest.approx(np.log(outside / inside), abs=1e-4)
+    assert given["background_share"] == pytest.approx(np.log(2 / 4))
+    assert given["has_background"] == given["background_genus"] == 1
+    assert found(50, [3], [1.0])["background_genus"] == 0
+
+
+def test_without_a_background_its_features_are_zero() -> None:
+    whole = replace(WORLD, background=np.empty((0, 2), dtype=np.float32), background_names=())
+    given = found(50, [0], [1.0], whole)
+    names = [name for name in FEATURES if "background" in name]
+    assert len(names) == 6
+    assert {given[name] for name in names} == {0.0}
+
+
+def test_the_likest_species_and_its_softmax_mass() -> None:
+    ranking = Ranking(species=np.array([0]), scores=np.zeros(1))
+    queries = Queries(text_image=(at(30)[None],), visual=at(30)[None])
+    evidence = find_evidence([ranking], queries, WORLD, lambda some: [LINEAGES[i] for i in some], temperature=1.0)
+    assert WORLD.background_names[evidence.likest[0]] == "Setophaga citrina"
+    powers = np.exp(SHARPNESS * np.cos(np.radians([0, 170, 30, 60, 30])))
+    assert evidence.likeness[0] == pytest.approx(powers[0] / powers.sum(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("anchors", "mode"), [(NOTHING, "none"), (table([0, 2], [at(0), at(1)]), "single"), (WORLD.anchors, "single"),
+                          (table([0, 0], [at(0), at(1)]), "several")]
+)  # fmt: skip
+def test_the_anchor_mode_depends_on_the_anchors_of_species_with_any(anchors: VectorTable, mode: str) -> None:
+    assert mode_of(replace(WORLD, anchors=anchors)) == mode
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_evidence_does_not_depend_on_the_batch(preset: str) -> None:
+    rng = np.random.default_rng(0)
+
+    def units(n: int) -> Any:
+        rows = rng.normal(size=(n, 48)) + 1
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    n = 300
+    owners = np.sort(rng.integers(0, n, 500))
+    knowledge = Knowledge(
+        n_species=n, names=("toy",), chunks=(table(np.arange(n), units(n)),), anchors=table(owners, units(500)),
+        images=(table(owners, units(500)),), trained=np.arange(0, n, 2), prototypes=units(150),
+        background=units(200), background_names=("Avis avis",) * 200,
+    )  # fmt: skip
+    photos = Queries(text_image=(units(40),), visual=units(40))
+
+    def rows(part: slice) -> Any:
+        some = photos[part]
+        ranked = score(preset, knowledge, some, Settings(n_shown=50))
+        return find_evidence(ranked, some, knowledge, lambda at: [LINEAGES[i % 5] for i in at], temperature=0.5).rows
+
+    whole = rows(slice(0, 40))
+    assert np.isfinite(whole).all()
+    for first in range(0, 40, 7):
+        part = slice(first, min(40, first + 7))
+        assert np.array_equal(rows(part).round(9), whole[part].round(9))
+    assert np.array_equal(rows(slice(3, 4)).round(9), whole[3:4].round(9))
