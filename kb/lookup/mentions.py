@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -15,7 +15,7 @@ from data.records import Taxon, Term
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25
-from kb.lookup.senses import group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
+from kb.lookup.senses import QueryWords, group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
 
 MentionKind = Literal["species", "term", "group"]
 
@@ -108,18 +108,22 @@ class NameFinder:
         words = list(_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        of_terms: set[int] = set()  # words of found terms
+        texts = [match[0] for match in words]
+        others = QueryWords(texts)
         organisms = self._organisms_in(words)
+        in_capitals = all(text.isupper() for text in texts if text.isalpha())
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
                 if any(taken[first : first + length]) or not _is_phrase(query, run):
                     continue
-                mention = self._mention(query, words, first, length, organisms, of_terms)
+                mention = self._mention(
+                    query, words, range(first, first + length), organisms, others, in_capitals=in_capitals
+                )
                 if mention is not None:
                     found.append(mention)
                     if mention.kind == "term":
-                        of_terms.update(range(first, first + length))
+                        others.remove(range(first, first + length))
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
@@ -138,33 +142,29 @@ class NameFinder:
         self,
         query: str,
         words: Sequence[re.Match[str]],
-        first: int,
-        length: int,
+        places: range,
         organisms: frozenset[str],
-        of_terms: Collection[int],
+        others: QueryWords,
+        *,
+        in_capitals: bool,
     ) -> Mention | None:
-        run = words[first : first + length]
+        run = words[places.start : places.stop]
         start = run[0].start()
         text = query[start : run[-1].end()]
         forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
-        keys = [key for key in forms if length == 1 or key not in self._one_word]
+        keys = [key for key in forms if len(run) == 1 or key not in self._one_word]
         term = self._term_named(text)
         if term is None and not any(key in self._species or key in self._groups for key in keys):
             return None  # most words of a long text, without a look at all others
-        before = [match[0] for match in words[:first]]
-        after = [match[0] for match in words[first + length :]]
-        others = {place: match[0] for place, match in enumerate(words) if place not in of_terms}
-        is_technical = is_technical_sense(
-            text,
-            before=[word for place, word in others.items() if place < first],
-            after=[word for place, word in others.items() if place >= first + length],
-            named=organisms,
-            following=after[0] if after else "",
-        )
+        before = words[places.start - 1][0] if places.start else ""
+        after = words[places.stop][0] if places.stop < len(words) else ""
+        named, is_of_looks = others.besides(places)
+        is_technical = is_technical_sense(text, others=(named | organisms, is_of_looks), following=after)
         for key in keys:
             if key in self._species and is_technical:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
-        if term is not None and is_technical and not _is_part_of_a_name(text, before, after):
+        is_part = not in_capitals and _is_part_of_a_name(text, before, after)
+        if term is not None and is_technical and not is_part:
             return Mention(kind="term", text=text, ids=(term,), start=start)
         for key in keys:
             if key in self._english:
@@ -250,26 +250,24 @@ def _heads(last: str) -> set[str]:
     return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
 
 
-def _is_part_of_a_name(text: str, before: Sequence[str], after: Sequence[str]) -> bool:
+def _is_part_of_a_name(text: str, before: str, after: str) -> bool:
     """Return whether a capitalised word is part of a longer name: a "Scarlet Waxy Cap" is not a cap.
 
     Words without an everyday sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
     """
-    if not text[0].isupper() or not before or not before[-1][0].isupper():
+    if not text[0].isupper() or not before[:1].isupper():
         return False
-    if all(word.isupper() for word in (*before, text, *after) if word.isalpha()):  # a query in capitals
-        return False
-    return senses_of(text) is not None or bool(after and after[0][0].isupper())
+    return senses_of(text) is not None or after[:1].isupper()
 
 
-def _stands_alone(before: Sequence[str]) -> bool:
+def _stands_alone(before: str) -> bool:
     """Return whether a word means a whole group: "two owls" does; a "spotted owl" is an unknown species."""
-    return not before or before[-1].lower() in sense_lists().before_a_group or before[-1].isdigit()
+    return not before or before.lower() in sense_lists().before_a_group or before.isdigit()
 
 
-def _makes_a_compound(after: Sequence[str]) -> bool:
+def _makes_a_compound(after: str) -> bool:
     """Return whether the next word forms another name: a "hawk moth" is not a hawk."""
-    group = group_of_noun(after[0]) if after else None
+    group = group_of_noun(after) if after else None
     return group is not None and group != "birds"
 
 

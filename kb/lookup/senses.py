@@ -7,6 +7,7 @@ nouns of a query show which groups it is about.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -114,9 +115,36 @@ def senses_of(word: str) -> frozenset[str] | None:
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
-def is_technical_sense(
-    word: str, *, before: Sequence[str], after: Sequence[str], named: Collection[str], following: str | None = None
-) -> bool:
+class QueryWords:
+    """Groups of organisms and looks among the words of a query.
+
+    Each word is judged once and counted, so that the other words of a name are known without a look at all of them.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._groups = [groups_in([word]) for word in words]
+        self._is_look = [_describes_looks(word) for word in words]
+        self._is_left = [True] * len(words)
+        self._n_of_group = Counter(group for found in self._groups for group in found)
+        self._n_not_looks = self._is_look.count(False)
+
+    def remove(self, places: range) -> None:
+        """Leave out the words of a term from now on."""
+        for place in places:
+            if self._is_left[place]:
+                self._is_left[place] = False
+                self._n_of_group.subtract(self._groups[place])
+                self._n_not_looks -= not self._is_look[place]
+
+    def besides(self, places: range) -> tuple[frozenset[str], bool]:
+        """Return the groups that the other words name, and whether all of them describe looks."""
+        mine = [place for place in places if self._is_left[place]]
+        own = Counter(group for place in mine for group in self._groups[place])
+        groups_left = frozenset(group for group, n in self._n_of_group.items() if n > own[group])
+        return groups_left, self._n_not_looks == sum(not self._is_look[place] for place in mine)
+
+
+def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], following: str) -> bool:
     """Return whether a name has its technical sense in a query.
 
     Words without an everyday sense always have. Others have if the query is about a group with such a part, or names no
@@ -125,24 +153,22 @@ def is_technical_sense(
 
     Args:
         word: one or several words of the query.
-        before: words before it, without those of terms already found.
-        after: words after it, likewise.
-        named: groups of the species in the query.
-        following: next word, if it is not the first of `after`.
+        others: the groups that the other words name (`QueryWords.besides`), and whether all of them describe looks.
+        following: next word, empty at the end.
     """
     lists = sense_lists()
     key = _bare(word)
     senses = senses_of(key)
     if senses is None:
         return True
-    following = (after[0] if after and following is None else following or "").lower()
+    following = following.lower()
     if key == "displaying" and following and following not in lists.after_displaying:
         return False
     if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
         return False
-    mentioned = frozenset(named) | groups_in([*before, *after])
+    mentioned, is_of_looks = frozenset(others[0]), others[1]
     if not mentioned:
-        return all(_describes_looks(other) for other in (*before, *after))
+        return is_of_looks
     if _ANIMALS in senses:
         return bool(mentioned - _NO_ANIMALS)
     return bool(mentioned & senses)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from data.starter.knowledge import read_species, read_terms
+from kb.lookup import senses
 from kb.lookup.mentions import NameFinder
-from kb.lookup.senses import group_of_noun, groups_in, is_technical_sense, sense_lists
+from kb.lookup.senses import QueryWords, group_of_noun, groups_in, is_technical_sense, sense_lists
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
@@ -133,8 +134,35 @@ def test_nouns_map_to_groups_in_any_number_and_case() -> None:
 
 
 def test_a_named_species_determines_the_technical_sense() -> None:
-    assert is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named={"birds"})
-    assert not is_technical_sense("crown", before=["the", "Zorblax", "has", "a"], after=[], named=())
+    assert is_technical_sense("crown", others=({"birds"}, False), following="")
+    assert not is_technical_sense("crown", others=((), False), following="")
+
+
+def test_words_of_found_terms_do_not_count_among_the_others() -> None:
+    words = QueryWords(["a", "duck", "with", "a", "cap", "and", "gadgets"])
+    assert words.besides(range(4, 5)) == ({"birds"}, False)
+    assert words.besides(range(1, 2)) == (frozenset(), False)
+    words.remove(range(1, 2))
+    words.remove(range(6, 7))
+    assert words.besides(range(4, 5)) == (frozenset(), True)
+
+
+def test_a_text_of_field_marks_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, calls = senses._bare, 0
+
+    def counted(word: str) -> str:
+        nonlocal calls
+        calls += 1
+        return read(word)
+
+    monkeypatch.setattr(senses, "_bare", counted)
+    find = finder().find
+    n_calls = []
+    for n in (200, 400):
+        calls = 0
+        assert len(find("black cap, grey crown, " * n)) == 2 * n
+        n_calls.append(calls)
+    assert n_calls[1] <= 2.1 * n_calls[0]
 
 
 def test_everyday_words_refer_to_known_groups() -> None:
