@@ -62,14 +62,11 @@ def run_jobs(
     reranker: Reranker,
     *,
     on_ranked: Callable[[Job, list[RankedImage]], None] = lambda _job, _ranked: None,
-    n_open: int = N_OPEN,
 ) -> RunResult:
     """Return the ranked images of all jobs; `on_ranked` is called as each job completes, in order of completion.
 
     A job that the method rejects becomes error rows; any other error ends the run. Closes the reranker.
     """
-    if n_open < 1:
-        raise ValueError(f"expected n_open >= 1, got {n_open}")
     rows: dict[str, list[RankedImage]] = {}
 
     async def work(waiting: Iterator[Job]) -> None:
@@ -84,7 +81,7 @@ def run_jobs(
 
     async def main() -> None:
         waiting = iter(jobs)
-        await all_of([work(waiting) for _ in range(n_open)])
+        await all_of([work(waiting) for _ in range(N_OPEN)])
 
     try:
         asyncio.run(main())
