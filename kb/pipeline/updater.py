@@ -143,8 +143,10 @@ def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[M
     """
     known = store.origins()
     chosen = [origin for origin in known.values() if not kinds or origin["kind"] in kinds]
-    if not known and not store.taxon_ids:
-        raise UsageError(f"{store.path} has no species yet, so there is nothing to update.", hint="Run kb build first.")
+    if not store.taxon_ids:
+        raise UsageError(
+            f"{store.path} has no species, so there is nothing to update.", hint="Add species with kb build."
+        )
     if not chosen:
         lacking = f"no source of kind {', '.join(kinds)}" if known else "no record of its sources"
         raise UsageError(f"{store.path} has {lacking}.", hint="Run the kb build that made it once more.")

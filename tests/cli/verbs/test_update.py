@@ -41,4 +41,13 @@ def test_a_knowledge_base_without_species_cannot_be_updated(cli: Any, tmp_path: 
     assert built.exit_code == 5
     outcome = cli.call("update", "--kb", "a.kb")
     assert outcome.exit_code == 2
-    assert "a.kb has no species yet" in outcome.stderr
+    assert "a.kb has no species, so there is nothing to update" in outcome.stderr
+
+
+def test_a_knowledge_base_from_which_all_species_were_removed_cannot_be_updated(cli: Any, folder_kb: str) -> None:
+    cli.call("remove", "--kb", folder_kb, "Snowy Owl", check=True)
+    cli.call("remove", "--kb", folder_kb, "Blue Jay", check=True)
+    outcome = cli.call("update", "--kb", folder_kb)
+    assert outcome.exit_code == 2
+    assert "has no species, so there is nothing to update" in outcome.stderr
+    assert "Aves" not in outcome.stderr
