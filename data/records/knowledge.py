@@ -90,7 +90,7 @@ class Anchor:
             return None
         if self.is_own:
             return "your own"
-        parts = [self.author or "unknown author", self.licence or "unknown licence"]
+        parts = [self.author or "unknown author", self.licence or "licence unknown"]
         return ", ".join(parts) + (f" ({self.page_url})" if self.page_url else "")
 
 

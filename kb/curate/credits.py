@@ -1,6 +1,6 @@
 """Attribution of the articles and photos of a knowledge base.
 
-Articles and photos keep the licence of their source; what is not free, or of unknown licence, is marked as not to be
+Articles and photos keep the licence of their source; what is not free, or has no known licence, is marked as not to be
 published. Texts without address and licence, and photos without author, licence and file page, are the user's own. A
 summary of a share-alike text (CC BY-SA, GFDL) is marked as an adaptation under the same licence.
 """

@@ -62,7 +62,7 @@ def credit(anchor: Anchor) -> str:
     if anchor.is_own:
         return "your own"
     author = linked(escape(anchor.author or "unknown author"), anchor.page_url)
-    return f"{author}, {linked(escape(anchor.licence or 'unknown licence'), anchor.licence_url)}"
+    return f"{author}, {linked(escape(anchor.licence or 'licence unknown'), anchor.licence_url)}"
 
 
 def source_text(source: Source) -> str:

@@ -226,7 +226,7 @@ def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Pa
     }
     html = figures(matches, anchors, "Jay", lambda _: photo)
     assert html.count("<img") == 1
-    assert ">unknown author</a>, unknown licence" in html
+    assert ">unknown author</a>, licence unknown" in html
     own = {"a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64)}
     assert "<b>similarity 0.50</b><br>your own" in figures(matches[:1], own, "Jay", lambda _: photo)
     assert "stored as vectors only: similarity 0.25" in html
