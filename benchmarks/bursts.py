@@ -10,8 +10,8 @@ figures only.
 
 `vectors`: the unit mean of the photos' vectors as one query, which `kb identify` uses. `scores`: the mean of the fused
 scores of each photo; the sum of log-scores gives the same order. `chances`: the mean of the softmax of each photo.
-`surest`: the photo with the highest score against its second species. Confidence is that of `vectors`, by the shipped
-calibration of single photos.
+`surest`: the photo with the highest score against its second species. Confidence is that of the
+first species by `vectors`, from the shipped calibration of single photos.
 """
 
 from __future__ import annotations
@@ -150,8 +150,7 @@ def main() -> None:
         knowledge = read_knowledge(store, encoders)
         temperature, _ = temperature_of("starter", "default", anchor_mode(knowledge))
         scores = dense_scores(knowledge, photos.queries)
-        calibration = recognize.read_calibration(store.layout.calibration / "default.json")
-        recognizer = recognize.Recognizer(store, encoders, calibration=calibration)
+        recognizer = recognize.Recognizer(store, encoders)
         truths = [species for species, _ in groups]
         rows = []
         for size in SIZES:

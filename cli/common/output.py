@@ -95,7 +95,8 @@ def as_table(
     """Return the rows under their columns; numbers get three decimals, None is empty, `right` is set to the right.
 
     In a narrow terminal cells wrap between words; if that is not enough, the columns of `spare` are left out, the last
-    one first, and named below the table. Words and numbers stay whole, unless they are longer than a name.
+    one first, and named below the table with the way to see them. Words and numbers stay whole, unless they are longer
+    than a name.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -120,7 +121,9 @@ def as_table(
     # Rendered without colours: the same bytes whether a person or a program reads them.
     Console(file=out, width=_table_width(widths), color_system=None, highlight=False).print(table)
     lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
-    return "\n".join([*lines, *([f"(no room for {', '.join(left_out)})"] if left_out else [])])
+    if left_out:
+        lines.append(wrapped(f"(no room for {', '.join(left_out)}; a wider window shows all, and so does | less -S)"))
+    return "\n".join(lines)
 
 
 def as_fields(values: Mapping[str, object]) -> str:
