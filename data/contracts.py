@@ -21,6 +21,7 @@ from data.records import (
     Judgement,
     Question,
     QuestionAnswer,
+    RangeFact,
     SpeciesEntry,
     Taxon,
     Term,
@@ -267,6 +268,9 @@ class KnowledgeStore(Protocol):
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
         """Return the texts of these chunks, in this order."""
+
+    def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
+        """Return the range statements in the texts of these species, in this order; empty for those without."""
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""

@@ -75,6 +75,26 @@ def alternative_texts(row: Identification) -> list[str]:
     return found
 
 
+def place_line(row: Identification) -> str:
+    """Return the effect of the photo's place on the first candidate; empty if no text has a range, or without a place.
+
+    Example:
+        >>> from data.records import Candidate
+        >>> first = Candidate(taxon_id="a", scientific_name="A b", common_name="Crane", score=1.0,
+        ...     scores={"place": 0.4}, range_text="said to breed in Scandinavia")
+        >>> place_line(Identification(image="a.jpg", candidates=(first,), place_name="Norway in June"))
+        'Crane favoured: said to breed in Scandinavia; the photo is from Norway in June'
+    """
+    if row.place_name is None or not any(candidate.range_text for candidate in row.candidates):
+        return ""
+    first = row.candidates[0]
+    boost = first.scores.get("place") or 0.0
+    if not boost or not first.range_text:
+        return f"The text of {first.common_name} says nothing on {row.place_name}"
+    verb = "favoured" if boost > 0 else "less likely"
+    return f"{first.common_name} {verb}: {first.range_text}; the photo is from {row.place_name}"
+
+
 def answer_name(answer: Answer) -> str:
     """Return the names of an answer; a genus or family is marked as such.
 

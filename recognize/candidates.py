@@ -11,6 +11,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
+from recognize.confidence.range_support import Support
 from recognize.confidence.ranks import Lineage
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
@@ -51,11 +52,18 @@ class CandidateMaker:
         return [entries[i].taxon.lineage for i in wanted]
 
     def candidates(
-        self, ranking: Ranking, query: FloatArray, *, n: int, confidences: Sequence[float] = ()
+        self,
+        ranking: Ranking,
+        query: FloatArray,
+        *,
+        n: int,
+        confidences: Sequence[float] = (),
+        supports: Sequence[Support] = (),
     ) -> tuple[Candidate, ...]:
         """Return the first `n` species of a photo's ranking.
 
-        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species.
+        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species,
+        and `supports` those of the photo's place by their texts.
         """
         species: list[int] = ranking.species[:n].tolist()
         scores: list[float] = ranking.scores[:n].tolist()
@@ -65,6 +73,7 @@ class CandidateMaker:
         made = []
         for rank, (i, score) in enumerate(zip(species, scores, strict=True)):
             entry = entries[i]
+            support = supports[rank] if supports else None
             made.append(
                 Candidate(
                     taxon_id=entry.taxon.taxon_id,
@@ -75,6 +84,8 @@ class CandidateMaker:
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
                     anchors=self._anchor_matches(i, entry, query),
                     summary=entry.summary.text if entry.summary else None,
+                    range_text=support.text if support else None,
+                    range_sentence=support.fact.sentence if support and support.fact else None,
                     confidence=confidences[rank] if confidences else None,
                     family=entry.taxon.lineage.get("family"),
                     order=entry.taxon.lineage.get("order"),

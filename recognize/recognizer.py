@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
+from data.images.decode import Photo
+from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
@@ -15,7 +17,9 @@ from recognize.confidence.calibration import Calibration, Parameters, shipped_ca
 from recognize.confidence.chances import Chances, chances_of
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
 from recognize.confidence.lookalikes import LIKENESS, taxon_of
+from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
+from recognize.confidence.range_support import Support
 from recognize.confidence.shares import candidate_confidences
 from recognize.encounters import Source, encode_encounters
 from recognize.photos import Decoded
@@ -23,7 +27,7 @@ from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
-from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
+from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,8 @@ class Recognizer:
         min_confidence: float = MIN_CONFIDENCE,
         unknown_prior: float = UNKNOWN_PRIOR,
         species_list: SpeciesList | None = None,
+        place: Place | None = None,
+        place_odds: float = PLACE_ODDS,
         n_chunks: int | None = None,
         batch_size: int = 32,
     ) -> None:
@@ -99,6 +105,9 @@ class Recognizer:
                 none. Needs a calibration.
             unknown_prior: prior probability that a photo shows a species outside the store. Needs a calibration.
             species_list: expected species, which are favoured; rows also hold the answer without the list.
+            place: place of all photos; default: that of each photo's EXIF data, if any. Species whose texts say that
+                they live there, in the month of the photo, are favoured.
+            place_odds: odds of such a species; 1 ignores places.
             n_chunks: for presets that rank chunks: the candidates are the species of this many best chunks instead of
                 `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
@@ -147,6 +156,8 @@ class Recognizer:
         self.species_list = species_list
         self.prior = self._prior(species_list)
         """Prior of the species list."""
+        self.place, self.place_odds = place, place_odds
+        self._place_prior = self._prior_of_places()
         self._batch_size = batch_size
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
@@ -172,7 +183,9 @@ class Recognizer:
         """
         for batch, rankings, queries, seconds in self._ranked(images):
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
-            shown = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
+            taken = [self._taken(decoded.photo) for decoded in batch if decoded.photo is not None]
+            listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
+            shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
             evidence, chances = self._judged(rankings, queries)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
@@ -191,16 +204,22 @@ class Recognizer:
                     yield replace(row, status="error", error=decoded.error)
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
-                answer, without_list, confidences = self._answers(
-                    rankings[at], shown[at], chances[at], likest, dates[at], n=counts[at]
+                answer, without_list, without_place, confidences = self._answers(
+                    rankings[at], listed[at], shown[at], chances[at], likest, dates[at], taken[at], n=counts[at]
                 )
                 yield replace(
                     row,
                     status=status_of(answer),
                     answer=answer,
                     answer_without_list=without_list,
+                    place_name=place_text(taken[at]),
+                    answer_without_place=without_place,
                     candidates=self._maker.candidates(
-                        shown[at], queries.visual[at], n=counts[at], confidences=confidences
+                        shown[at],
+                        queries.visual[at],
+                        n=counts[at],
+                        confidences=confidences,
+                        supports=self._supports(shown[at], taken[at], n=counts[at]),
                     ),
                     place=decoded.photo.place,
                     date=decoded.photo.date,
@@ -218,7 +237,8 @@ class Recognizer:
                 if decoded.photo is None:
                     yield PhotoRanking(image=decoded.name, error=decoded.error)
                     continue
-                ranking = self._with_list(next(ranked), decoded.photo.date)
+                listed = self._with_list(next(ranked), decoded.photo.date)
+                ranking = self._with_place(listed, self._taken(decoded.photo))
                 yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
     def _ranked(self, images: Iterable[Source]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
@@ -258,10 +278,36 @@ class Recognizer:
             return None
         # The list may promote any species of the pool, and shown scores are exact.
         self._settings = replace(self._settings, n_shown=max(1, len(self._store.taxon_ids)))
-        temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
-        if self._parameters is not None:
-            temperature = self._parameters.temperature
+        temperature, is_fitted = self._temperature()
         return ListPrior(species_list, self._store.taxon_ids, temperature=temperature, is_fitted=is_fitted)
+
+    def _prior_of_places(self) -> PlacePrior | None:
+        if self.place_odds == 1:
+            return None
+        self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
+        temperature, _ = self._temperature()
+        return PlacePrior(self._store.ranges, self._store.taxon_ids, temperature=temperature, odds=self.place_odds)
+
+    def _temperature(self) -> tuple[float, bool]:
+        """Return the temperature of the scores, and whether it was fitted for these encoders."""
+        temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
+        return (temperature if self._parameters is None else self._parameters.temperature), is_fitted
+
+    def _taken(self, photo: Photo) -> WhereWhen | None:
+        """Return place and month of a photo; None without a place."""
+        place = self.place if self.place is not None or photo.place is None else place_at(*photo.place)
+        return None if self._place_prior is None or place is None else (place, month_of(photo.date))
+
+    def _with_place(self, ranking: Ranking, taken: WhereWhen | None) -> Ranking:
+        if self._place_prior is None or taken is None or not len(ranking.species):
+            return ranking
+        return self._place_prior.apply(ranking, taken)
+
+    def _supports(self, ranking: Ranking, taken: WhereWhen | None, *, n: int) -> list[Support]:
+        """Return the support of the place by the texts of the first `n` species; empty without a place."""
+        if self._place_prior is None or taken is None:
+            return []
+        return [self._place_prior.support(int(i), taken) for i in ranking.species[:n]]
 
     def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
@@ -286,23 +332,29 @@ class Recognizer:
         self,
         plain: Ranking,
         listed: Ranking,
+        placed: Ranking,
         chances: Chances | None,
         likest: Taxon | None,
         date: str | None,
+        taken: WhereWhen | None,
         *,
         n: int,
-    ) -> tuple[Answer, Answer | None, tuple[float, ...]]:
-        """Return the answer, the answer without the species list if a list is given, and candidates' confidences."""
+    ) -> tuple[Answer, Answer | None, Answer | None, tuple[float, ...]]:
+        """Return the answer, those without the species list and without the place, and candidates' confidences."""
         if not len(plain.species):
             chances = None
-        without = None if self.prior is None else self._answer(plain, chances, likest)
+        without_list = None if self.prior is None else self._answer(plain, chances, likest)
         if self.prior is not None and chances is not None:
             lineages = self._maker.lineages(judged(plain, listed))
             chances = self.prior.chances(plain, listed, chances, lineages, date)
+        without_place = None if taken is None else self._answer(listed, chances, likest)
+        if self._place_prior is not None and taken is not None and chances is not None:
+            lineages = self._maker.lineages(judged(listed, placed))
+            chances = self._place_prior.chances(listed, placed, chances, lineages, taken)
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
-            confidences = candidate_confidences(listed, chances, temperature=self._parameters.temperature, n=n)
-        return self._answer(listed, chances, likest), without, confidences
+            confidences = candidate_confidences(placed, chances, temperature=self._parameters.temperature, n=n)
+        return self._answer(placed, chances, likest), without_list, without_place, confidences
 
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None

@@ -18,6 +18,9 @@ if the list is right and saves much if it is wrong (docs/results.md)."""
 
 BURST_SECONDS: Final = 5.0
 """Seconds between two photos of a burst: a guess; set your own."""
+PLACE_ODDS: Final = 5.0
+"""Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing: a
+modest guess (`recognize.confidence.place`)."""
 
 Profile = Literal["starter", "paper", "best"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
@@ -51,6 +54,9 @@ class IdentifySettings:
     """Continue the file of `--output`; false starts it from scratch."""
     reader_samples: int = 1
     """Model calls per photo, each with the candidates in another order; at least 1."""
+    place_odds: float = PLACE_ODDS
+    """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing;
+    1 ignores places."""
     reader_context: Literal["refined", "summary", "article", "names"] = "refined"
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
     alone. VR-RAG, table 5."""
@@ -65,6 +71,8 @@ class IdentifySettings:
             raise ValueError(f"expected burst_seconds of at least 0, got {self.burst_seconds}")
         _check_samples(self.reader_samples)
         _check_candidates(self.reader_candidates)
+        if not 1 <= self.place_odds < float("inf"):
+            raise ValueError(f"expected place_odds of at least 1, got {self.place_odds:g}")
 
     def reader_chunks(self, preset: str) -> int | None:
         """Return the number of chunks that give the reader its candidates; None for presets that rank species."""

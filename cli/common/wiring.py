@@ -16,9 +16,11 @@ from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
+from recognize.settings import PLACE_ODDS
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Encoders, WebSearch
+    from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
@@ -158,6 +160,8 @@ def make_recognizer(
     min_confidence: float,
     unknown_prior: float,
     species_list: SpeciesList | None = None,
+    place: Place | None = None,
+    place_odds: float = PLACE_ODDS,
     n_chunks: int | None = None,
 ) -> Recognizer:
     """Return the recognizer of a knowledge base, with `n` candidates per photo and the calibration where it fits.
@@ -178,6 +182,8 @@ def make_recognizer(
         min_confidence=min_confidence,
         unknown_prior=unknown_prior,
         species_list=species_list,
+        place=place,
+        place_odds=place_odds,
         n_chunks=n_chunks,
     )
     if made.misfit:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -42,19 +42,13 @@ class Place:
     """A place and its extent."""
 
     name: str
+    cell: tuple[int, int] | None = None
+    """Row and column of a point; None for other places."""
     extent: Extent = field(repr=False, compare=False)
-    is_point: bool = False
-
-    @property
-    def area(self) -> float:
-        """Area in square kilometres."""
-        return float(_AREAS[self.extent].sum())
-
-    @property
-    def latitude(self) -> float:
-        """Mean latitude in degrees."""
-        cells = np.nonzero(self.extent)[0]
-        return float(_LATITUDES[cells].mean()) if len(cells) else 0.0
+    area: float = field(repr=False, compare=False)
+    """Square kilometres."""
+    latitude: float = field(repr=False, compare=False)
+    """Mean latitude in degrees."""
 
 
 def find_place(name: str) -> Place | None:
@@ -78,7 +72,7 @@ def place_of(text: str) -> Place:
         return place_at(float(point[1]), float(point[2]))
     if (found := find_place(text)) is not None:
         return found
-    near = get_close_matches(fold(text), names(), n=3, cutoff=0.6)
+    near = get_close_matches(fold(text), names(), n=3, cutoff=0.7)
     hint = f"Did you mean {' or '.join(names()[each] for each in near)}?" if near else ""
     raise BadInput(
         f'Unknown place "{text}".',
@@ -109,23 +103,25 @@ def place_at(latitude: float, longitude: float) -> Place:
     found = [_table().countries[country - 1]] if country else []
     smaller = [place for name in _table().small if (place := _place(name)).extent[row, column]]
     found = [place.name for place in sorted(smaller, key=lambda place: place.area)[:1]] + found
-    return Place(name=", ".join(found) or f"{latitude:g}, {longitude:g}", extent=extent, is_point=True)
+    return _made(", ".join(found) or f"{latitude:g}, {longitude:g}", extent, cell=(row, column))
 
 
+@lru_cache(maxsize=1 << 16)
 def overlap(one: Place, other: Place) -> float:
     """Return the area that two places share, in square kilometres."""
+    for point, place in ((one, other), (other, one)):
+        if point.cell is not None:
+            return point.area if place.extent[point.cell] else 0.0
     return float(_AREAS[one.extent & other.extent].sum())
 
 
+@lru_cache(maxsize=1 << 16)
 def distance_km(one: Place, other: Place) -> float:
     """Return the distance of the nearest cells of two places, roughly, in kilometres."""
-    if (one.extent & other.extent).any():
+    if overlap(one, other):
         return 0.0
-    a, b = (_unit_vectors(place) for place in (one, other))
-    if not len(a) or not len(b):
-        return np.inf
-    cosine = max(float((part @ b.T).max()) for part in np.array_split(a, 1 + len(a) // 256))
-    return float(np.arccos(np.clip(cosine, -1, 1)) * 6371)
+    a, b = _unit_vectors(one), _unit_vectors(other)
+    return float(np.arccos(np.clip((a @ b.T).max(), -1, 1)) * 6371)
 
 
 @cache
@@ -245,7 +241,7 @@ def _place(name: str) -> Place:
     """Return the place with a canonical name."""
     if name not in _table().entries:
         direction, _, whole = name.partition(" ")
-        return Place(name=name, extent=_part(_place(whole).extent, direction))
+        return _made(name, _part(_place(whole).extent, direction))
     entry = _table().entries[name]
     extent = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
     if name in _table().countries:
@@ -259,7 +255,12 @@ def _place(name: str) -> Place:
             rows = slice(top, max(round((90 - south) * 2), top + 1))
             boxed[rows, left : max(round((east + 180) * 2), left + 1)] = True
         extent = extent & boxed if entry.members else boxed
-    return Place(name=name, extent=extent)
+    return _made(name, extent)
+
+
+def _made(name: str, extent: Extent, *, cell: tuple[int, int] | None = None) -> Place:
+    latitude = float(_LATITUDES[np.nonzero(extent)[0]].mean())
+    return Place(name=name, cell=cell, extent=extent, area=float(_AREAS[extent].sum()), latitude=latitude)
 
 
 def _part(extent: Extent, direction: str) -> Extent:
@@ -309,7 +310,9 @@ def _nearest_land(row: int, column: int) -> tuple[int, int]:
     return int(rows[nearest]), int(columns[nearest])
 
 
+@lru_cache(maxsize=4096)
 def _unit_vectors(place: Place) -> NDArray[np.float64]:
-    rows, columns = np.nonzero(place.extent)
+    """Return directions of at most 512 cells, evenly chosen, `(n, 3)`."""
+    rows, columns = (cells[:: 1 + len(cells) // 512] for cells in np.nonzero(place.extent))
     y, x = np.radians(_LATITUDES[rows]), np.radians(_LONGITUDES[columns])
-    return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=1)[:: 1 + len(rows) // 2048]
+    return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=1)

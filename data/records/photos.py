@@ -66,6 +66,10 @@ class Candidate:
     """Description of the species."""
     score_without_list: float | None = None
     """With a species list: `score` less `scores["list"]`, the boost of listed species."""
+    range_text: str | None = None
+    """With a place: statement of the species' text on it, such as `said to breed in Norway`; empty for none."""
+    range_sentence: str | None = None
+    """The sentence of the text that states it."""
     confidence: float | None = None
     """Probability of this species; null without a calibration. That of the first is calibrated. The probability that
     another species of the knowledge base is right is shared over the others by their scores."""
@@ -180,6 +184,10 @@ class Identification:
     """Name of the encounter, with `--group-by`."""
     photos: tuple[EncounterPhoto, ...] = ()
     """Photos of the encounter, with `--group` or `--group-by`; place and date are of the first readable one."""
+    place_name: str | None = None
+    """Place and month whose species are favoured: that of `--place`, or of the photo."""
+    answer_without_place: Answer | None = None
+    """The answer without that place."""
 
     @property
     def shown_image(self) -> str:

@@ -13,7 +13,6 @@ from data.records import RangeFact, SpeciesEntry, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
 from kb.lookup.not_included import why_missing
-from kb.ranges.reader import range_facts
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -78,7 +77,7 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
     )
     text = entry.summary.text if entry.summary else ""
     return FoundSpecies(
-        entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)), ranges=range_facts(article or "")
+        entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)), ranges=store.ranges([taxon_id])[0]
     )
 
 

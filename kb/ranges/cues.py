@@ -12,7 +12,8 @@ CUES: Final[tuple[tuple[RangeRole, str], ...]] = (
         "absent",
         r"absent (?:from|in)|absence (?:from|in)|missing from|extinct in|(?:extirpated|exterminated) (?:from|in)|"
         r"disappeared from|"
-        r"died out|except(?: for| in| from)?|excepting|apart from|excluding|but not|formerly|"
+        r"died out|except(?: for| in| from)?|excepting|apart from|excluding|but not|"
+        r"formerly(?! (?:known|described|noted|called|regarded|considered|treated|placed|classified))|"
         r"no longer|(?:is|are|does|do|was|were|has|have) (?:not|never)(?: been)? "
         r"(?:\w+ )?(?:found|occur|breed|nest|recorded|present|known|seen|reach)\w*|not (?:found|present|recorded) in",
     ),

@@ -23,7 +23,7 @@ from data.closing import Closing
 from data.codec import loads
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
-from data.records import SpeciesEntry, Status, Taxon, Term
+from data.records import RangeFact, SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table
 from kb.store.chroma import Collections  # which imports chromadb when it is used
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
@@ -152,6 +152,19 @@ class KnowledgeBase(Closing):
         if not addition.texts:
             return article
         return joined_text([self.layout.articles.read(text.sha256).decode() for text in addition.texts], article)
+
+    def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
+        """Return the range statements in the texts of these species, in this order; empty for those without."""
+        from kb.ranges.reader import range_facts  # loads the gazetteer
+
+        found = []
+        for taxon_id in taxon_ids:
+            try:
+                found.append(range_facts(self.article_text(taxon_id) or ""))
+            except StoreError as error:  # photos are identified without it
+                log.warning("No range for %s: %s", taxon_id, error)
+                found.append(())
+        return found
 
     def origins(self) -> dict[str, Mapping[str, str]]:
         """Return name of the source -> how it is opened again, of all sources that it was built from."""

@@ -1,19 +1,21 @@
-"""Prior from a list of expected species: a boost for each listed species, never a filter.
+"""Priors of species, and that from a list of expected species: boosts, never filters.
 
-`off_list_share` is the expected share of photos with species off the list. All listed species are equally likely, and
-so are all others, which gives the odds of a listed species against another one. By Bayes' rule its score grows by the
-logarithm of the odds times the `temperature` at which the softmax of the scores gives probabilities.
+By Bayes' rule a score grows by the logarithm of the odds times the `temperature` at which the softmax of the scores
+gives probabilities. For a list, `off_list_share` is the expected share of photos with species off the list. All listed
+species are equally likely, and so are all others, which gives the odds of a listed species against another one.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data.arrays import IntArray
 from data.errors import UsageError
 from data.files import sha256_hex
 from recognize.confidence.chances import CHANCE_DIGITS, Chances
@@ -65,8 +67,86 @@ class SpeciesList:
         return sha256_hex("\n".join([str(self.off_list_share), *lines]))[:12]
 
 
-class ListPrior:
+TakenT = TypeVar("TakenT")
+"""Facts on a photo that a prior uses: its date, for example."""
+
+
+class Prior(ABC, Generic[TakenT]):
+    """A prior over the species of one knowledge base, by facts on a photo."""
+
+    stage: ClassVar[str]
+    """Name of the boost among the stages of a ranking."""
+    reach: ClassVar[int | None] = None
+    """Number of best species of a photo that get a boost; None for all."""
+    temperature: float
+
+    @abstractmethod
+    def log_odds_of(self, species: IntArray, taken: TakenT) -> Scores:
+        """Return the log-odds of species against a neutral one."""
+
+    def apply(self, ranking: Ranking, taken: TakenT) -> Ranking:
+        """Return the ranking with the boost in its scores and in the stage of the prior.
+
+        Args:
+            ranking: a ranking with exact scores of the species in reach.
+            taken: facts on the photo.
+        """
+        boost = np.zeros(len(ranking.species))
+        reached = ranking.species[: self.reach]
+        boost[: len(reached)] = self.temperature * self.log_odds_of(reached, taken)
+        scores = rounded(ranking.scores + boost)
+        order = np.argsort(-scores, kind="stable")
+        # Beyond the exact scores a stage has none: NaN.
+        beyond = {name: np.full(len(scores) - len(values), np.nan) for name, values in ranking.stages.items()}
+        stages = {name: np.concatenate([values, beyond[name]])[order] for name, values in ranking.stages.items()}
+        return replace(
+            ranking, species=ranking.species[order], scores=scores[order], stages={**stages, self.stage: boost[order]}
+        )
+
+    def chances(
+        self, before: Ranking, after: Ranking, chances: Chances, lineages: list[Lineage], taken: TakenT
+    ) -> Chances:
+        """Return the chances of the first species of `after`, by Bayes' rule from the chances of `before`.
+
+        The chances without the prior, if the species is in the knowledge base, are distributed over the species of the
+        first one's genus, family and order by the softmax of their scores; then the odds weight each species.
+        Probability outside the candidates counts as neutral. The prior does not change the chance that the species is
+        unknown, nor the chances of the higher ranks if it is, unless the first species changes its group.
+
+        Args:
+            before: the ranking without the prior.
+            after: the ranking with the prior.
+            chances: calibrated chances of `before`.
+            lineages: lineages of `judged(before, after)`.
+            taken: facts on the photo.
+        """
+        species = judged(before, after)
+        at = {int(each): i for i, each in enumerate(before.species)}
+        scores = before.scores[[at[int(each)] for each in species]] / self.temperature
+        first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
+        # Placeholders take the chances of groups without a candidate: another species of the same genus, family or
+        # order, or any other.
+        others: list[Lineage] = [
+            {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
+        ]
+        all_lineages = [*lineages, *others]
+        softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
+        likely = _distributed(softmax, first, all_lineages, chances)
+        weighted = likely * np.exp(np.concatenate([self.log_odds_of(species, taken), np.zeros(len(others))]))
+        held = {
+            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
+            for rank in RANKS
+        }
+        not_held = {
+            rank: chance if _same(all_lineages, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
+        }
+        return replace(chances, held=held, not_held=not_held)
+
+
+class ListPrior(Prior[str | None]):
     """The prior of a species list over the species of one knowledge base."""
+
+    stage = "list"
 
     def __init__(
         self, listed: SpeciesList, taxon_ids: tuple[str, ...], *, temperature: float, is_fitted: bool = True
@@ -105,61 +185,9 @@ class ListPrior:
             return 0.0
         return max(0.0, float(np.log((1 - share) / n) - np.log(share / (len(listed) - n))))
 
-    def apply(self, ranking: Ranking, date: str | None) -> Ranking:
-        """Return the ranking with the boost in its scores and in the stage `list`.
-
-        Args:
-            ranking: a ranking with exact scores of all species.
-            date: date of the photo, ISO 8601.
-        """
-        boost = np.where(self.listed(date)[ranking.species], self.temperature * self.log_odds(date), 0.0)
-        scores = rounded(ranking.scores + boost)
-        order = np.argsort(-scores, kind="stable")
-        stages = {name: values[order] for name, values in ranking.stages.items()}
-        return replace(
-            ranking, species=ranking.species[order], scores=scores[order], stages={**stages, "list": boost[order]}
-        )
-
-    def chances(
-        self, before: Ranking, after: Ranking, chances: Chances, lineages: list[Lineage], date: str | None
-    ) -> Chances:
-        """Return the chances of the first species of `after`, by Bayes' rule from the chances of `before`.
-
-        The chances without the list, if the species is in the knowledge base, are distributed over the species of the
-        first one's genus, family and order by the softmax of their scores; then the odds weight each listed species.
-        Probability outside the candidates counts as not listed. The list does not change the chance that the species is
-        unknown, nor the chances of the higher ranks if it is, unless the first species changes its group.
-
-        Args:
-            before: the ranking without the list.
-            after: the ranking with the list.
-            chances: calibrated chances of `before`.
-            lineages: lineages of `judged(before, after)`.
-            date: date of the photo.
-        """
-        species = judged(before, after)
-        at = {int(each): i for i, each in enumerate(before.species)}
-        scores = before.scores[[at[int(each)] for each in species]] / self.temperature
-        first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        # Placeholders take the chances of groups without a candidate: another species of the same genus, family or
-        # order, or any other.
-        others: list[Lineage] = [
-            {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
-        ]
-        all_lineages = [*lineages, *others]
-        softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
-        likely = _distributed(softmax, first, all_lineages, chances)
-        odds = np.exp(self.log_odds(date))
-        is_listed = np.concatenate([self.listed(date)[species], np.zeros(len(others), dtype=np.bool_)])
-        weighted = likely * np.where(is_listed, odds, 1.0)
-        held = {
-            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
-            for rank in RANKS
-        }
-        not_held = {
-            rank: chance if _same(all_lineages, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
-        }
-        return replace(chances, held=held, not_held=not_held)
+    def log_odds_of(self, species: IntArray, taken: str | None) -> Scores:
+        """Return the log-odds of species on a date against an unlisted one."""
+        return np.where(self.listed(taken)[species], self.log_odds(taken), 0.0)
 
     def _mask(self, quarter: int | None) -> NDArray[np.bool_]:
         quarters = self._list.quarters

@@ -38,13 +38,14 @@ from recognize.settings import (
 )
 
 if TYPE_CHECKING:
+    from data.places.gazetteer import Place
     from data.records import Identification
 
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
     "Encounters": ("group", "group_by"),
-    "Expected species": ("species_list",),
+    "Expected species": ("species_list", "place"),
     "Explanation": ("scores", "explain", "cards"),
     "Reader (a vision model)": ("reader", *readers.OPTIONS),
     "Output": ("form", "rows_per", "file", "retry_failed"),
@@ -80,6 +81,10 @@ GROUPS = {
 @click.option(
     "--species-list", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Expected species: an eBird download (bar chart, life list, own data), a CSV, or one name per line.",
+)  # fmt: skip
+@click.option(
+    "--place", metavar="PLACE",
+    help="Place of the photos: country, state, region, or latitude,longitude. Default: GPS data of each photo.",
 )  # fmt: skip
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
 @click.option(
@@ -117,6 +122,7 @@ def identify(
     group: str | None,
     group_by: str | None,
     species_list: Path | None,
+    place: str | None,
     scores: bool,
     explain: bool,
     cards: Path | None,
@@ -147,10 +153,13 @@ def identify(
     With --species-list the listed species are favoured, and no species is ruled out. Results show scores and answers
     with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
 
-    Higher scores (--scores) are better; they are not probabilities. text: similarity to the description. visual:
-    similarity to the reference photos, at most 1. prototype: similarity to the prototype that the model learned.
-    text_part, visual_part, prototype_part: contributions to the score of the default preset. Blank: the stage does not
-    apply.
+    With --place, or GPS data in a photo, species are favoured whose texts say that they live there, in the month of the
+    photo; none is ruled out, and a text without a range changes nothing.
+
+    Higher scores (--scores) are better; they are not probabilities. list, place: boosts of the score. text:
+    similarity to the description. visual: similarity to the reference photos, at most 1. prototype: similarity to
+    the prototype that the model learned. text_part, visual_part, prototype_part: contributions to the score of the
+    default preset. Blank: the stage does not apply.
     """
     limit_numpy_threads()
     settings = options.settings(kb=kb)
@@ -184,6 +193,8 @@ def identify(
             min_confidence=min_confidence,
             unknown_prior=unknown_prior,
             species_list=expected,
+            place=None if place is None else read_place(place),
+            place_odds=run.place_odds,
         )
         warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
         fit = species_lists.list_fit(store, recognizer, share, n_outside=n_outside, quiet=quiet)
@@ -231,6 +242,7 @@ def identify(
                     f"--cards writes no pages for {unit}s that were done before ({n_without:,} have none); "
                     "--set resume=false writes all"
                 )
+        n_placed = n_with_range = 0
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = run.progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo if is_grouped else [image for (image,) in todo])
@@ -258,6 +270,8 @@ def identify(
             sink.add(row.image, text, ok=not _has_failed(row), missing=missing_part)
             n_failed += _has_failed(row)
             missing[missing_part] += 1
+            n_placed += row.place_name is not None
+            n_with_range += any(candidate.range_text for candidate in row.candidates)
             if fit is not None:
                 fit.add(row)
     if cards is not None and todo and not quiet:
@@ -267,6 +281,11 @@ def identify(
             output.note(species_lists.changed_text(fit))
         for warning in species_lists.fit_warnings(fit):
             output.warn(warning)
+    if place is not None and n_placed and not n_with_range:
+        output.warn(
+            f"--place has no effect: no text of a candidate states a range, in {plural(n_placed, 'photo')}. "
+            "Build the knowledge base from articles (kb build)"
+        )
     if n_failed == len(names):
         readable = f"The {unit} is not readable." if n_failed == 1 else f"None of the {n_failed:,} {unit}s is readable."
         raise NothingReadable(readable)
@@ -297,6 +316,13 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
             raise UsageError(text[0].upper() + text[1:])
     if group is not None and options.given_options(ctx, ["group_by"]):
         raise UsageError("--group and --group-by cannot be combined.")
+
+
+def read_place(text: str) -> Place:
+    """Return the place of `--place`."""
+    from data.places.gazetteer import place_of  # loads numpy
+
+    return place_of(text)
 
 
 def _has_failed(row: Identification) -> bool:

@@ -17,6 +17,7 @@ from cli.verbs.identify import rows
 from cli.verbs.identify.encounters import read_photo_list
 from cli.verbs.identify.notices import report_skipped
 from data.errors import NothingReadable, UsageError
+from recognize.settings import PLACE_ODDS
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -116,6 +117,10 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
     }
     if recognizer.species_list is not None:
         parameters["species_list"] = recognizer.species_list.id
+    if recognizer.place is not None:
+        parameters["place"] = f"{recognizer.place.name} {recognizer.place.cell or ''}".strip()
+    if recognizer.place_odds != PLACE_ODDS:
+        parameters["place_odds"] = recognizer.place_odds
     return parameters
 
 

@@ -47,7 +47,7 @@ CANDIDATE_COLUMNS: Mapping[str, str] = {
     "rank": "integer",
     **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
     **dict.fromkeys(("candidate_confidence", "score", *(f"score_{stage}" for stage in STAGES)), "number"),
-    **dict.fromkeys(("score_list", "score_without_list"), "number"),
+    **dict.fromkeys(("score_list", "score_without_list", "score_place"), "number"),
 }
 """The same with one row per candidate: the columns of its photo, then its own."""
 _SEPARATOR = " | "  # of lists in a cell, as Darwin Core recommends
@@ -128,7 +128,7 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
             "rank": rank,
             **{name: getattr(candidate, name) for name in ("taxon_id", "scientific_name", "common_name", "score")},
             "candidate_confidence": candidate.confidence,
-            **{f"score_{stage}": candidate.scores.get(stage) for stage in (*STAGES, "list")},
+            **{f"score_{stage}": candidate.scores.get(stage) for stage in (*STAGES, "list", "place")},
             "score_without_list": candidate.score_without_list,
         }
         for rank, candidate in enumerate(row.candidates, 1)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from cli.common.output import as_table, first_few, wrapped
 from data.records import Candidate, Identification
 from data.words import plural
-from recognize.answer_text import alternative_texts, answer_lines, both_names, unanswered_text, unknown_text
+from recognize.answer_text import alternative_texts, answer_lines, both_names, place_line, unanswered_text, unknown_text
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
-TABLE_STAGES = ("list", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
+TABLE_STAGES = ("list", "place", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
 
 
 def table_text(row: Identification, why: str, *, with_scores: bool = False) -> str:
@@ -25,6 +25,7 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
         *(f"    {text}" for text in alternative_texts(row)),
         *([f"  {unknown}"] if unknown else []),
         *_without_list_lines(row),
+        *_place_lines(row),
         *_reader_lines(row),
         *([_scores_text(row)] if with_scores and row.candidates else []),
         *([why] if why else []),
@@ -88,6 +89,16 @@ def _without_list_lines(row: Identification) -> list[str]:
     return ["  Without the species list:", *(wrapped(text, indent="    ") for text in answer_lines(without))]
 
 
+def _place_lines(row: Identification) -> list[str]:
+    """Return the effect of the place, and the answer without it if that is another one."""
+    text, without = place_line(row), row.answer_without_place
+    lines = [wrapped(text, indent="  ")] if text else []
+    if without is not None and row.answer is not None and without.name != row.answer.name:
+        plain = replace(row, answer=without, candidates=(), reader=None)
+        lines += ["  Without the place:", *(wrapped(each, indent="    ") for each in answer_lines(plain))]
+    return lines
+
+
 def _reader_lines(row: Identification) -> list[str]:
     """Return the reader's choice and reason; empty without a reader."""
     reading = row.reader
@@ -108,6 +119,8 @@ def evidence_text(row: Identification, explanation: str) -> str:
         parts.append(f"  {both_names(candidate.common_name, candidate.scientific_name)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
+        if candidate.range_sentence:
+            parts.append(wrapped(f"range: {candidate.range_sentence}", indent="    "))
         parts += [
             wrapped(
                 f"reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}",

@@ -82,6 +82,6 @@ def test_an_unknown_name_is_answered_with_near_names() -> None:
 
 def test_a_place_may_be_given_in_degrees() -> None:
     assert place_of("60.4,5.3").name == "Norway"
-    assert place_of("-33.9, 151.2").is_point
+    assert place_of("-33.9, 151.2").cell is not None
     with pytest.raises(BadInput, match="latitude from -90 to 90"):
         place_of("95,5")

@@ -1,0 +1,93 @@
+"""`kb identify --place`: two species with the same photo, told apart by the range in their texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.starter.drawings import drawings_of
+
+TEXTS = {
+    "Snowy Owl": "A white owl with yellow eyes. It breeds in Greenland and winters in southern Canada.",
+    "Great Horned Owl": "A white owl with yellow eyes. It is resident in Brazil.",
+}
+
+
+@pytest.fixture(scope="module")
+def birds(tmp_path_factory: Any) -> Path:
+    folder: Path = tmp_path_factory.mktemp("owls")
+    picture = drawings_of("bubo-scandiacus", "anchor")[0].png()
+    for name, text in TEXTS.items():
+        (folder / "birds" / name).mkdir(parents=True)
+        (folder / "birds" / name / "article.txt").write_text(text, encoding="utf-8")
+        (folder / "birds" / name / "photo.png").write_bytes(picture)
+    (folder / "photo.png").write_bytes(drawings_of("bubo-scandiacus", "query")[0].png())
+    return folder
+
+
+@pytest.fixture
+def identify(cli: Any, birds: Path) -> Any:
+    kb = birds / "kb"
+    if not kb.exists():
+        cli.call("build", "--kb", kb, "--source", f"folder:{birds / 'birds'}", check=True)
+
+    def run(*options: str, form: str = "jsonl", code: int = 0) -> Any:
+        outcome = cli.call("identify", birds / "photo.png", "--kb", kb, "--format", form, *options)
+        assert outcome.exit_code == code, outcome.stderr
+        return json.loads(outcome.stdout) if form == "jsonl" and code == 0 else outcome
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("place", "first", "text"),
+    [
+        ("Greenland", "Bubo scandiacus", "said to breed in Greenland"),
+        ("Brazil", "Bubo virginianus", "said to live all year in Brazil"),
+        ("-10.0,-52.0", "Bubo virginianus", "said to live all year in Brazil"),
+    ],
+)
+def test_the_species_whose_text_names_the_place_is_first(identify: Any, place: str, first: str, text: str) -> None:
+    row = identify("--place", place)
+    candidate = row["candidates"][0]
+    assert (candidate["scientific_name"], candidate["range_text"]) == (first, text)
+    assert text.split()[-1] in candidate["range_sentence"]
+    assert candidate["scores"]["place"] > 0 > row["candidates"][1]["scores"]["place"]
+
+
+def test_without_a_place_nothing_changes(identify: Any) -> None:
+    row = identify()
+    assert row["place_name"] is None
+    assert row["answer_without_place"] is None
+    assert all("place" not in candidate["scores"] for candidate in row["candidates"])
+
+
+def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any) -> None:
+    tables = [identify("--place", place, "--scores", form="table").stdout for place in ("Greenland", "Brazil")]
+    assert "Snowy Owl favoured: said to breed in Greenland; the photo is from Greenland" in tables[0]
+    assert "Great Horned Owl favoured: said to live all year in Brazil" in tables[1]
+    assert sum("Without the place:" in table for table in tables) == 1, "only where another species is first"
+    assert all(" place " in table for table in tables)
+
+
+def test_odds_of_one_ignore_places(identify: Any) -> None:
+    row = identify("--place", "Greenland", "--set", "place_odds=1")
+    assert row["place_name"] is None
+    more = identify("--place", "Greenland", "--set", "place_odds=50")["candidates"][0]["scores"]["place"]
+    assert more > identify("--place", "Greenland")["candidates"][0]["scores"]["place"]
+    identify("--set", "place_odds=0.5", code=2)
+
+
+def test_an_unknown_place_is_answered_with_near_names(identify: Any) -> None:
+    outcome = identify("--place", "Greenlnd", code=5)
+    assert 'Unknown place "Greenlnd"' in outcome.stderr
+    assert "Did you mean Greenland" in outcome.stderr
+
+
+def test_a_place_without_any_range_is_reported(cli: Any, birds: Path) -> None:
+    outcome = cli.call("identify", birds / "photo.png", "--place", "Norway", check=True)  # the shipped knowledge
+    assert "--place has no effect" in outcome.stderr
+    assert "favoured" not in outcome.stdout
