@@ -26,6 +26,7 @@ VERBS = (
     "export",
     "import",
     "identify",
+    "calibrate",
     "context",
     "rerank",
     "search",

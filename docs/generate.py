@@ -37,6 +37,7 @@ CSV = {
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {
     "kb identify --format jsonl": ("data.records.Identification", "identify.json"),
+    "kb calibrate --format json": ("recognize.calibration.quality.Quality", ""),
     "kb rerank --format jsonl": ("data.records.RankedImage", "rerank.json"),
     "kb search --format json": ("data.records.TaxonMatch", "search.json"),
     "kb context --format json": ("data.records.Context", "context.json"),

@@ -57,6 +57,13 @@ def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[i
         yield lambda done, failed: meter(noun, done, total, failed)
 
 
+@contextmanager
+def named_calls(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Give a function of (noun, done, total) that shows several counts, one after the other."""
+    with _meter(quiet=quiet) as meter:
+        yield meter
+
+
 def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
     """Return the progress of a run after `seconds` as a line for people.
 

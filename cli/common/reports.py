@@ -34,6 +34,7 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         "failures": f"{len(status.failures):,}" if status.failures else None,
         "not finished": " and ".join(f"the last {work}" for work in status.unfinished) or None,
         "profile": status.profile,
+        "calibration": "; ".join(f"{preset}: {note}" for preset, note in status.calibrations.items()) or None,
         **(cost or {}),
     }
     return "\n".join([as_fields(counts), *failure_lines(status.failures)])

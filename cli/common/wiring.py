@@ -188,7 +188,7 @@ def make_recognizer(
     )
     if made.misfit:
         instead = "Answers have no confidence" if made.calibration is None else "Confidence is estimated"
-        note(f"{instead}: the calibration of this knowledge base {made.misfit}")
+        note(f"{instead}: the calibration of this knowledge base {made.misfit}; run kb calibrate")
     return made
 
 

@@ -48,7 +48,7 @@ from data.records.queries import (
     TermNote,
 )
 from data.records.ranges import RangeFact, RangeRole
-from data.records.taxa import HIGHER_RANKS, Rank, SubjectKind, Taxon, taxon_id
+from data.records.taxa import HIGHER_RANKS, Rank, SubjectKind, Taxon, taxon_id, vocabulary_hash
 
 __all__ = [
     "HIGHER_RANKS",
@@ -112,4 +112,5 @@ __all__ = [
     "Verification",
     "WebPassage",
     "taxon_id",
+    "vocabulary_hash",
 ]

@@ -69,6 +69,8 @@ class Status:
     """Mark -> number of species."""
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos that were not taken as anchors, by reason (licence, size, format)."""
+    calibrations: Mapping[str, str] = field(default_factory=dict)
+    """Preset -> photos behind its own calibration (`kb calibrate`)."""
     unfinished: tuple[Literal["build", "update"], ...] = ()
     """Work that was interrupted; run it again to finish it."""
 

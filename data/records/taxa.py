@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from data.files import sha256_hex
 
 SubjectKind = Literal["taxon", "term"]
 Rank = Literal["class", "order", "family", "genus", "species"]
@@ -38,6 +40,16 @@ class Taxon:
     def names(self) -> tuple[str, ...]:
         """All names: scientific, English, synonyms."""
         return (self.scientific_name, *self.common_names, *self.synonyms)
+
+
+def vocabulary_hash(taxon_ids: Iterable[str]) -> str:
+    """Return a hash of a set of species, independent of the order.
+
+    Example:
+        >>> vocabulary_hash(["pica-pica", "bubo-bubo"]) == vocabulary_hash(["bubo-bubo", "pica-pica"])
+        True
+    """
+    return sha256_hex("\n".join(sorted(taxon_ids)))
 
 
 def taxon_id(scientific_name: str) -> str:

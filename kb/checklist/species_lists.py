@@ -79,35 +79,55 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
     Names go through the checklist: synonyms, codes and spellings lead to a species. One that the checklist does not
     know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge base itself.
     """
-    ids = {taxon.taxon_id for taxon in taxa}
-    own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
-    result = load_reconciler().reconcile_rows([line.names for line in listed.lines], most_suggested=MOST_SUGGESTED)
-    found = {match.name: match.taxon for match in result.matched}
-    missed = {name.name: name for name in result.unmatched}
+    matches = match_names([line.names for line in listed.lines], taxa)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
-    absent: dict[str, None] = {}
-    unmatched: list[UnmatchedName] = []
-    for line in listed.lines:
-        taxon = found.get(line.names[0])
-        # Not by English name if the checklist knows the line: the name may mean another bird here.
-        named = line.names if taxon is None else (taxon.scientific_name, *taxon.synonyms)
-        in_kb = _among(ids, own, named)
+    for line, in_kb in zip(listed.lines, matches.taxon_ids, strict=True):
         if in_kb is None:
-            if taxon is not None:
-                absent[taxon.scientific_name] = None
-            else:
-                unmatched.append(missed[line.names[0]])
-        elif line.quarters is None:
+            continue
+        if line.quarters is None:
             always.add(in_kb)
         else:
             quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(line.quarters)
     return MatchedList(
         taxon_ids=frozenset(always | quarters.keys()),
         quarters={each: when for each, when in quarters.items() if each not in always},
-        absent=tuple(absent),
-        unmatched=tuple(unmatched),
+        absent=matches.absent,
+        unmatched=matches.unmatched,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedNames:
+    """Rows of names, each of one species, matched with a knowledge base."""
+
+    taxon_ids: tuple[str | None, ...]
+    """Species of each row; None for a species that is absent, and for an unmatched row."""
+    absent: tuple[str, ...]
+    """Species that are not in the knowledge base, by scientific name, each once."""
+    unmatched: tuple[UnmatchedName, ...]
+    """Rows without a single matching species, by their first name."""
+
+
+def match_names(rows: Sequence[Sequence[str]], taxa: Sequence[Taxon]) -> MatchedNames:
+    """Return the species of a knowledge base for rows of names, the most reliable first, as `match_list` does."""
+    ids = {taxon.taxon_id for taxon in taxa}
+    own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
+    result = load_reconciler().reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
+    found = {match.name: match.taxon for match in result.matched}
+    missed = {name.name: name for name in result.unmatched}
+    in_kb: list[str | None] = []
+    absent: dict[str, None] = {}
+    unmatched: list[UnmatchedName] = []
+    for names in rows:
+        taxon = found.get(names[0])
+        # Not by English name if the checklist knows the row: the name may mean another bird here.
+        in_kb.append(_among(ids, own, names if taxon is None else (taxon.scientific_name, *taxon.synonyms)))
+        if in_kb[-1] is None and taxon is not None:
+            absent[taxon.scientific_name] = None
+        elif in_kb[-1] is None:
+            unmatched.append(missed[names[0]])
+    return MatchedNames(taxon_ids=tuple(in_kb), absent=tuple(absent), unmatched=tuple(unmatched))
 
 
 def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str | None:

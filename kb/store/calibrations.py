@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from data.errors import BadInput
-from data.files import sha256_hex, write_atomic
+from data.files import sha256_hex, write_atomic, writer_lock
+from data.records import vocabulary_hash
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 
@@ -35,6 +37,34 @@ def calibration_files(layout: Layout) -> list[Path]:
     """Return the calibration files, sorted by name."""
     found = layout.calibration.glob("*.json")
     return sorted(path for path in found if is_calibration(path.name) and path.is_file() and not path.is_symlink())
+
+
+def save_calibration(path: Path, preset: str, content: bytes) -> None:
+    """Write the calibration of a preset into a knowledge base; a process killed meanwhile leaves the old one.
+
+    Raises:
+        MissingKnowledgeBase: if there is none at `path`.
+        KnowledgeBaseLocked: if another process writes to it.
+        BadInput: as `keep_calibration`.
+    """
+    layout = Layout(path)
+    layout.require()
+    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
+        keep_calibration(layout, ledger, f"{preset}.json", content)
+        ledger.checkpoint()
+
+
+def calibration_notes(layout: Layout, taxon_ids: Sequence[str]) -> dict[str, str]:
+    """Return preset -> what its calibration was fitted on, and whether the species have changed since."""
+    notes = {}
+    for path in calibration_files(layout):
+        content = path.read_bytes()
+        found = json.loads(content) if _is_object(content) else {}
+        note = str(found.get("fitted_on") or "unknown photos")
+        if found.get("vocabulary") != vocabulary_hash(taxon_ids):
+            note += " (not used: the species have changed since; run kb calibrate)"
+        notes[path.stem] = note
+    return notes
 
 
 def keep_calibration(layout: Layout, ledger: Ledger, name: str, content: bytes) -> None:
@@ -66,7 +96,7 @@ def mend_calibrations(layout: Layout, ledger: Ledger) -> Iterator[str]:
         state = "was damaged and has been deleted" if path.is_file() else "is missing"
         path.unlink(missing_ok=True)
         ledger.drop_fact(FACT + name)
-        yield f"calibration/{name} {state}; import the bundle again"
+        yield f"calibration/{name} {state}; run kb calibrate, or import the bundle again"
 
 
 def _is_object(content: bytes) -> bool:

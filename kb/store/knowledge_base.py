@@ -25,6 +25,7 @@ from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.records import RangeFact, SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table
+from kb.store.calibrations import calibration_notes
 from kb.store.chroma import Collections  # which imports chromadb when it is used
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
@@ -209,6 +210,7 @@ class KnowledgeBase(Closing):
             left_out=dict(sorted(left_out.items())),
             marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
             skipped_photos=dict(sorted(Counter(reason for _, reason, _ in self.skipped_photos()).items())),
+            calibrations=calibration_notes(self.layout, self.taxon_ids),
             unfinished=self.ledger.unfinished(),
         )
 

@@ -18,6 +18,7 @@ import numpy as np
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
+from data.records import vocabulary_hash
 from recognize.confidence.evidence import FEATURES, Mode
 from recognize.confidence.fit import logistic
 from recognize.confidence.ranks import JudgedRank
@@ -114,16 +115,6 @@ class Calibration:
         return ""
 
 
-def vocabulary_hash(taxon_ids: Sequence[str]) -> str:
-    """Return a hash of a set of species, independent of the order.
-
-    Example:
-        >>> vocabulary_hash(["pica-pica", "bubo-bubo"]) == vocabulary_hash(["bubo-bubo", "pica-pica"])
-        True
-    """
-    return sha256_hex("\n".join(sorted(taxon_ids)))
-
-
 def read_calibration(path: Path) -> Calibration:
     """Return the calibration in a file; raise `StoreError` if it is not one of this schema."""
     try:
@@ -151,4 +142,9 @@ def shipped_calibration() -> Calibration:
 
 def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write a calibration."""
-    write_atomic(path, (json.dumps(to_json(calibration), indent=1, sort_keys=True) + "\n").encode())
+    write_atomic(path, calibration_bytes(calibration))
+
+
+def calibration_bytes(calibration: Calibration) -> bytes:
+    """Return the contents of the file of a calibration."""
+    return (json.dumps(to_json(calibration), indent=1, sort_keys=True) + "\n").encode()

@@ -1,9 +1,8 @@
-"""Fits of confidence models: ridge logistic regression, offset and scale of a logit, temperature of a softmax."""
+"""Fits of confidence models: ridge logistic regression, also around expected coefficients, and temperature."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,20 +15,6 @@ Truths = NDArray[np.bool_]
 _ROUNDS: Final = 50
 _DONE: Final = 1e-9  # largest step of a converged fit
 _LIMIT: Final = 50.0  # of logits
-_OFFSET_DEVIATION: Final = 1.0  # prior of `fit_line`: offset 0 +- 1
-_SCALE_DEVIATION: Final = 0.3  # and scale 1 +- 0.3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A correction of logits: `offset + scale * logit`; by default none."""
-
-    offset: float = 0.0
-    scale: float = 1.0
-
-    def apply(self, logits: Scores) -> Scores:
-        """Return the corrected logits."""
-        return self.offset + self.scale * logits
 
 
 def logistic(logits: Scores) -> Scores:
@@ -60,21 +45,6 @@ def fit_logistic(rows: Scores, is_true: Truths, shares: Scores, *, ridge: float 
     plain[0] = coefficients[0] - (plain[1:] * mean[1:]).sum()
     plain[1:][is_flat[1:]] = 0
     return plain
-
-
-def fit_line(logits: Scores, is_true: Truths) -> Line:
-    """Return the correction of logits that fits best, held near none where photos are few.
-
-    Source: Platt, 1999. Differs: normal priors on offset (0 +- 1) and scale (1 +- 0.3) instead of smoothed targets.
-
-    Args:
-        logits: `(n,)`, of a model that was fitted elsewhere.
-        is_true: `(n,)`.
-    """
-    rows = np.stack([np.ones(len(logits)), np.clip(logits, -_LIMIT, _LIMIT)], axis=1)
-    deviations = np.array([_OFFSET_DEVIATION, _SCALE_DEVIATION])
-    offset, scale = fit_near(rows, is_true, start=np.array([0.0, 1.0]), deviations=deviations).tolist()
-    return Line(offset=offset, scale=max(scale, 0.0))
 
 
 def fit_near(rows: Scores, is_true: Truths, *, start: Scores, deviations: Scores) -> Scores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -43,9 +43,13 @@ def near_duplicates(hashes: Hashes, others: Hashes) -> Flags:
 
 def hash_pictures(paths: Iterable[Path]) -> Hashes:
     """Return the perceptual hash of each picture that can be read."""
+    return np.array([value for value in iter_hashes(paths) if value is not None], dtype=np.uint64)
+
+
+def iter_hashes(paths: Iterable[Path]) -> Iterator[int | None]:
+    """Yield the perceptual hash of each picture, None for one that cannot be read."""
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="hash") as pool:
-        found = [value for value in pool.map(_hash_or_none, paths) if value is not None]
-    return np.array(found, dtype=np.uint64)
+        yield from pool.map(_hash_or_none, paths)
 
 
 def _hash_or_none(path: Path) -> int | None:

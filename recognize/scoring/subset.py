@@ -38,6 +38,39 @@ def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
     )
 
 
+def without_species(knowledge: Knowledge, species: IntArray, names: Sequence[str]) -> Knowledge:
+    """Return the knowledge without some species, whose prototypes move to the background.
+
+    Args:
+        knowledge: the knowledge base.
+        species: the species to leave out.
+        names: scientific name of every species of the knowledge base.
+    """
+    moved = np.flatnonzero(np.isin(knowledge.trained, species))
+    kept = with_species(knowledge, np.setdiff1d(np.arange(knowledge.n_species), species))
+    if not len(moved):
+        return kept
+    return replace(
+        kept,
+        background=np.concatenate(
+            [kept.background.reshape(-1, knowledge.prototypes.shape[1]), knowledge.prototypes[moved]]
+        ),
+        background_names=(*kept.background_names, *(names[i] for i in knowledge.trained[moved])),
+    )
+
+
+def without_anchors(knowledge: Knowledge, rows: IntArray) -> Knowledge:
+    """Return the knowledge without some of the anchors."""
+    kept = np.setdiff1d(np.arange(len(knowledge.anchors.owners)), rows)
+
+    def narrow(table: VectorTable) -> VectorTable:
+        return VectorTable(
+            ids=tuple(table.ids[row] for row in kept), owners=table.owners[kept], vectors=table.vectors[kept]
+        )
+
+    return replace(knowledge, anchors=narrow(knowledge.anchors), images=tuple(map(narrow, knowledge.images)))
+
+
 def with_encoders(knowledge: Knowledge, kept: Sequence[int]) -> Knowledge:
     """Return the knowledge in the spaces of some of the text-image encoders."""
     return replace(

@@ -44,7 +44,8 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a calibration of its own, the shipped one as if measured here; tests must not write to it."""
     import kb
-    from recognize.confidence.calibration import shipped_calibration, vocabulary_hash, write_calibration
+    from data.records import vocabulary_hash
+    from recognize.confidence.calibration import shipped_calibration, write_calibration
 
     path = tmp_path_factory.mktemp("calibrated") / "drawn.kb"
     shutil.copytree(built_kb, path)

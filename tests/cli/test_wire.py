@@ -102,6 +102,7 @@ PAYLOADS: dict[str, Any] = {
             species=2, articles=2, summaries=1, chunks=3, anchors=4, terms=1, profile="starter", spaces=("starter/1",),
             failures=(r.Failure(taxon="Piranga rubra", stage="fetch", reason="503"),),
             left_out={"no page": 2}, marks={"no-anchors": 1}, skipped_photos={"licence unknown": 1},
+            calibrations={"default": "80 labelled photos of 20 species, calibration error 0.031"},
             unfinished=("build",),
         )
     ),

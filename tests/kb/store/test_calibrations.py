@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,9 +14,11 @@ import pytest
 import kb
 import recognize
 from data.contracts import Encoders
-from data.errors import BadInput
+from data.errors import BadInput, KnowledgeBaseLocked, MissingKnowledgeBase
+from data.files import writer_lock
+from data.records import vocabulary_hash
 from kb.bundle.manifest import MANIFEST, note_of
-from kb.store.calibrations import MAX_BYTES, keep_calibration
+from kb.store.calibrations import MAX_BYTES, calibration_notes, keep_calibration, save_calibration
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages
@@ -21,7 +26,7 @@ from tests.pages import made_up_taxa
 
 CONTENT = b'{"schema": 1, "chance": 0.75}\n'
 FILE = "calibration/default.json"
-REMEDY = "import the bundle again"
+REMEDY = "run kb calibrate, or import the bundle again"
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +118,57 @@ def test_a_calibration_without_hash_is_accepted_while_readable(path: Path) -> No
 def test_calibrations_must_be_named_like_a_preset(path: Path, name: str) -> None:
     with pytest.raises(BadInput, match="named like a preset"):
         keep(path, name, CONTENT)
+
+
+# --- saving ------------------------------------------------------------------------------------------------------
+
+NEW = b'{"schema": 2, "fitted_on": "80 photos"}\n'
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from kb.store import calibrations
+from kb.store.calibrations import save_calibration
+
+written = calibrations.write_atomic
+
+def die(*arguments):
+    if sys.argv[2] == "after":
+        written(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+calibrations.write_atomic = die
+save_calibration(Path(sys.argv[1]), "default", sys.argv[3].encode())
+"""
+
+
+def test_a_saved_calibration_replaces_the_one_of_its_preset(path: Path) -> None:
+    save_calibration(path, "default", NEW)
+    save_calibration(path, "vr-rag-v1", CONTENT)
+    assert (path / FILE).read_bytes() == NEW
+    assert (path / "calibration" / "vr-rag-v1.json").read_bytes() == CONTENT
+    assert kb.verify(path).ok
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", CONTENT), ("after", NEW)])
+def test_a_kill_leaves_the_old_calibration_or_the_new_one(path: Path, moment: str, left: bytes) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, path, moment, NEW.decode()], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (path / FILE).read_bytes() == left
+    assert kb.verify(path).ok
+
+
+def test_a_knowledge_base_that_is_being_written_to_is_not_changed(path: Path) -> None:
+    with writer_lock(Layout(path).lock), pytest.raises(KnowledgeBaseLocked, match="Another process"):
+        save_calibration(path, "default", NEW)
+    assert (path / FILE).read_bytes() == CONTENT
+    with pytest.raises(MissingKnowledgeBase):
+        save_calibration(path.parent / "b.kb", "default", NEW)
+
+
+def test_a_note_says_when_the_species_have_changed(path: Path) -> None:
+    fitting = {"fitted_on": "80 photos", "vocabulary": vocabulary_hash(["pica-pica"])}
+    save_calibration(path, "vr-rag-v1", json.dumps(fitting).encode())
+    assert calibration_notes(Layout(path), ["pica-pica"]) == {
+        "default": "unknown photos (not used: the species have changed since; run kb calibrate)",
+        "vr-rag-v1": "80 photos",
+    }

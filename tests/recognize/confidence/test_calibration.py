@@ -9,13 +9,13 @@ import pytest
 from PIL import Image, ImageDraw
 
 from data.errors import StoreError, UsageError
+from data.records import vocabulary_hash
 from recognize import PRESETS, Recognizer
 from recognize.confidence.calibration import (
     Calibration,
     Parameters,
     read_calibration,
     shipped_calibration,
-    vocabulary_hash,
     write_calibration,
 )
 from recognize.confidence.ranks import RANKS

@@ -1,0 +1,1 @@
+"""Calibration of one knowledge base from labelled photos."""

@@ -1,0 +1,136 @@
+"""Evidence of labelled photos, each identified with its species in the knowledge base and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from data.arrays import IntArray
+from data.records import Taxon
+from recognize.calibration.left_out import LabelledVectors, Round, known_rounds, rows_of_queries, unknown_rounds
+from recognize.confidence.evidence import FEATURES, N_JUDGED, find_evidence
+from recognize.confidence.fit import Truths, fit_temperature
+from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.pairs import Scores
+from recognize.scoring.presets import Settings, score
+from recognize.scoring.stages import Ranking
+
+OnProgress = Callable[[str, int, int], None]
+"""Gets (noun, done, total)."""
+
+_DIGITS: Final = 6  # of the temperature
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cases:
+    """Evidence of n photos with their species in the knowledge base and without it."""
+
+    species: IntArray
+    """`(n,)`."""
+    held: Scores
+    """`(n, n_features)`, with the species."""
+    not_held: Scores
+    """`(n, n_features)`, without it."""
+    is_right: Mapping[JudgedRank, Truths]
+    """Whether the first species, its genus, family and order are right, `(n,)`."""
+    is_right_without: Mapping[JudgedRank, Truths]
+    """The same of genus, family and order without the species."""
+
+    def __len__(self) -> int:
+        return len(self.species)
+
+    def only(self, rows: IntArray) -> Cases:
+        """Return some of the photos."""
+        return Cases(
+            species=self.species[rows],
+            held=self.held[rows],
+            not_held=self.not_held[rows],
+            is_right={rank: found[rows] for rank, found in self.is_right.items()},
+            is_right_without={rank: found[rows] for rank, found in self.is_right_without.items()},
+        )
+
+
+class Identifier:
+    """Identifies labelled photos with their species in the knowledge base and without it."""
+
+    def __init__(
+        self, preset: str, settings: Settings, knowledge: Knowledge, photos: LabelledVectors,
+        taxa: Sequence[Taxon], *, on_progress: OnProgress = lambda *_: None,
+    ) -> None:  # fmt: skip
+        """Keep what is to be identified.
+
+        Args:
+            preset: scoring method.
+            settings: its settings, with the weights of the whole knowledge base.
+            knowledge: the knowledge base.
+            photos: the photos.
+            taxa: all species of the knowledge base.
+            on_progress: gets the counts of photos.
+        """
+        self._preset = preset
+        self._settings = replace(settings, n_shown=max(settings.n_shown, N_JUDGED))
+        self._knowledge = knowledge
+        self._photos = photos
+        self._names = [taxon.scientific_name for taxon in taxa]
+        self._lineages = [taxon.lineage for taxon in taxa]
+        self._on_progress = on_progress
+
+    def _ranked(self, rounds: Iterator[Round], noun: str) -> Iterator[tuple[Round, list[Ranking]]]:
+        done = 0
+        for photos, knowledge in rounds:
+            queries = rows_of_queries(self._photos.queries, photos)
+            yield (photos, knowledge), score(self._preset, knowledge, queries, self._settings)
+            done += len(photos)
+            self._on_progress(noun, done, len(self._photos))
+
+    def fit_temperature(self) -> float:
+        """Return the temperature at which the softmax of the scores fits best."""
+        cases = []
+        for (photos, _), rankings in self._ranked(known_rounds(self._knowledge, self._photos), "scale"):
+            for truth, ranking in zip(self._photos.species[photos], rankings, strict=True):
+                at = np.flatnonzero(ranking.species[:N_JUDGED] == truth)
+                cases.append((ranking.scores[:N_JUDGED], int(at[0]) if len(at) else None, 1.0))
+        return round(fit_temperature(cases), _DIGITS)
+
+    def cases(self, temperature: float) -> Cases:
+        """Return the evidence of all photos at a temperature."""
+        rounds = known_rounds(self._knowledge, self._photos), unknown_rounds(self._knowledge, self._photos, self._names)
+        held, is_right = self._evidence(rounds[0], temperature, "with species")
+        not_held, right_without = self._evidence(rounds[1], temperature, "without")
+        return Cases(
+            species=self._photos.species,
+            held=held,
+            not_held=not_held,
+            is_right=is_right,
+            is_right_without={rank: right_without[rank] for rank in RANKS[1:]},
+        )
+
+    def _evidence(
+        self, rounds: Iterator[Round], temperature: float, noun: str
+    ) -> tuple[Scores, dict[JudgedRank, Truths]]:
+        n = len(self._photos)
+        rows = np.zeros((n, len(FEATURES)))
+        is_right: dict[JudgedRank, Truths] = {rank: np.zeros(n, dtype=np.bool_) for rank in RANKS}
+        for (photos, knowledge), rankings in self._ranked(rounds, noun):
+            queries = rows_of_queries(self._photos.queries, photos)
+            found = find_evidence(rankings, queries, knowledge, self._lineages_of, temperature=temperature)
+            rows[photos] = found.rows
+            for photo, ranking in zip(photos.tolist(), rankings, strict=True):
+                if len(ranking.species):
+                    for rank in RANKS:
+                        is_right[rank][photo] = self._is_right(rank, photo, int(ranking.species[0]))
+        return rows, is_right
+
+    def _lineages_of(self, species: IntArray) -> list[Lineage]:
+        return [self._lineages[i] for i in species.tolist()]
+
+    def _is_right(self, rank: JudgedRank, photo: int, first: int) -> bool:
+        truth = int(self._photos.species[photo])
+        if rank == "species" or first == truth:
+            return first == truth
+        name = self._lineages[truth].get(rank)
+        return name is not None and self._lineages[first].get(rank) == name

@@ -1,0 +1,211 @@
+"""`kb calibrate`: labelled photos, reference photos, refusals, and its use by `kb identify`."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageEnhance, ImageFilter
+
+from tests.cli.conftest import documented_keys
+from tests.drawn_birds import drawn_bird
+from tests.made_once import made_once
+
+
+def vary(content: bytes, rng: np.random.Generator) -> Image.Image:
+    """Return a blurred crop with other colours."""
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    side = rng.uniform(0.65, 1)
+    left, top = rng.uniform(0, 1 - side, 2)
+    box = (left * picture.width, top * picture.height, (left + side) * picture.width, (top + side) * picture.height)
+    picture = ImageEnhance.Color(picture.resize((200, 200), box=box)).enhance(rng.uniform(0.1, 1.6))
+    return picture.filter(ImageFilter.GaussianBlur(rng.uniform(0, 4)))
+
+
+@pytest.fixture(scope="session")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four altered drawings each of twenty species, in class folders; tests must not write to it."""
+    from training.plates.catalogue import PLATES
+
+    def draw(folder: Path) -> None:
+        rng = np.random.default_rng(0)
+        for taxon_id in sorted({plate.taxon_id for plate in PLATES}):
+            species = folder / taxon_id.replace("-", " ").capitalize()
+            species.mkdir(parents=True)
+            for number in range(4):
+                vary(drawn_bird(taxon_id), rng).save(species / f"{number}.jpg")
+
+    return made_once(tmp_path_factory, "labelled", draw)
+
+
+@pytest.fixture
+def own(built_kb: Path, tmp_path: Path) -> Path:
+    """A copy of the knowledge base of drawn birds."""
+    return shutil.copytree(built_kb, tmp_path / "own.kb")
+
+
+@pytest.fixture(scope="session")
+def calibrated(built_kb: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, calibrated with the labelled photos; tests must not write to it."""
+    from click.testing import CliRunner
+
+    from cli.main import commands
+
+    def calibrate(path: Path) -> None:
+        shutil.copytree(built_kb, path)
+        arguments = ["calibrate", "--kb", str(path), "--photos", str(labelled), "--quiet"]
+        done = CliRunner().invoke(commands, arguments, prog_name="kb")
+        assert done.exit_code == 0, done.output
+
+    return made_once(tmp_path_factory, "calibrated-by-photos.kb", calibrate)
+
+
+def identified(cli: Any, kb: Path, photos: Path, *more: str) -> list[Any]:
+    done = cli.call("identify", photos, "--kb", kb, "--format", "jsonl", "--quiet", *more, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def mean_error(rows: Sequence[Any]) -> float:
+    """Return the gap between the mean confidence of the first species and its accuracy."""
+    right = [Path(row["image"]).parent.name == row["candidates"][0]["scientific_name"] for row in rows]
+    return abs(float(np.mean([row["candidates"][0]["confidence"] for row in rows]) - np.mean(right)))
+
+
+def test_labelled_photos_change_the_confidence_of_identify(
+    cli: Any, built_kb: Path, calibrated: Path, labelled: Path
+) -> None:
+    before, after = identified(cli, built_kb, labelled), identified(cli, calibrated, labelled)
+    assert before[0]["calibration"] != after[0]["calibration"]
+    assert mean_error(after) < mean_error(before)
+    assert mean_error(after) < 0.1
+    assert [row["candidates"][0]["taxon_id"] for row in before] == [row["candidates"][0]["taxon_id"] for row in after]
+
+
+def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelled: Path) -> None:
+    done = cli.call("calibrate", "--kb", own, "--photos", labelled, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"Calibrated: {own}, preset default"
+    assert re.match(r"(7\d|80) photos of 20 species; the right species comes first for \d\d %$", lines[1])
+    assert any(line.split() == ["estimated", "calibrated"] for line in lines)
+    assert "and without it (20 %). Measured on species outside the fit." in lines
+    assert all(len(line) <= 80 for line in lines[1:])
+    assert "photos 80 of 80" in done.stderr
+    assert re.search(r"without (7\d|80) of \1", done.stderr)
+
+
+def test_the_quality_as_json(cli: Any, own: Path, labelled: Path) -> None:
+    done = cli.call("calibrate", "--kb", own, "--photos", labelled, "--format", "json", "--quiet", check=True)
+    found = json.loads(done.stdout)
+    assert set(found) == documented_keys("kb calibrate --format json")
+    assert 70 <= found["n_photos"] <= 80  # the encoders know one or two
+    assert found["n_species"] == 20
+    assert found["calibrated"]["calibration_error"] < 0.3
+    assert "without" not in done.stderr
+
+
+def test_a_table_of_paths_and_names_gives_the_same(cli: Any, own: Path, labelled: Path, calibrated: Path) -> None:
+    """Paths are relative to the table; English names and comments are fine."""
+    from data.starter.knowledge import read_species
+
+    english = {each.taxon.scientific_name: each.taxon.common_name for each in read_species()}
+    rows = [f"{path.relative_to(labelled)},{english[path.parent.name]}" for path in sorted(labelled.rglob("*.jpg"))]
+    copy = shutil.copytree(labelled, own.parent / "photos")
+    (copy / "labels.csv").write_text("\n".join(["photo,common_name", "# drawn", *rows]))
+    cli.call("calibrate", "--kb", own, "--photos", copy / "labels.csv", "--quiet", check=True)
+    name = Path("calibration") / "default.json"
+    assert (own / name).read_bytes() == (calibrated / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("", "line 1: expected the columns path and scientific_name, found empty"),
+        ("photo,place\na.jpg,here", "line 1: expected the columns path and scientific_name, found photo, place"),
+        ("path,species\na.jpg,", "line 2: expected a path and a name, got a.jpg"),
+    ],
+)
+def test_a_table_without_paths_or_names_is_refused(cli: Any, own: Path, tmp_path: Path, table: str, why: str) -> None:
+    (tmp_path / "labels.csv").write_text(table)
+    outcome = cli.call("calibrate", "--kb", own, "--photos", tmp_path / "labels.csv")
+    assert outcome.exit_code == 5
+    assert why in outcome.stderr
+
+
+def test_species_outside_the_knowledge_base_are_named(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    for old, new in (("Pica pica", "Larus argentatus"), ("Bubo scandiacus", "Some bird")):
+        shutil.copytree(labelled / old, photos / new)
+    outcome = cli.call("calibrate", "--kb", own, "--photos", photos)
+    assert outcome.exit_code == 5
+    assert "1 label matched no species: Some bird (unknown" in outcome.stderr
+    assert "1 species not in the knowledge base, skipped: Larus argentatus" in outcome.stderr
+    assert "No photo of" in outcome.stderr
+
+
+def test_too_few_reference_photos_are_refused(cli: Any, own: Path) -> None:
+    """Sixty drawings, one of them a training photo of the encoders."""
+    outcome = cli.call("calibrate", "--kb", own)
+    assert outcome.exit_code == 5
+    assert "Too few photos for a calibration: 5" in outcome.stderr
+    assert "reference photos of 20 species. Expected at least 60 photos of 10 species." in outcome.stderr
+    assert "hint: Add labelled photos of species in the knowledge base with --photos." in outcome.stderr
+    assert not (own / "calibration").exists()
+
+
+def test_reference_photos_calibrate_without_labelled_ones(cli: Any, own: Path, labelled: Path) -> None:
+    for species in ("Pica pica", "Bubo scandiacus", "Tyto alba"):
+        photos = [word for path in sorted((labelled / species).iterdir()) for word in ("--photo", path)]
+        cli.call("add", "--kb", own, "--name", species, *photos, "--quiet", check=True)
+    done = cli.call("calibrate", "--kb", own, check=True)
+    assert "reference photos" in done.stderr
+    status = json.loads(cli.call("status", "--kb", own, "--format", "json", check=True).stdout)
+    assert "reference photos of 20 species" in status["calibrations"]["default"]
+
+
+def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) -> None:
+    cli.call("calibrate", "--kb", own, "--photos", labelled, "--preset", "vr-rag-v2", "--quiet", check=True)
+    assert [path.name for path in (own / "calibration").iterdir()] == ["vr-rag-v2.json"]
+    mine, default = (
+        {row["calibration"] for row in identified(cli, own, labelled / "Pica pica", "--preset", preset)}
+        for preset in ("vr-rag-v2", "default")
+    )
+    assert mine != default
+
+
+def test_a_calibration_for_other_species_is_not_used(
+    cli: Any, calibrated: Path, labelled: Path, tmp_path: Path
+) -> None:
+    path = shutil.copytree(calibrated, tmp_path / "fewer.kb")
+    cli.call("remove", "--kb", path, "Tyto alba", check=True)
+    done = cli.call("identify", labelled / "Pica pica", "--kb", path, check=True)
+    assert "was made for other species than the knowledge base holds now; run kb calibrate" in done.stderr
+    status = cli.call("status", "--kb", path, check=True).stdout
+    assert "(not used: the species have changed since; run kb calibrate)" in status
+
+
+def test_status_shows_the_calibration_and_verify_accepts_it(cli: Any, calibrated: Path) -> None:
+    status = cli.call("status", "--kb", calibrated, check=True).stdout
+    assert re.search(r"default: \d+ labelled photos of 20 species, calibration error 0\.\d+", status)
+    cli.call("verify", "--kb", calibrated, check=True)
+
+
+def test_an_unreadable_photo_gives_exit_code_7(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
+    photos = shutil.copytree(labelled, tmp_path / "photos")
+    (photos / "Pica pica" / "0.jpg").write_bytes(b"no picture")
+    outcome = cli.call("calibrate", "--kb", own, "--photos", photos)
+    assert outcome.exit_code == 7
+    assert "1 photo unreadable; the first is" in outcome.stderr
+    assert (own / "calibration" / "default.json").is_file()
+
+
+def test_calibrate_needs_a_knowledge_base(cli: Any) -> None:
+    outcome = cli.call("calibrate")
+    assert outcome.exit_code == 3
+    assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")

@@ -1,0 +1,129 @@
+"""Parameters fitted to photos of one knowledge base, and their quality on other photos."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recognize.calibration.cases import Cases
+from recognize.calibration.parameters import N_FOLDS, fit_parameters, folds_of
+from recognize.calibration.quality import calibration_error, measure_quality
+from recognize.confidence.calibration import Parameters, chances_by
+from recognize.confidence.evidence import FEATURES
+from recognize.confidence.fit import logistic
+from recognize.confidence.ranks import RANKS
+
+MASS, LEVEL = FEATURES.index("mass_species"), FEATURES.index("level")
+
+
+def cases(n: int, *, seed: int = 0, sharpness: float = 1.0) -> Cases:
+    """Photos of n / 4 species.
+
+    `mass_species` is the logit of being right, times `sharpness`; `level` is lower without the species.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n) * 1.5 + 1
+    is_right = rng.random(n) < logistic(truth)
+    held, not_held = np.zeros((n, len(FEATURES))), np.zeros((n, len(FEATURES)))
+    held[:, 0] = not_held[:, 0] = 1
+    for rank in RANKS:
+        held[:, FEATURES.index(f"mass_{rank}")] = truth * sharpness
+        not_held[:, FEATURES.index(f"mass_{rank}")] = rng.normal(size=n) * sharpness
+    held[:, LEVEL], not_held[:, LEVEL] = rng.normal(size=n) + 1, rng.normal(size=n) - 1
+    right_without = {rank: rng.random(n) < 0.3 for rank in RANKS[1:]}
+    return Cases(
+        species=np.arange(n) // 4, held=held, not_held=not_held, is_right=dict.fromkeys(RANKS, is_right),
+        is_right_without=right_without,
+    )  # fmt: skip
+
+
+def shipped(scale: float = 1.0) -> Parameters:
+    held: Any = {rank: {"bias": 0.0, f"mass_{rank}": scale} for rank in RANKS}
+    return Parameters(temperature=1.0, held=held, unknown={"bias": -1.0, "level": -0.2})
+
+
+def fit(found: Cases, base: Parameters | None) -> Parameters:
+    return fit_parameters(found, base, temperature=1.0, weights=None)
+
+
+@pytest.mark.parametrize("base", [None, shipped()])
+def test_overconfident_scores_get_calibrated(base: Parameters | None) -> None:
+    """Masses are three times as sharp as they should be."""
+    found, others = cases(200, sharpness=3), cases(4_000, seed=1, sharpness=3)
+    before = logistic(others.held[:, MASS])
+    after = chances_by(fit(found, base).held["species"], others.held)
+    is_right, even = others.is_right["species"], np.ones(len(others))
+    assert calibration_error(before, is_right, even) > 0.1
+    assert calibration_error(after, is_right, even) < 0.05
+
+
+@pytest.mark.parametrize("base", [None, shipped()])
+def test_the_chance_of_an_unknown_species_is_fitted_at_even_odds(base: Parameters | None) -> None:
+    found, others = cases(400), cases(4_000, seed=1)
+    model = fit(found, base).unknown
+    chances = np.concatenate([chances_by(model, others.held), chances_by(model, others.not_held)])
+    is_unknown = np.repeat([False, True], len(others))
+    assert calibration_error(chances, is_unknown, np.ones(len(chances))) < 0.06
+    assert ((chances > 0.5) == is_unknown).mean() > 0.8
+
+
+def test_few_photos_change_good_shipped_parameters_little() -> None:
+    others = cases(4_000, seed=99)
+    rows, is_right, even = others.held, others.is_right["species"], np.ones(len(others))
+    errors = [
+        calibration_error(chances_by(fit(cases(60, seed=seed), shipped()).held["species"], rows), is_right, even)
+        for seed in range(10)
+    ]
+    assert np.mean(errors) < 0.06
+
+
+def test_a_constant_feature_gets_no_weight() -> None:
+    assert fit(cases(100), None).held["species"]["visual"] == 0
+
+
+def test_higher_ranks_are_fitted_with_the_species_and_without_it() -> None:
+    fitted = fit(cases(400), None)
+    assert set(fitted.held) == set(RANKS)
+    assert set(fitted.not_held) == set(RANKS[1:])
+    others = cases(4_000, seed=1)
+    assert chances_by(fitted.not_held["genus"], others.not_held).mean() == pytest.approx(0.3, abs=0.06)
+
+
+def test_a_species_is_never_in_both_parts_of_a_fold() -> None:
+    species = cases(120).species
+    folds = folds_of(species)
+    assert len(folds) == N_FOLDS
+    assert sorted(photo for _, left in folds for photo in left) == list(range(120))
+    for fitted, left in folds:
+        assert not set(species[fitted]) & set(species[left])
+
+
+def test_the_quality_is_measured_on_photos_outside_the_fit() -> None:
+    """Labels without any relation to the photos: a fit on its own photos would look better than chance."""
+    found = cases(200)
+    noise = np.random.default_rng(5).random(200) < 0.5
+    random = Cases(
+        species=found.species, held=found.held, not_held=found.held, is_right=dict.fromkeys(RANKS, noise),
+        is_right_without=found.is_right_without,
+    )  # fmt: skip
+    quality = measure_quality(random, None, temperature=1.0, weights=None)
+    assert quality.calibrated.found_unknown == pytest.approx(quality.calibrated.false_unknown, abs=0.01)
+    assert quality.estimated is None
+
+
+def test_the_quality_compares_with_the_shipped_calibration() -> None:
+    quality = measure_quality(cases(400, sharpness=3), shipped(), temperature=1.0, weights=None)
+    assert quality.estimated is not None
+    assert quality.calibrated.calibration_error < quality.estimated.calibration_error / 2
+    assert (quality.n_photos, quality.n_species) == (400, 100)
+    assert quality.calibrated.found_unknown > quality.estimated.found_unknown
+
+
+def test_the_calibration_error_by_hand() -> None:
+    """Two bins of thirty photos: .2 against .4, and .9 against .9."""
+    sure = np.repeat([0.2, 0.9], 30)
+    is_right = np.concatenate([np.arange(30) < 12, np.arange(30) < 27])
+    assert calibration_error(sure, is_right, np.ones(60)) == pytest.approx(0.1)
+    assert calibration_error(sure[:29], is_right[:29], np.ones(29)) == pytest.approx(abs(0.2 - 12 / 29)), "one bin"
