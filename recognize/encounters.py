@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import FloatArray, as_unit_rows
+from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
@@ -113,10 +113,10 @@ class _Open:
         )
 
     def vectors(self) -> tuple[FloatArray, ...]:
-        """Return the unit mean of the photos in each space; that of one photo is its vector."""
+        """Return the mean of the photos in each space; that of one photo is its vector."""
         if self.n_readable == 1:
             return self.first
-        return tuple(as_unit_rows(total[None])[0] for total in self.sums)
+        return tuple((total / self.n_readable).astype(np.float32) for total in self.sums)
 
 
 def encode_encounters(
@@ -124,9 +124,10 @@ def encode_encounters(
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield encounters with one query each, as `encode_in_batches` yields photos.
 
-    The query of an encounter is the unit mean of the vectors of its readable photos, in each space. On photos of one
-    species it ranks as well as the mean of the photos' scores (`benchmarks.bursts`), and equal photos count once: a
-    burst of copies is as sure as one of them, where a sum of log-scores would grow with their number.
+    The query of an encounter is the mean of the vectors of its readable photos in each space, so its cosines are the
+    means of its photos' cosines. It ranks as well as the mean of the photos' scores. Copies of a photo count once; a
+    sum of log-scores would grow with their number. It is not made a unit vector: its cosines would be larger than
+    those of its photos, and answers for unknown species too sure (`benchmarks.bursts`).
     """
     check_several(sources)
     waiting: deque[_Open] = deque()

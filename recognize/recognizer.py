@@ -175,7 +175,7 @@ class Recognizer:
         the first species with a null confidence.
 
         An encounter is answered from the readable ones of its photos. Photos of one burst are not independent, so its
-        confidence is that of a single query, the unit mean of its photos' vectors, by the calibration of single photos.
+        confidence is that of a single query, the mean of its photos' vectors, by the calibration of single photos.
 
         Args:
             images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`; a list or tuple of these

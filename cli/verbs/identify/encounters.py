@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -23,9 +24,9 @@ def read_photo_list(file: Path, column: str | None) -> dict[str, str]:
         BadInput: if the file is unreadable, lacks a column, or puts a photo into two groups.
     """
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines(keepends=True)
-        delimiter = max(",;\t", key=lines[0].count) if lines else ","
-        table = csv.DictReader(lines, delimiter=delimiter, restval="")
+        text = file.read_text(encoding="utf-8-sig")
+        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
         heading = list(table.fieldnames or [])
         for name in (PATH_COLUMN, *([column] if column else [])):
             if name not in heading:

@@ -84,7 +84,7 @@ def test_one_photo_is_a_burst(cli: Any, built_kb: Path, photos: Path) -> None:
 
 def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, built_kb: Path, photos: Path) -> None:
     Path("photos/list.csv").write_text(
-        "\ufeffnote;path;visit\na;3.jpg;noon\nb;1.jpg;dawn\nc;4.jpg;noon\nd;2.jpg;\ne;6.jpg;\n"
+        '\ufeffnote;path;visit\na;3.jpg;noon\nb;1.jpg;dawn\nc;4.jpg;noon\nd\u2028;2.jpg;\n"e\nf";6.jpg;\n'
     )
     command = ("identify", "photos/list.csv", "--kb", built_kb)
     outcome = cli.call(*command, "--group-by", "visit", "--format", "csv", check=True)
