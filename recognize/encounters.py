@@ -15,7 +15,8 @@ from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
-from recognize.photos import Decoded, ImageSource, check_several, encode_in_batches
+from recognize.kept import KeptPhotos
+from recognize.photos import Decoded, ImageSource, check_several
 from recognize.scoring.stages import Queries
 from recognize.settings import BURST_SECONDS
 
@@ -119,15 +120,27 @@ class _Open:
         return tuple((total / self.n_readable).astype(np.float32) for total in self.sums)
 
 
+def first_photos(sources: Iterable[Source]) -> list[ImageSource]:
+    """Return the first photo of each encounter, and the photos that are none."""
+    photos: list[ImageSource] = []
+    for source in sources:
+        if isinstance(source, list | tuple):
+            photos += source[:1]
+        else:
+            photos.append(source)  # type: ignore[arg-type]  # a sequence of photos is a list or tuple
+    return photos
+
+
 def encode_encounters(
-    encoders: Encoders, sources: Iterable[Source], *, batch_size: int = 32
+    encoders: Encoders, sources: Iterable[Source], *, batch_size: int = 32, kept: KeptPhotos | None = None
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield encounters with one query each, as `encode_in_batches` yields photos.
 
     The query of an encounter is the mean of the vectors of its readable photos in each space, so its cosines are the
     means of its photos' cosines. It ranks as well as the mean of the photos' scores. Copies of a photo count once; a
     sum of log-scores would grow with their number. It is not made a unit vector: its cosines would be larger than
-    those of its photos, and answers for unknown species too sure (`benchmarks.bursts`).
+    those of its photos, and answers for unknown species too sure (`benchmarks.bursts`). Photos
+    that `kept` has encoded ahead are not encoded again.
     """
     check_several(sources)
     waiting: deque[_Open] = deque()
@@ -143,7 +156,8 @@ def encode_encounters(
                 waiting.append(_Open(1, is_list=False))
                 yield source  # type: ignore[misc]  # a sequence of photos is a list or tuple
 
-    for batch, queries, seconds in encode_in_batches(encoders, photos(), batch_size=batch_size):
+    kept = kept or KeptPhotos(encoders, batch_size=batch_size)
+    for batch, queries, seconds in kept.encode(photos()):
         done: list[Decoded] = []
         rows: list[tuple[FloatArray, ...]] = []
         spaces, at = (*queries.text_image, queries.visual), 0

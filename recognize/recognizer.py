@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
@@ -14,14 +16,16 @@ from data.records import Answer, Identification, Taxon
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, shipped_calibration
-from recognize.confidence.chances import Chances, chances_of
+from recognize.confidence.chances import Chances, chances_of, even_unknown
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
 from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.range_support import Support
 from recognize.confidence.shares import candidate_confidences
-from recognize.encounters import Source, encode_encounters
+from recognize.confidence.unknown_prior import estimate_prior, sample_of
+from recognize.encounters import Source, encode_encounters, first_photos
+from recognize.kept import KeptPhotos
 from recognize.photos import Decoded
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
@@ -81,7 +85,7 @@ class Recognizer:
         weights: FusionWeights | None = None,
         calibration: Calibration | None = None,
         min_confidence: float = MIN_CONFIDENCE,
-        unknown_prior: float = UNKNOWN_PRIOR,
+        unknown_prior: float | None = None,
         species_list: SpeciesList | None = None,
         place: Place | None = None,
         place_odds: float = PLACE_ODDS,
@@ -103,7 +107,8 @@ class Recognizer:
                 if it has one for the preset and its default settings.
             min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, family, order, then
                 none. Needs a calibration.
-            unknown_prior: prior probability that a photo shows a species outside the store. Needs a calibration.
+            unknown_prior: prior probability that a photo shows a species outside the store; default: estimated from
+                the photos where `identify` gets a list of several, else .2. Needs a calibration.
             species_list: expected species, which are favoured; rows also hold the answer without the list.
             place: place of all photos; default: that of each photo's EXIF data, if any. Species whose texts say that
                 they live there, in the month of the photo, are favoured.
@@ -121,7 +126,7 @@ class Recognizer:
         """
         if k < 1 or batch_size < 1 or (n_chunks is not None and n_chunks < 1):
             raise UsageError(f"Expected k, n_chunks and batch_size of at least 1, got {(k, n_chunks, batch_size)}")
-        if not 0 <= min_confidence <= 1 or not 0 < unknown_prior < 1:
+        if not 0 <= min_confidence <= 1 or not (unknown_prior is None or 0 < unknown_prior < 1):
             raise UsageError(
                 f"Expected min_confidence from 0 to 1 and unknown_prior above 0 and below 1, "
                 f"got {min_confidence} and {unknown_prior}"
@@ -131,6 +136,7 @@ class Recognizer:
         self.n_chunks = n_chunks
         self.min_confidence = min_confidence
         self.unknown_prior = unknown_prior
+        """Prior probability of an unknown species; None estimates it for each list of photos."""
         self._settings = Settings(
             m=m,
             anchor_pooling=anchor_pooling,
@@ -158,7 +164,7 @@ class Recognizer:
         """Prior of the species list."""
         self.place, self.place_odds = place, place_odds
         self._place_prior = self._prior_of_places()
-        self._batch_size = batch_size
+        self._photos = KeptPhotos(encoders, batch_size=batch_size)
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="No species in the knowledge base", hint=hint)
@@ -181,13 +187,16 @@ class Recognizer:
             images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`; a list or tuple of these
                 is one encounter, as from `recognize.bursts`.
         """
+        prior = self.unknown_prior
+        if prior is None:
+            prior = self.estimate_unknown_prior(images) if isinstance(images, list | tuple) else UNKNOWN_PRIOR
         for batch, rankings, queries, seconds in self._ranked(images):
             dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
             taken = [self._taken(decoded.photo) for decoded in batch if decoded.photo is not None]
             listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            evidence, chances = self._judged(rankings, queries)
+            evidence, chances = self._judged(rankings, queries, prior)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
@@ -224,9 +233,28 @@ class Recognizer:
                     place=decoded.photo.place,
                     date=decoded.photo.date,
                     calibration=self.calibration_id,
+                    unknown_prior=prior if self.calibration else None,
                     seconds=round(decoded.seconds + seconds, 4),
                 )
                 at += 1
+
+    def estimate_unknown_prior(self, images: Sequence[Source]) -> float:
+        """Return the estimated share of photos that show a species outside the store.
+
+        It is estimated from at most 128 of the photos, spread evenly, with one photo of each encounter; the next call
+        of `identify` does not encode these again. Without a calibration, or of one photo, it is .2.
+        """
+        photos = first_photos(images)
+        if self._parameters is None or len(photos) < 2:
+            return UNKNOWN_PRIOR
+        even = [np.empty(0)]
+        for queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
+            rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
+            is_ranked = [len(ranking.species) > 0 for ranking in rankings]
+            if any(is_ranked):
+                evidence = self._evidence(rankings, queries, self._parameters)
+                even.append(even_unknown(evidence.rows[is_ranked], self._parameters))
+        return estimate_prior(np.concatenate(even))
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
         """Yield the full ranking of each photo or encounter in order; for evaluation."""
@@ -243,7 +271,7 @@ class Recognizer:
 
     def _ranked(self, images: Iterable[Source]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches, rankings and vectors of their readable photos, and the seconds per photo after decoding."""
-        for batch, queries, seconds in encode_encounters(self._encoders, images, batch_size=self._batch_size):
+        for batch, queries, seconds in encode_encounters(self._encoders, images, kept=self._photos):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start
@@ -312,15 +340,20 @@ class Recognizer:
     def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
         return ranking if self.prior is None else self.prior.apply(ranking, date)
 
-    def _judged(self, rankings: list[Ranking], queries: Queries) -> tuple[Evidence | None, list[Chances | None]]:
+    def _evidence(self, rankings: list[Ranking], queries: Queries, parameters: Parameters) -> Evidence:
+        self._maker.read({int(i) for ranking in rankings for i in ranking.species[:N_JUDGED]})
+        return find_evidence(
+            rankings, queries, self._knowledge, self._maker.lineages, temperature=parameters.temperature
+        )
+
+    def _judged(
+        self, rankings: list[Ranking], queries: Queries, prior: float
+    ) -> tuple[Evidence | None, list[Chances | None]]:
         """Return the evidence and the chances of the first species of each photo; none without a calibration."""
         if self._parameters is None or not rankings:
             return None, [None] * len(rankings)
-        self._maker.read({int(i) for ranking in rankings for i in ranking.species[:N_JUDGED]})
-        evidence = find_evidence(
-            rankings, queries, self._knowledge, self._maker.lineages, temperature=self._parameters.temperature
-        )
-        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=self.unknown_prior))
+        evidence = self._evidence(rankings, queries, self._parameters)
+        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior))
 
     def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
         """Return the species outside the knowledge base that a photo resembles clearly more than any other."""

@@ -95,6 +95,8 @@ class ResumableOutput:
         """The unreadable ones among them."""
         self.missing: Mapping[str, str] = {}
         """Readable ones with a missing part."""
+        self.settled: dict[str, float] = {}
+        """Numbers that an earlier run estimated; this one uses the same."""
         self._final = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
@@ -139,6 +141,12 @@ class ResumableOutput:
         self._lines.write(json.dumps(asdict(line)) + "\n")
         self._lines.flush()
 
+    def settle(self, name: str, value: float) -> None:
+        """Keep a number that was estimated, for runs that resume this one."""
+        self.settled[name] = value
+        self._lines.write(json.dumps({"settled": self.settled}) + "\n")
+        self._lines.flush()
+
     def _drop_unfinished(self) -> None:
         """Keep only rows and journal lines of finished, unchanged photos that need no retry."""
         was_cut_off = self._table is not None and self.path.exists()
@@ -152,6 +160,7 @@ class ResumableOutput:
             out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
+            out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])
             out.writelines(json.dumps(asdict(line)) + "\n" for line in kept.values())
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
@@ -205,6 +214,9 @@ class ResumableOutput:
         for text in file:
             try:
                 entry = json.loads(text)
+                if "settled" in entry:
+                    self.settled = dict(entry["settled"])
+                    continue
                 states = tuple(state and tuple(state) for state in entry["states"])
                 line = _Line(**{**entry, "photos": tuple(entry["photos"]), "states": states})
             except (ValueError, KeyError, TypeError):

@@ -158,7 +158,7 @@ def make_recognizer(
     preset: str,
     n: int,
     min_confidence: float,
-    unknown_prior: float,
+    unknown_prior: float | None,
     species_list: SpeciesList | None = None,
     place: Place | None = None,
     place_odds: float = PLACE_ODDS,

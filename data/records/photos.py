@@ -154,8 +154,8 @@ class Identification:
     box: Box | None = None
     """Part of the photo that was identified; null is the whole photo."""
     status: PhotoStatus = "identified"
-    """`identified`: to species, genus or family; `not_sure`; `unknown`: probably a species outside the knowledge base;
-    `error`: not readable; `no_bird` is reserved."""
+    """`identified`: to species, genus, family or order; `not_sure`; `unknown`: probably a species outside the knowledge
+    base; `error`: not readable; `no_bird` is reserved."""
     error: str | None = None
     """Why the photo could not be read."""
     answer: Answer | None = None
@@ -173,13 +173,15 @@ class Identification:
     kb: str = ""
     """Name of the knowledge base."""
     calibration: str | None = None
-    """Id of the calibration; null without one."""
+    """Id of the calibration, after `estimated-` for the one that ships; null without one."""
     seconds: float = 0.0
     """Time spent on the photo."""
     species_list: str | None = None
     """Id of the species list and its settings, where one was given."""
     answer_without_list: Answer | None = None
     """The answer without the species list, which is the one that was measured."""
+    unknown_prior: float | None = None
+    """Prior probability of a species outside the knowledge base; null without a calibration."""
     group: str | None = None
     """Name of the encounter, with `--group-by`."""
     photos: tuple[EncounterPhoto, ...] = ()

@@ -18,7 +18,7 @@ from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.progress import counted
 from cli.verbs.identify import encounters, rows
 from cli.verbs.identify import species_list as species_lists
-from cli.verbs.identify.files import find_photos, form_for, identify_parameters, sink_for
+from cli.verbs.identify.files import find_photos, form_for, identify_parameters, settle_unknown_prior, sink_for
 from cli.verbs.identify.notices import (
     n_without_card,
     no_calibration,
@@ -33,7 +33,6 @@ from recognize.settings import (
     MAX_READER_CANDIDATES,
     MIN_CONFIDENCE,
     PHOTO_PRESETS,
-    UNKNOWN_PRIOR,
     IdentifySettings,
 )
 
@@ -67,9 +66,8 @@ GROUPS = {
     help="Minimum confidence of an answer; below it the answer rolls up to genus, family or order.",
 )  # fmt: skip
 @click.option(
-    "--unknown-prior", type=options.Number(0, 1, min_open=True, max_open=True), default=UNKNOWN_PRIOR,
-    show_default=True, metavar="PROBABILITY",
-    help="Prior probability that a photo shows a species outside the knowledge base.",
+    "--unknown-prior", type=options.Number(0, 1, min_open=True, max_open=True), metavar="PROBABILITY",
+    help="Prior probability that a photo shows a species outside the knowledge base.  [default: estimated]",
 )  # fmt: skip
 @click.option(
     "--group", type=click.Choice(("burst",)),
@@ -118,7 +116,7 @@ def identify(
     preset: str,
     n: int,
     min_confidence: float,
-    unknown_prior: float,
+    unknown_prior: float | None,
     group: str | None,
     group_by: str | None,
     species_list: Path | None,
@@ -242,6 +240,10 @@ def identify(
                     f"--cards writes no pages for {unit}s that were done before ({n_without:,} have none); "
                     "--set resume=false writes all"
                 )
+        if unknown_prior is None and recognizer.calibration is not None and todo:
+            settle_unknown_prior(
+                recognizer, sink, [each.photos for each in wanted], f"{unit}s", quiet=quiet or run.progress == "jsonl"
+            )
         n_placed = n_with_range = 0
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = run.progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))

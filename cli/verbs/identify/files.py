@@ -80,10 +80,34 @@ class Printed(nullcontext[None]):
     done: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     missing: Mapping[str, str] = {}
+    settled: Mapping[str, float] = {}
+
+    def settle(self, name: str, value: float) -> None:
+        """Forget a number: a printed run is never resumed."""
 
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Print the rows of one photo."""
         output.write_rows(rows)
+
+
+def settle_unknown_prior(
+    recognizer: Recognizer,
+    sink: ResumableOutput | Printed,
+    photos: Sequence[Sequence[str]],
+    unit: str,
+    *,
+    quiet: bool,
+) -> None:
+    """Set the prior of unknown species, estimated from the photos of all encounters, or as the resumed run had it."""
+    prior = sink.settled.get("unknown_prior")
+    if prior is None:
+        prior = recognizer.estimate_unknown_prior(photos)
+        sink.settle("unknown_prior", prior)
+    recognizer.unknown_prior = prior
+    if len(photos) > 1 and not quiet:
+        from recognize.answer_text import percent
+
+        output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base")
 
 
 def form_for(form: rows.Form | None, file: Path | None) -> rows.Form:

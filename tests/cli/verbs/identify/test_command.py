@@ -23,6 +23,7 @@ from PIL import Image
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
+from recognize.answer_text import percent
 from recognize.settings import PHOTO_PRESETS
 
 CARDINAL = "cardinalis-cardinalis"
@@ -640,3 +641,29 @@ def test_a_table_is_not_written_to_a_file(cli: Any, tmp_path: Path) -> None:
     refused = cli.call("identify", "x.jpg", "--output", "x.csv", "--format", "table")
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: --output takes no tables.")
+
+
+def test_a_note_gives_the_estimated_share_of_unknown_species(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    outcome = cli.call(*command, check=True)
+    (prior,) = {row["unknown_prior"] for row in parsed(outcome.stdout)}
+    assert 0 < prior < 1
+    assert f"{percent(prior)} of the photos are estimated to show species outside the knowledge base" in outcome.stderr
+    given = cli.call(*command, "--unknown-prior", "0.35", check=True)
+    assert {row["unknown_prior"] for row in parsed(given.stdout)} == {0.35}
+    assert "are estimated to show" not in given.stderr
+    assert "are estimated to show" not in cli.call(*command, "--quiet", check=True).stderr
+
+
+def test_a_resumed_run_has_the_same_share_of_unknown_species(cli: Any, built_kb: Path, drawings: Path) -> None:
+    first, *others = sorted(drawings.glob("*.png"))
+    command = ("--kb", built_kb, "--output", "rows.jsonl")
+    cli.call("identify", first, *command, check=True)
+    before = json.loads(Path("rows.jsonl").read_text())["unknown_prior"]
+    cli.call("identify", drawings, *command, check=True)
+    rows = parsed(Path("rows.jsonl").read_text())
+    assert len(rows) == 1 + len(others)
+    assert {row["unknown_prior"] for row in rows} == {before}
+    cli.call("identify", drawings, *command, "--set", "resume=false", check=True)
+    assert {row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())} != {before}
+    assert cli.call("identify", drawings, *command, "--unknown-prior", "0.2").exit_code == 2

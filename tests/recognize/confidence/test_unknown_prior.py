@@ -1,0 +1,143 @@
+"""Share of unknown species estimated from photos: most probable share, spread sample, and use in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from recognize import Recognizer
+from recognize.confidence.calibration import Calibration, Parameters, vocabulary_hash
+from recognize.confidence.unknown_prior import N_SAMPLED, STRENGTH, estimate_prior, sample_of
+from recognize.photos import encode_in_batches
+from recognize.scoring.fusion import WEIGHTS
+from recognize.settings import UNKNOWN_PRIOR
+from tests.recognize.birds_in_memory import bird, memory_store
+from tests.toy.encoders import toy_encoders
+
+
+def best_share(even: Any) -> float:
+    """Return the share of the highest posterior density, by an optimiser."""
+
+    def loss(share: float) -> float:
+        likely = np.log(share * even + (1 - share) * (1 - even)).sum()
+        prior = STRENGTH * (UNKNOWN_PRIOR * np.log(share) + (1 - UNKNOWN_PRIOR) * np.log(1 - share))
+        return -float(likely + prior)
+
+    return float(minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-9}).x)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 0.7, 1.0])
+@pytest.mark.parametrize("n", [2, 10, 128])
+def test_the_estimate_is_the_most_probable_share(share: float, n: int) -> None:
+    rng = np.random.default_rng(n)
+    is_unknown = rng.random(n) < share
+    even = 1 / (1 + np.exp(-rng.normal(np.where(is_unknown, 2.0, -2.0), 2.0)))
+    assert estimate_prior(even) == pytest.approx(np.clip(best_share(even), 0.01, 0.99), abs=1e-3)
+
+
+def test_many_photos_tell_the_share() -> None:
+    """Evidence of logit N(+-2, 2), the odds of which are the likelihood ratio."""
+    rng = np.random.default_rng(0)
+    for share in (0.05, 0.3, 0.8):
+        is_unknown = rng.random(20_000) < share
+        even = 1 / (1 + np.exp(-rng.normal(np.where(is_unknown, 2.0, -2.0), 2.0)))
+        assert estimate_prior(even) == pytest.approx(share, abs=0.02)
+
+
+def test_one_photo_and_photos_without_evidence_get_the_default() -> None:
+    assert estimate_prior(np.array([0.999])) == estimate_prior(np.empty(0)) == UNKNOWN_PRIOR
+    assert estimate_prior(np.full(50, 0.5)) == UNKNOWN_PRIOR
+
+
+def test_certain_photos_never_give_0_or_1() -> None:
+    assert (estimate_prior(np.zeros(100_000)), estimate_prior(np.ones(100_000))) == (0.01, 0.99)
+
+
+def test_a_sample_is_spread_over_all_photos() -> None:
+    assert sample_of(3) == [0, 1, 2]
+    assert sample_of(N_SAMPLED) == list(range(N_SAMPLED))
+    assert sample_of(4 * N_SAMPLED) == list(range(0, 4 * N_SAMPLED, 4))
+    assert len(set(sample_of(N_SAMPLED + 1))) == N_SAMPLED
+
+
+# --- in the recognizer -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoders() -> Any:
+    return toy_encoders()
+
+
+@pytest.fixture(scope="module")
+def store(encoders: Any) -> Any:
+    return memory_store(encoders)
+
+
+@pytest.fixture(scope="module")
+def calibration(store: Any, encoders: Any) -> Calibration:
+    """Unknown where the best anchor is not very similar."""
+    made = Parameters(
+        temperature=1.0, held={"species": {"bias": 2.0}}, unknown={"bias": 38.0, "best_visual": -40.0},
+        weights=WEIGHTS["paper"]["several"],
+    )  # fmt: skip
+    parameters = {"default": {"several": made}}
+    vocabulary = vocabulary_hash(store.taxon_ids)
+    return Calibration(profile="paper", spaces=encoders.spaces, vocabulary=vocabulary, parameters=parameters)
+
+
+def pictures() -> Any:
+    return [bird(colour, x=x) for colour in ("crimson", "royalblue", "lime", "magenta") for x in (0, 2, 5)]
+
+
+def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: Any, calibration: Any) -> None:
+    recognizer = Recognizer(store, encoders, calibration=calibration)
+    photos = pictures()
+    prior = recognizer.estimate_unknown_prior(photos)
+    assert prior > UNKNOWN_PRIOR
+    rows = list(recognizer.identify(photos))
+    assert {row.unknown_prior for row in rows} == {prior}
+    fixed = list(Recognizer(store, encoders, calibration=calibration, unknown_prior=prior).identify(photos))
+    assert [row.answer for row in rows] == [row.answer for row in fixed]
+    one = next(recognizer.identify(photos[:1]))
+    stream = next(recognizer.identify(iter(photos)))
+    assert one.unknown_prior == stream.unknown_prior == UNKNOWN_PRIOR
+
+
+@pytest.mark.parametrize("n", [3, N_SAMPLED + 40])
+def test_a_run_encodes_no_photo_twice(
+    store: Any, encoders: Any, calibration: Any, n: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"{i}.png" for i in range(n)]
+    for i, path in enumerate(paths):
+        bird(("crimson", "royalblue", "lime")[i % 3], x=i % 7).save(path)
+    paths[1].write_bytes(b"no picture")
+    encoded: list[str] = []
+
+    def counting(encoders: Any, images: Any, **more: Any) -> Any:
+        for batch, queries, seconds in encode_in_batches(encoders, images, **more):
+            encoded.extend(decoded.name for decoded in batch)
+            yield batch, queries, seconds
+
+    monkeypatch.setattr("recognize.kept.encode_in_batches", counting)
+    rows = list(Recognizer(store, encoders, calibration=calibration, batch_size=16).identify(paths))
+    assert sorted(encoded) == sorted(map(str, paths))
+    assert [row.image for row in rows] == list(map(str, paths))
+    assert [row.status for row in rows].index("error") == 1
+    plain = Recognizer(store, encoders, calibration=calibration, unknown_prior=rows[0].unknown_prior)
+    assert [row.answer for row in plain.identify(paths)] == [row.answer for row in rows]
+
+
+def test_an_encounter_counts_once(store: Any, encoders: Any, calibration: Any) -> None:
+    recognizer = Recognizer(store, encoders, calibration=calibration)
+    photos = pictures()
+    groups = [photos[:3], photos[3:9], photos[9:]]
+    assert recognizer.estimate_unknown_prior(groups) == recognizer.estimate_unknown_prior([each[0] for each in groups])
+    assert len(list(recognizer.identify(groups))) == 3
+
+
+def test_unreadable_photos_alone_are_rows_with_errors(store: Any, encoders: Any, calibration: Any) -> None:
+    rows = list(Recognizer(store, encoders, calibration=calibration).identify([b"", b"none"]))
+    assert [row.status for row in rows] == ["error", "error"]
