@@ -21,7 +21,7 @@ from PIL import Image
 
 from data.errors import BadInput
 
-Extent = NDArray[np.bool_]
+Cells = NDArray[np.bool_]
 """Cells of half a degree, `(360, 720)`, north and west first."""
 
 ROWS, COLUMNS = 360, 720
@@ -30,7 +30,8 @@ _REACH: Final = 3  # cells from a photo at sea to the nearest land
 _PART: Final = 0.45  # "northern" means all but this share of a place's area
 _LATITUDES: Final = 89.75 - 0.5 * np.arange(ROWS)
 _LONGITUDES: Final = -179.75 + 0.5 * np.arange(COLUMNS)
-_AREAS: Final = np.repeat(np.cos(np.radians(_LATITUDES))[:, None] * _KM_OF_CELL**2, COLUMNS, axis=1)  # km²
+_AREAS: Final = np.cos(np.radians(_LATITUDES)) * _KM_OF_CELL**2  # km², of a cell of each row
+_N_BITS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
 _DIRECTION = re.compile(
     r"(?P<direction>(?:extreme |far )?(?P<y>north|south)?(?P<join>[- ]?)(?P<x>east|west)?(?P<middle>central)?"
     r"(?:ern(?:most)?)?) (?=\w)"
@@ -44,7 +45,8 @@ class Place:
     name: str
     cell: tuple[int, int] | None = None
     """Row and column of a point; None for other places."""
-    extent: Extent = field(repr=False, compare=False)
+    extent: NDArray[np.uint8] = field(repr=False, compare=False)
+    """Cells in packed bits, `(360, 90)`: hundreds of places stay in memory."""
     area: float = field(repr=False, compare=False)
     """Square kilometres."""
     latitude: float = field(repr=False, compare=False)
@@ -80,12 +82,11 @@ def place_of(text: str) -> Place:
     )
 
 
-@cache
 def place_at(latitude: float, longitude: float) -> Place:
     """Return the place of a point, named by its state and country; a point near the coast is moved to land.
 
     Example:
-        >>> place_at(60.4, 5.3).name, place_at(37.5, -77.4).name, place_at(45.0, -35.0).name
+        >>> place_at(60.4, 5.3).name, place_at(37.5, -77.4).name, place_at(45.2, -35.2).name
         ('Norway', 'Virginia, United States', '45, -35')
 
     Raises:
@@ -96,14 +97,7 @@ def place_at(latitude: float, longitude: float) -> Place:
             f"Expected a latitude from -90 to 90 and a longitude from -180 to 180, got {latitude:g}, {longitude:g}"
         )
     row, column = min(ROWS - 1, int((90 - latitude) * 2)), min(COLUMNS - 1, int((longitude + 180) * 2))
-    row, column = _nearest_land(row, column)
-    extent = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
-    extent[row, column] = True
-    country = _countries()[row, column]
-    found = [_table().countries[country - 1]] if country else []
-    smaller = [place for name in _table().small if (place := _place(name)).extent[row, column]]
-    found = [place.name for place in sorted(smaller, key=lambda place: place.area)[:1]] + found
-    return _made(", ".join(found) or f"{latitude:g}, {longitude:g}", extent, cell=(row, column))
+    return _place_of_cell(*_nearest_land(row, column))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -111,8 +105,8 @@ def overlap(one: Place, other: Place) -> float:
     """Return the area that two places share, in square kilometres."""
     for point, place in ((one, other), (other, one)):
         if point.cell is not None:
-            return point.area if place.extent[point.cell] else 0.0
-    return float(_AREAS[one.extent & other.extent].sum())
+            return point.area if _holds(place, *point.cell) else 0.0
+    return float(_N_BITS[one.extent & other.extent].sum(axis=1) @ _AREAS)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -128,7 +122,7 @@ def distance_km(one: Place, other: Place) -> float:
 def land_km2() -> float:
     """Return the area of all land but Antarctica."""
     antarctica = _table().countries.index("Antarctica") + 1
-    return float(_AREAS[(_countries() > 0) & (_countries() != antarctica)].sum())
+    return float(np.count_nonzero((_countries() > 0) & (_countries() != antarctica), axis=1) @ _AREAS)
 
 
 @cache
@@ -241,32 +235,55 @@ def _place(name: str) -> Place:
     """Return the place with a canonical name."""
     if name not in _table().entries:
         direction, _, whole = name.partition(" ")
-        return _made(name, _part(_place(whole).extent, direction))
+        return _made(name, _part(_cells(_place(whole)), direction))
     entry = _table().entries[name]
-    extent = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
+    cells = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
     if name in _table().countries:
-        extent |= _countries() == _table().countries.index(name) + 1
+        cells |= _countries() == _table().countries.index(name) + 1
     for member in entry.members:
-        extent |= _place(member).extent
+        cells |= _cells(_place(member))
     if entry.boxes:
         boxed = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
         for south, north, west, east in entry.boxes:
             top, left = round((90 - north) * 2), round((west + 180) * 2)
             rows = slice(top, max(round((90 - south) * 2), top + 1))
             boxed[rows, left : max(round((east + 180) * 2), left + 1)] = True
-        extent = extent & boxed if entry.members else boxed
-    return _made(name, extent)
+        cells = cells & boxed if entry.members else boxed
+    return _made(name, cells)
 
 
-def _made(name: str, extent: Extent, *, cell: tuple[int, int] | None = None) -> Place:
-    latitude = float(_LATITUDES[np.nonzero(extent)[0]].mean())
-    return Place(name=name, cell=cell, extent=extent, area=float(_AREAS[extent].sum()), latitude=latitude)
+@lru_cache(maxsize=4096)
+def _place_of_cell(row: int, column: int) -> Place:
+    cells = np.zeros((ROWS, COLUMNS), dtype=np.bool_)
+    cells[row, column] = True
+    country = _countries()[row, column]
+    found = [_table().countries[country - 1]] if country else []
+    smaller = [place for name in _table().small if _holds(place := _place(name), row, column)]
+    found = [place.name for place in sorted(smaller, key=lambda place: place.area)[:1]] + found
+    at_sea = f"{_LATITUDES[row]:.0f}, {_LONGITUDES[column]:.0f}"
+    return _made(", ".join(found) or at_sea, cells, cell=(row, column))
 
 
-def _part(extent: Extent, direction: str) -> Extent:
-    """Return the part of an extent in a direction, by shares of its area."""
-    rows, columns = np.nonzero(extent)
-    areas = _AREAS[rows, columns]
+def _made(name: str, cells: Cells, *, cell: tuple[int, int] | None = None) -> Place:
+    counts = np.count_nonzero(cells, axis=1)  # by row
+    latitude = float(counts @ _LATITUDES / counts.sum())
+    return Place(
+        name=name, cell=cell, extent=np.packbits(cells, axis=1), area=float(counts @ _AREAS), latitude=latitude
+    )
+
+
+def _cells(place: Place) -> Cells:
+    return np.unpackbits(place.extent, axis=1).view(np.bool_)
+
+
+def _holds(place: Place, row: int, column: int) -> bool:
+    return bool(place.extent[row, column // 8] >> (7 - column % 8) & 1)
+
+
+def _part(cells: Cells, direction: str) -> Cells:
+    """Return the part of a place in a direction, by shares of its area."""
+    rows, columns = np.divmod(np.flatnonzero(cells), COLUMNS)
+    areas = _AREAS[rows]
     angles = np.radians(_LONGITUDES[columns])
     middle = np.degrees(np.arctan2((np.sin(angles) * areas).sum(), (np.cos(angles) * areas).sum()))
     x = (_LONGITUDES[columns] - middle + 180) % 360 - 180
@@ -283,7 +300,7 @@ def _part(extent: Extent, direction: str) -> Extent:
     if "central" in direction:
         for values in (x, y):
             chosen &= (values >= _quantile(values, areas, 0.15)) & (values <= _quantile(values, areas, 0.85))
-    part = np.zeros_like(extent)
+    part = np.zeros_like(cells)
     part[rows[chosen], columns[chosen]] = True
     return part
 
@@ -297,7 +314,7 @@ def _quantile(values: NDArray[np.floating], weights: NDArray[np.floating], share
 def _nearest_land(row: int, column: int) -> tuple[int, int]:
     """Return the nearest cell of a country or island, or the cell itself if none is near."""
     islands = [_place(name) for name in _table().small if not _table().entries[name].members]
-    if any(place.extent[row, column] for place in islands):
+    if any(_holds(place, row, column) for place in islands):
         return row, column
     rows, columns = np.nonzero(_countries()[max(0, row - _REACH) : row + _REACH + 1])
     rows = rows + max(0, row - _REACH)
@@ -313,6 +330,7 @@ def _nearest_land(row: int, column: int) -> tuple[int, int]:
 @lru_cache(maxsize=4096)
 def _unit_vectors(place: Place) -> NDArray[np.float64]:
     """Return directions of at most 512 cells, evenly chosen, `(n, 3)`."""
-    rows, columns = (cells[:: 1 + len(cells) // 512] for cells in np.nonzero(place.extent))
+    cells = np.flatnonzero(_cells(place))  # much faster than `nonzero` of two dimensions
+    rows, columns = np.divmod(cells[:: 1 + len(cells) // 512], COLUMNS)
     y, x = np.radians(_LATITUDES[rows]), np.radians(_LONGITUDES[columns])
     return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=1)

@@ -20,7 +20,8 @@ CUES: Final[tuple[tuple[RangeRole, str], ...]] = (
     (
         "vagrant",
         r"vagran\w+|accidental(?:ly)?|straggler\w*|strays?|strayed|rare visitors?|rare winter visitors?|"
-        r"recorded (?:once|twice|as far)|(?:few|single|isolated|occasional) records?|sight(?:ed|ings?) (?:in|from)",
+        r"recorded (?:once|twice|as far)|(?:few|single|isolated|occasional) records?|records have come|"
+        r"sight(?:ed|ings?) (?:in|from)",
     ),
     ("introduced", r"introduc\w+|naturali[sz]ed|feral|escape[ds]?|escapees?|released"),
     ("passage", r"passage|migrat\w+ (?:through|across|over)|pass(?:es|ing)? through|on migration|stop ?over"),
@@ -50,7 +51,7 @@ OFF_TOPIC = re.compile(
     re.IGNORECASE,
 )
 NEVER = re.compile(
-    r"\bISBN\b|\bdoi\b|\(\d{4}\)\.? [A-Z]|Field Guide|Handbook|Birds of|Journal|retrieved|\bepithet\b|"
+    r"\bISBN\b|\bdoi\b|\(\d{4}\)\.? [\"“A-Z]|Field Guide|Handbook|Birds of|Journal|retrieved|\bepithet\b|"
     r"\bknown (?:\w+ ){0,2}in [\w ]{3,40} as\b|\b(?:names?|called) \b.{0,40}\bfrom\b|\bvirus\b|"
     r"\bfossils?\b|\w+(?:to|o)cene\b|years ago|annotated list",
     re.IGNORECASE,

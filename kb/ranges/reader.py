@@ -110,7 +110,9 @@ def _roles(sentence: str, mentions: list[_Mention], cues: list[tuple[int, int, R
             role = "absent" if _is_negated(sentence, before, start) else each
             break
         else:
-            after = [each for start, _, each in cues if start >= mention.end]
+            after = [
+                each for start, _, each in cues if start >= mention.end and ";" not in sentence[mention.end : start]
+            ]
             role = after[0] if after and not before else "occurs"
             if role == "absent" and after:
                 role = next((each for each in after if each != "absent"), "occurs")

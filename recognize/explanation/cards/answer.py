@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from data.records import Answer, Candidate, Identification, Reading
-from recognize.answer_text import both_names, is_reader_choice, percent, unanswered_text
+from recognize.answer_text import both_names, is_reader_choice, percent, place_line, unanswered_text
 from recognize.confidence.answers import status_of
 from recognize.explanation.evidence import Explanation
 
@@ -88,12 +88,16 @@ def _how_sure(row: Identification) -> str:
             meaning = f"sure. In tests, {share} of such answers were right."
             if row.species_list is not None:
                 meaning = "sure, if the species list fits: computed with the list, not measured."
+            elif row.place_name is not None:
+                meaning = "sure: computed with the place of the photo, not measured."
         parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
         parts.append("<p>No species, genus, family or order is certain enough. The closest matches are listed.</p>")
     if answer.looks_like:
         alike = escape(both_names(answer.looks_like_common_name, answer.looks_like))
         parts.append(f"<p>Looks like {alike}, which the knowledge base does not hold.</p>")
+    if place := place_line(row):
+        parts.append(f"<p class=small>{escape(place)}.</p>")
     if answer.rank != "none" and answer.p_unknown is not None and answer.p_unknown >= _MIN_UNKNOWN_SHOWN:
         unknown = percent(answer.p_unknown)
         parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")

@@ -30,7 +30,7 @@ POINTS = {
     (28.1, -15.4): "Canary Islands",
     (-33.9, 151.2): "New South Wales, Australia",
     (57.0, 7.5): "Denmark",  # at sea, near the coast
-    (45.0, -35.0): "45, -35",  # in the middle of the Atlantic
+    (45.2, -35.2): "45, -35",  # in the middle of the Atlantic
 }
 
 

@@ -30,6 +30,7 @@ READINGS = {
     "It winters from Mexico to Central America.": ["winters Mexico", "winters Central America"],
     "Endemic to Tasmania.": ["resident Tasmania"],
     "T. e. minor Author, 1900 – south China to Vietnam": ["occurs southern China", "occurs Vietnam"],
+    "T. e. major Author, 1900 – Mongolia; wintering in Laos": ["occurs Mongolia", "winters Laos"],
     "It lives on the eastern slopes of the Andes and in sub-Saharan Africa.": [
         "occurs Andes",
         "occurs Sub-Saharan Africa",
@@ -46,6 +47,7 @@ NO_RANGE = (
     "A museum in London, United Kingdom, holds a specimen collected by a captain.",
     "The University of Texas studies its song.",
     "Smith, J. (1991) A field guide to the birds of Mexico.",
+    'Smith, J. (1991) "Nests in Mexico", Journal, 7, 1–9.',
     "The head is black and the breast red.",
     "Fossils found in Bulgaria are from the Pleistocene.",
     "It is known in North America as the eared grebe.",

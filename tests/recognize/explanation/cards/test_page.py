@@ -119,6 +119,14 @@ def test_the_page_shows_answer_scores_source_and_credits(photo: Path) -> None:
         assert expected in text
 
 
+def test_the_page_says_how_the_place_counts(photo: Path) -> None:
+    first = replace(OTHER, scores={**OTHER.scores, "place": 0.9}, range_text="said to live all year in Oregon")
+    answer = Answer(rank="species", name=OTHER.scientific_name, confidence=0.8, p_unknown=0.05)
+    text = page(photo, candidates=(first,), answer=answer, place_name="Oregon in May").text
+    assert "computed with the place of the photo, not measured" in text
+    assert "Steller's Jay favoured: said to live all year in Oregon; the photo is from Oregon in May." in text
+
+
 def test_pictures_are_embedded_and_nothing_is_loaded(photo: Path) -> None:
     found = page(photo)
     assert len(found.sources) == 2
