@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import ExifTags, Image
 
 from data.starter.drawings import drawings_of
 
@@ -34,8 +35,8 @@ def identify(cli: Any, birds: Path) -> Any:
     if not kb.exists():
         cli.call("build", "--kb", kb, "--source", f"folder:{birds / 'birds'}", check=True)
 
-    def run(*options: str, form: str = "jsonl", code: int = 0) -> Any:
-        outcome = cli.call("identify", birds / "photo.png", "--kb", kb, "--format", form, *options)
+    def run(*options: object, photo: Path = birds / "photo.png", form: str = "jsonl", code: int = 0) -> Any:
+        outcome = cli.call("identify", photo, "--kb", kb, "--format", form, *options)
         assert outcome.exit_code == code, outcome.stderr
         return json.loads(outcome.stdout) if form == "jsonl" and code == 0 else outcome
 
@@ -63,6 +64,28 @@ def test_without_a_place_nothing_changes(identify: Any) -> None:
     assert row["place_name"] is None
     assert row["answer_without_place"] is None
     assert all("place" not in candidate["scores"] for candidate in row["candidates"])
+
+
+def test_gps_data_and_date_of_a_photo_give_place_and_month(identify: Any, birds: Path, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif.get_ifd(ExifTags.IFD.GPSInfo).update({1: "N", 2: (72.0, 0.0, 0.0), 3: "W", 4: (40.0, 0.0, 0.0)})
+    exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2024:01:05 12:00:00"
+    with Image.open(birds / "photo.png") as picture:
+        picture.convert("RGB").save(tmp_path / "photo.jpg", exif=exif)
+    row = identify(photo=tmp_path / "photo.jpg")
+    assert row["place_name"] == "Greenland in January"
+    assert row["candidates"][0]["range_text"] == "said to breed in Greenland, but in another season"
+    assert identify("--place", "Brazil", photo=tmp_path / "photo.jpg")["place_name"] == "Brazil in January"
+
+
+def test_list_and_place_count_both(identify: Any, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("Great Horned Owl\n", encoding="utf-8")
+    options = ("--species-list", tmp_path / "list.txt", "--set", "off_list_share=0.000001")
+    row = identify(*options, "--place", "Greenland")
+    boosts = {each["scientific_name"]: each["scores"] for each in row["candidates"]}
+    assert boosts["Bubo virginianus"]["list"] > 0 > boosts["Bubo virginianus"]["place"]
+    assert boosts["Bubo scandiacus"]["place"] > 0 == boosts["Bubo scandiacus"]["list"]
+    assert row["answer_without_place"]["name"] == "Bubo virginianus", "the answer with the list alone"
 
 
 def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any) -> None:
