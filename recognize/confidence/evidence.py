@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
+from recognize.confidence.lookalikes import taxon_of
 from recognize.confidence.ranks import RANKS, Lineage
 from recognize.scoring.exact import or_zero, rounded
 from recognize.scoring.fusion import anchor_mode
@@ -44,7 +45,7 @@ FEATURES: Final = (
     "background",  # best cosine
     "background_margin",  # best cosine, less the best of the knowledge base
     "background_mass",  # logit of the softmax mass of the background, against the knowledge base
-    "background_genus",  # 1 if the best species of the background has the genus of the first species
+    "background_genus", "background_family", "background_order",  # 1 if its best species shares that of the first
     "background_share",  # log of the share of the model's species that are background
 )  # fmt: skip
 """Features of the logistic models, plain numbers; a missing one is 0."""
@@ -110,14 +111,14 @@ def find_evidence(
         row, at = int(knowledge.prototype_rows[first]), int(np.searchsorted(seen, first))
         has_anchors = bool(knowledge.anchor_counts[first])
         text = or_zero(ranking.stages.get("text", np.zeros(1))[:N_JUDGED])
-        likest_name = knowledge.background_names[likest[photo]] if background.shape[1] else ""
+        alike = taxon_of(knowledge.background_names[likest[photo]]).lineage if background.shape[1] else {}
         rows[photo] = (
             1.0, *masses, level, trained_mass,
             prototypes[photo, row] if row >= 0 else 0.0, centroids[photo, at] if has_anchors else 0.0, text[0],
             best_prototype[photo], best_visual[photo], text.max(),
             row >= 0, has_anchors, knowledge.chunk_counts[first] > 0,
             np.log1p(knowledge.anchor_counts[first]), log_species, look_share,
-            *outside[photo, :4], found[0].get("genus", "") == likest_name.split(" ")[0] != "", outside[photo, 4],
+            *outside[photo, :4], *(alike.get(rank, "") == found[0].get(rank) for rank in RANKS[1:]), outside[photo, 4],
         )  # fmt: skip
     return Evidence(rows=rows, likest=likest, likeness=likeness)
 

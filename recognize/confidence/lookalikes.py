@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
+from data.codec import from_json
 from data.records import Taxon, taxon_id
-from data.starter.knowledge import read_species
+from data.starter.knowledge import SPECIES_FILE, read_bytes
 
 LIKENESS: Final = 0.5
 """Softmax mass of a look-alike among background and knowledge base, at least."""
 
 
+@lru_cache(maxsize=4_096)
 def taxon_of(scientific_name: str) -> Taxon:
-    """Return a species by the names that ship with Fieldmark; the scientific name alone if it is not among them.
+    """Return a species as it ships with Fieldmark; one with its scientific name and genus alone if it does not.
 
     Example:
         >>> taxon_of("Cardinalis cardinalis").common_name, taxon_of("Avis ignota").common_name
         ('Northern Cardinal', 'Avis ignota')
     """
     id = taxon_id(scientific_name)
-    return _shipped().get(id, Taxon(taxon_id=id, scientific_name=scientific_name, rank="species"))
+    found = _shipped().get(id)
+    if found is not None:
+        return from_json(Taxon, found)
+    lineage = {"genus": scientific_name.split(" ")[0]}
+    return Taxon(taxon_id=id, scientific_name=scientific_name, rank="species", lineage=lineage)
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> dict[str, Taxon]:
-    return {species.taxon.taxon_id: species.taxon for species in read_species()}
+def _shipped() -> dict[str, Any]:
+    """Return id -> taxon in JSON; `read_species` takes ten times as long."""
+    taxa = (json.loads(line)["taxon"] for line in read_bytes(SPECIES_FILE).decode().splitlines())
+    return {taxon["taxon_id"]: taxon for taxon in taxa}

@@ -295,7 +295,7 @@ def identify(
         if recognizer.calibration is None:
             output.note(f"Confidence is not available: {no_calibration(store)}. Each answer is the best match in it.")
         elif recognizer.calibration.kind == "shipped" and settings.kb is not None:
-            output.note("Confidence is estimated for any knowledge base")
+            output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
     warn_of_missing(n_failed, missing, plural(len(names), unit), unreadable, can_retry=file is not None)
     if n_failed or missing["reader"] or missing["photos"]:
         ctx.exit(exit_codes.PARTLY)

@@ -70,7 +70,7 @@ def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: Kno
 
 def no_calibration(store: KnowledgeBase) -> str:
     """Return the reason that answers have no confidence."""
-    return f"none ships for the profile {store.info.profile}, and this knowledge base has no calibration of its own"
+    return f"none ships for the profile {store.info.profile}; kb calibrate fits it to this knowledge base"
 
 
 def warn_of_missing(

@@ -102,15 +102,17 @@ def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_sp
     inside, outside = powers[50] + powers[40] + powers[10], powers[150] + powers[20]
     assert given["background_mass"] == pytest.approx(np.log(outside / inside), abs=1e-4)
     assert given["background_share"] == pytest.approx(np.log(2 / 4))
-    assert given["has_background"] == given["background_genus"] == 1
-    assert found(50, [3], [1.0])["background_genus"] == 0
+    assert given["has_background"] == 1
+    shared = [[found(50, [first], [1.0])[f"background_{rank}"] for rank in ("genus", "family", "order")]
+              for first in (0, 2, 3, 4)]  # fmt: skip
+    assert shared == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
 def test_without_a_background_its_features_are_zero() -> None:
     whole = replace(WORLD, background=np.empty((0, 2), dtype=np.float32), background_names=())
     given = found(50, [0], [1.0], whole)
     names = [name for name in FEATURES if "background" in name]
-    assert len(names) == 6
+    assert len(names) == 8
     assert {given[name] for name in names} == {0.0}
 
 

@@ -272,14 +272,17 @@ def test_every_preset_has_an_estimated_confidence(cli: Any, built_kb: Path, draw
 
 def test_a_note_says_that_confidence_is_estimated(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb)
-    assert "Confidence is estimated for any knowledge base\n" in cli.call(*command, check=True).stderr
+    assert (
+        "Confidence is estimated for any knowledge base; kb calibrate fits it to yours\n"
+        in cli.call(*command, check=True).stderr
+    )
     assert "estimated" not in cli.call(*command, "--quiet", check=True).stderr
 
 
 @pytest.mark.usefixtures("no_shipped_calibration")
 def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
-    why = "none ships for the profile starter, and this knowledge base has no calibration of its own\n"
+    why = "none ships for the profile starter; kb calibrate fits it to this knowledge base\n"
     both = cli.call(*command, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
     assert both.stderr == f"warning: --min-confidence and --unknown-prior have no effect: {why}"
     one = cli.call(*command, "--unknown-prior", "0.3", "--quiet", check=True)
