@@ -143,6 +143,8 @@ class Encoders:
     """Compares photos with anchors; may be one of `text_image`."""
     sentence: TextEncoder
     """Compares texts with texts: terms, and species by description."""
+    detector: Detector | None = None
+    """Finds the birds in photos; without it photos are encoded whole. Not part of a space."""
 
     @property
     def spaces(self) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ def answer_lines(row: Identification) -> list[str]:
         >>> answer_lines(Identification(image="a.jpg", answer=answer))
         ['Probably not in the knowledge base (62 %).', 'Identified to genus: Larus sp., 90 % sure']
     """
+    if row.status == "no_bird":
+        return [f"No bird found{f'. The detector sees: {row.shows}' if row.shows else ''}."]
     answer = row.answer
     if is_reader_choice(row):
         is_none = answer is None or answer.rank == "none"

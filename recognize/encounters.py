@@ -102,14 +102,14 @@ class _Open:
 
     def merged(self) -> Decoded:
         """Return the encounter as one photo: the first readable picture, and all photos by name."""
-        if not self.is_list:
-            return self.done[0]
         photo = next((each.photo for each in self.done if each.photo is not None), None)
         return Decoded(
             name=self.done[0].name,
             photo=photo,
             error=self.done[0].error if photo is None else None,
             seconds=sum(each.seconds for each in self.done),
+            detections=tuple(detection for each in self.done for detection in each.detections),
+            is_flat=all(each.is_flat for each in self.done if each.error is None),
             photos=tuple(EncounterPhoto(image=each.name, error=each.error) for each in self.done),
         )
 
@@ -132,9 +132,16 @@ def first_photos(sources: Iterable[Source]) -> list[ImageSource]:
 
 
 def encode_encounters(
-    encoders: Encoders, sources: Iterable[Source], *, batch_size: int = 32, kept: KeptPhotos | None = None
+    encoders: Encoders,
+    sources: Iterable[Source],
+    *,
+    batch_size: int = 32,
+    kept: KeptPhotos | None = None,
+    one_bird: bool = False,
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
-    """Yield encounters with one query each, as `encode_in_batches` yields photos.
+    """Yield encounters with one query each, as `encode_in_batches` yields photos and their birds.
+
+    Of each photo of an encounter the best bird counts.
 
     The query of an encounter is the mean of the vectors of its readable photos in each space, so its cosines are the
     means of its photos' cosines. It ranks as well as the mean of the photos' scores. Copies of a photo count once; a
@@ -157,20 +164,26 @@ def encode_encounters(
                 yield source  # type: ignore[misc]  # a sequence of photos is a list or tuple
 
     kept = kept or KeptPhotos(encoders, batch_size=batch_size)
-    for batch, queries, seconds in kept.encode(photos()):
+    for batch, queries, seconds in kept.encode(photos(), one_bird=one_bird):
         done: list[Decoded] = []
         rows: list[tuple[FloatArray, ...]] = []
         spaces, at = (*queries.text_image, queries.visual), 0
         for decoded in batch:
             encounter = waiting[0]
             readable = decoded.photo is not None
-            encounter.add(decoded, tuple(vectors[at] for vectors in spaces) if readable else ())
+            of_bird = tuple(vectors[at] for vectors in spaces) if readable else ()
             at += readable
-            if len(encounter.done) == encounter.n_photos:
+            if decoded.bird == 1:
+                encounter.add(decoded, of_bird)
+            is_last = decoded.bird == decoded.n_birds and len(encounter.done) == encounter.n_photos
+            if is_last:
                 waiting.popleft()
+            if not encounter.is_list:
+                done.append(decoded)
+                rows += [of_bird] if readable else []
+            elif is_last:
                 done.append(encounter.merged())
-                if encounter.n_readable:
-                    rows.append(encounter.vectors())
+                rows += [encounter.vectors()] if encounter.n_readable else []
         if done:
             columns = zip(*rows, strict=True) if rows else (vectors[:0] for vectors in spaces)
             *text_image, visual = map(np.array, columns)

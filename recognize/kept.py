@@ -41,10 +41,12 @@ class KeptPhotos:
                 self._kept[_key(source)] = source, [(_without_pixels(decoded), vectors) for decoded, vectors in rows]
             yield queries
 
-    def encode(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
+    def encode(
+        self, images: Iterable[ImageSource], *, one_bird: bool = False
+    ) -> Iterator[tuple[list[Decoded], Queries, float]]:
         """Yield batches as `encode_in_batches` does, with the photos that were encoded ahead in their places."""
         if not self._kept:
-            yield from encode_in_batches(self._encoders, images, batch_size=self._batch_size)
+            yield from encode_in_batches(self._encoders, images, batch_size=self._batch_size, one_bird=one_bird)
             return
         order: deque[list[Row] | None] = deque()  # None: not encoded ahead
 
@@ -79,7 +81,7 @@ def _by_photo(batch: list[Decoded], queries: Queries) -> Iterator[list[Row]]:
     """Yield the rows of each photo of a batch: one for each of its birds."""
     at, rows = 0, list[Row]()
     for decoded in batch:
-        if rows and getattr(decoded, "bird", 1) == 1:
+        if rows and decoded.bird == 1:
             yield rows
             rows = []
         is_readable = decoded.photo is not None

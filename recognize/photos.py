@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,9 @@ from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.errors import BadImage
 from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
-from data.records import EncounterPhoto
+from data.images.views import Views, boxes_of, encode_views, scaled, views_of
+from data.records import Box, Detection, EncounterPhoto
+from recognize.detect.no_bird import is_flat
 from recognize.scoring.stages import Queries
 
 ImageSource = str | Path | bytes | Image | Photo
@@ -34,6 +36,16 @@ class Decoded:
     seconds: float = 0.0
     photos: tuple[EncounterPhoto, ...] = ()
     """Photos of an encounter; `photo` is the first readable one."""
+    detections: tuple[Detection, ...] = ()
+    """Animals and things in the photo, in pixels of the decoded picture."""
+    is_flat: bool = False
+    """Whether no bird was found and the picture has no detail."""
+    box: Box | None = None
+    """The bird, in pixels of the upright file; None where none was found or sought."""
+    bird: int = 1
+    """Number of the bird in the photo."""
+    n_birds: int = 1
+    """Birds of the photo; 1 also where none was found."""
 
 
 def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Iterator[list[Decoded]]:
@@ -104,11 +116,16 @@ def _name(source: ImageSource, number: int) -> str:
 
 
 def encode_pictures(encoders: Encoders, pictures: Sequence[Image]) -> Queries:
-    """Return the vectors of pictures in all spaces; an encoder with two roles runs once."""
+    """Return the vectors of whole pictures in all spaces."""
+    return encode_all(encoders, [(picture,) for picture in pictures])
+
+
+def encode_all(encoders: Encoders, birds: Sequence[Views]) -> Queries:
+    """Return the vectors of birds in all spaces; an encoder with two roles runs once."""
     by_space: dict[str, FloatArray] = {}
     for encoder in (*encoders.text_image, encoders.visual):
         if encoder.space not in by_space:
-            by_space[encoder.space] = encoder.encode_images(pictures)
+            by_space[encoder.space] = encode_views(encoder, birds)
     return Queries(
         text_image=tuple(by_space[encoder.space] for encoder in encoders.text_image),
         visual=by_space[encoders.visual.space],
@@ -116,28 +133,48 @@ def encode_pictures(encoders: Encoders, pictures: Sequence[Image]) -> Queries:
 
 
 def encode_in_batches(
-    encoders: Encoders, images: Iterable[ImageSource], *, batch_size: int = 32
+    encoders: Encoders, images: Iterable[ImageSource], *, batch_size: int = 32, one_bird: bool = False
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
-    """Yield batches of photos with their vectors and the seconds spent encoding, in the order of `images`.
+    """Yield batches of birds with their vectors and the seconds spent on them, in the order of `images`.
 
-    The next two batches are encoded meanwhile. Unreadable photos are in the batch but have no row in the vectors.
-    `batch_size` counts readable photos; `images` may be endless.
+    A photo is in its batch once for each of its birds, or once with `one_bird` or where no bird was found. The next two
+    batches are encoded meanwhile. Unreadable photos are in the batch but have no row in the vectors. `batch_size`
+    counts readable photos; `images` may be endless.
     """
 
-    def encode(pictures: Sequence[Image]) -> tuple[Queries, float]:
+    def encode(batch: Sequence[Decoded]) -> tuple[list[Decoded], Queries, float]:
         start = time.perf_counter()
-        queries = encode_pictures(encoders, pictures)
-        return queries, time.perf_counter() - start
+        birds, views = _find_birds(encoders, batch, one_bird=one_bird)
+        queries = encode_all(encoders, views)
+        return birds, queries, time.perf_counter() - start
 
-    waiting: deque[tuple[list[Decoded], Future[tuple[Queries, float]]]] = deque()
+    waiting: deque[Future[tuple[list[Decoded], Queries, float]]] = deque()
     # Two at a time: at the end of a batch there are fewer pictures left than cores.
     with ThreadPoolExecutor(2, thread_name_prefix="encode") as pool:
         for batch in decode_in_batches(images, batch_size=batch_size):
-            pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
-            waiting.append((batch, pool.submit(encode, pictures)))
+            waiting.append(pool.submit(encode, batch))
             if len(waiting) > 2:
-                done, future = waiting.popleft()
-                yield done, *future.result()
+                yield waiting.popleft().result()
         while waiting:
-            done, future = waiting.popleft()
-            yield done, *future.result()
+            yield waiting.popleft().result()
+
+
+def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool) -> tuple[list[Decoded], list[Views]]:
+    """Return each photo of a batch once for each of its birds, and the views of the birds of readable photos."""
+    pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
+    detected = iter([()] * len(pictures) if encoders.detector is None else encoders.detector.detect(pictures))
+    birds: list[Decoded] = []
+    views: list[Views] = []
+    for decoded in batch:
+        if decoded.photo is None:
+            birds.append(decoded)
+            continue
+        detections = next(detected)
+        boxes = boxes_of(detections)[: 1 if one_bird else None]
+        views += views_of(decoded.photo.image, boxes)
+        without_detail = encoders.detector is not None and not boxes and is_flat(decoded.photo.image)
+        found = replace(decoded, detections=detections, n_birds=max(1, len(boxes)), is_flat=without_detail)
+        birds += [
+            replace(found, box=scaled(box, decoded.photo.scale), bird=number) for number, box in enumerate(boxes, 1)
+        ] or [found]
+    return birds, views

@@ -11,6 +11,7 @@ import numpy as np
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
+from data.images.views import boxes_of
 from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
 from recognize.candidates import CandidateMaker
@@ -24,6 +25,7 @@ from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperatu
 from recognize.confidence.range_support import Support
 from recognize.confidence.shares import candidate_confidences
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
+from recognize.detect.no_bird import BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
 from recognize.kept import KeptPhotos
 from recognize.photos import Decoded
@@ -147,7 +149,10 @@ class Recognizer:
         check_preset(preset, self._settings)
         self._store = store
         self._encoders = encoders
+        self.detector = None if encoders.detector is None else encoders.detector.name
+        """Name of the detector of birds; None where photos are compared whole."""
         self._knowledge = read_knowledge(store, encoders)
+        self._check = BirdCheck(encoders.visual, self._knowledge.anchors.vectors)
         self._maker = CandidateMaker(store, self._knowledge)
         self._parameters: Parameters | None = None
         self.calibration: Calibration | None = None
@@ -175,7 +180,9 @@ class Recognizer:
         check_contents(preset, self._knowledge, store.path)
 
     def identify(self, images: Iterable[Source]) -> Iterator[Identification]:
-        """Yield a row for each photo or encounter in order; an unreadable photo is a row with an error.
+        """Yield a row for each bird of each photo, or for each encounter, in order; an error is a row too.
+
+        A photo without a box, because none was found or the encoders have no detector, has one row.
 
         Photos are read a few batches ahead, so the stream may be endless. Without a matching calibration, the answer is
         the first species with a null confidence.
@@ -203,6 +210,9 @@ class Recognizer:
             for decoded in batch:
                 row = Identification(
                     image=decoded.name,
+                    box=decoded.box,
+                    bird=decoded.bird,
+                    n_birds=decoded.n_birds,
                     preset=self.preset,
                     kb=str(self._store.path),
                     seconds=round(decoded.seconds, 4),
@@ -211,6 +221,19 @@ class Recognizer:
                 )
                 if decoded.photo is None:
                     yield replace(row, status="error", error=decoded.error)
+                    continue
+                is_unseen = self.detector is not None and not boxes_of(decoded.detections)
+                if is_unseen and (decoded.is_flat or not self._check.shows_bird(queries.visual[at])):
+                    at += 1
+                    yield replace(
+                        row,
+                        status="no_bird",
+                        answer=Answer(rank="none", name=""),
+                        shows=other_kind(decoded.detections),
+                        place=decoded.photo.place,
+                        date=decoded.photo.date,
+                        seconds=round(decoded.seconds + seconds, 4),
+                    )
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
                 answer, without_list, without_place, confidences = self._answers(
@@ -257,9 +280,9 @@ class Recognizer:
         return estimate_prior(np.concatenate(even))
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
-        """Yield the full ranking of each photo or encounter in order; for evaluation."""
+        """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""
         ids = self._store.taxon_ids
-        for batch, rankings, _, _ in self._ranked(images):
+        for batch, rankings, _, _ in self._ranked(images, one_bird=True):
             ranked = iter(rankings)
             for decoded in batch:
                 if decoded.photo is None:
@@ -269,9 +292,11 @@ class Recognizer:
                 ranking = self._with_place(listed, self._taken(decoded.photo))
                 yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
-    def _ranked(self, images: Iterable[Source]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
-        """Yield batches, rankings and vectors of their readable photos, and the seconds per photo after decoding."""
-        for batch, queries, seconds in encode_encounters(self._encoders, images, kept=self._photos):
+    def _ranked(
+        self, images: Iterable[Source], *, one_bird: bool = False
+    ) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
+        """Yield batches of birds, their rankings and vectors, and the seconds per bird after decoding."""
+        for batch, queries, seconds in encode_encounters(self._encoders, images, kept=self._photos, one_bird=one_bird):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start

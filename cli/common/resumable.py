@@ -32,6 +32,7 @@ _WITHOUT_VALUES = {
     "calibration": "another calibration",
     "species_list": "another species list",
     "reader_prompt": "another prompt of the reader",
+    "detector": "another detector of birds, or none (--fast)",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -163,8 +163,11 @@ def make_recognizer(
     place: Place | None = None,
     place_odds: float = PLACE_ODDS,
     n_chunks: int | None = None,
+    fast: bool = False,
 ) -> Recognizer:
     """Return the recognizer of a knowledge base, with `n` candidates per photo and the calibration where it fits.
+
+    With `fast` it looks for no birds in photos.
 
     Raises:
         SpaceMismatch: if the knowledge base was built with other encoders.
@@ -173,9 +176,10 @@ def make_recognizer(
     import recognize
 
     file = store.layout.calibration / f"{preset}.json"
+    encoders = load_encoders(store.info.profile)
     made = recognize.Recognizer(
         store,
-        load_encoders(store.info.profile),
+        replace(encoders, detector=None) if fast else encoders,
         preset=preset,
         k=n,
         calibration=recognize.read_calibration(file) if file.is_file() else None,

@@ -59,6 +59,8 @@ class Photo:
     """Latitude and longitude in degrees, north and east positive."""
     date: str | None = None
     """ISO 8601, local time; with the offset from UTC where the camera noted it."""
+    scale: float = 1.0
+    """Pixels of the upright file for each pixel of `image`, which may have been shrunk."""
 
 
 def read_image(
@@ -117,7 +119,7 @@ def read_photo(
             image = image.reduce(factor)
         if orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[orientation])
-    return Photo(image=image, place=place, date=date)
+    return Photo(image=image, place=place, date=date, scale=max(width, height) / max(image.size))
 
 
 def media_type_of(content: bytes) -> str | None:

@@ -1,7 +1,7 @@
 """Views of the birds in a photo, and one vector for each bird from its views.
 
 A bird has two views: the photo and the crop to its box. A bird that is small or has others beside it has a region
-around its box in place of the photo. Photos and anchors are encoded by the same rule.
+around its box in place of the photo. Photos and reference photos are encoded by the same rule.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import ImageEncoder
-from data.records import Box
+from data.records import Box, Detection
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -25,8 +25,17 @@ WIDE_MARGIN: Final = 0.5
 SMALL: Final = 0.4
 """A bird is small if both sides of its box are shorter than this share of the photo's."""
 
+CLEAR: Final = 0.5
+"""Lowest score of the second and further birds of a photo."""
+
 Views = tuple["Image", ...]
 """Pictures of one bird."""
+
+
+def boxes_of(detections: Sequence[Detection]) -> list[Box]:
+    """Return the boxes of the birds of a photo, the best first: the best detection, and all that are clear."""
+    birds = [each for each in detections if each.kind == "bird"]
+    return [bird.box for number, bird in enumerate(birds) if not number or bird.score >= CLEAR]
 
 
 def views_of(picture: Image, boxes: Sequence[Box]) -> list[Views]:
@@ -52,6 +61,11 @@ def crop_to(picture: Image, box: Box, margin: float) -> Image:
     right, bottom = min(picture.width, round(box.right + across)), min(picture.height, round(box.bottom + down))
     left, top = min(left, picture.width - 1), min(top, picture.height - 1)
     return picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+
+
+def scaled(box: Box, factor: float) -> Box:
+    """Return a box in a larger or smaller copy of its picture."""
+    return Box(*(round(side * factor, 1) for side in box))
 
 
 def encode_views(encoder: ImageEncoder, birds: Sequence[Views]) -> FloatArray:

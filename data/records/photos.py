@@ -152,10 +152,16 @@ class Identification:
     image: str
     """Path of the photo, as given; the first one of an encounter."""
     box: Box | None = None
-    """Part of the photo that was identified; null is the whole photo."""
+    """The bird in the photo: left, top, right and bottom in pixels; null where none was found or sought."""
+    bird: int = 1
+    """Number of the bird, from 1, in a photo of several."""
+    n_birds: int = 1
+    """Rows of the photo: one for each bird, and one where none was found."""
+    shows: str | None = None
+    """What a photo without a bird shows instead, such as `cat`, if the detector is sure."""
     status: PhotoStatus = "identified"
     """`identified`: to species, genus, family or order; `not_sure`; `unknown`: probably a species outside the knowledge
-    base; `error`: not readable; `no_bird` is reserved."""
+    base; `no_bird`: no bird in the photo; `error`: not readable."""
     error: str | None = None
     """Why the photo could not be read."""
     answer: Answer | None = None

@@ -31,6 +31,8 @@ MIN_SCORE: Final = 0.25
 """Lowest score of a detection."""
 TILE_BELOW: Final = 0.3
 """A photo is searched in tiles if no bird in it scores as much: 10 % of the photos of `birds/` not set aside."""
+TILE_SIDE: Final = 600
+"""Shortest longer side of a photo searched in tiles, in pixels; a smaller photo is seen with all its pixels."""
 TILE_SCORE: Final = 0.45
 """Lowest score of a bird in a tile, where leaves and stones are as large as birds."""
 TILES: Final = 3
@@ -67,7 +69,8 @@ class NanoDet:
     def _detect(self, image: Image.Image) -> tuple[Detection, ...]:
         whole = (0.0, 0.0, float(image.width), float(image.height))
         found = self._find(image, whole, range(len(KINDS)), MIN_SCORE)
-        if max((each.score for each in found if each.kind == BIRD), default=0.0) < TILE_BELOW:
+        best = max((each.score for each in found if each.kind == BIRD), default=0.0)
+        if best < TILE_BELOW and max(image.size) >= TILE_SIDE:
             for tile in tiles_of(image.width, image.height):
                 birds = self._find(image, tile, (KINDS.index(BIRD),), TILE_SCORE)
                 found += [bird for bird in birds if not _is_cut_off(bird.box, tile, whole)]

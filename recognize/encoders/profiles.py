@@ -36,8 +36,8 @@ def _load_starter() -> Encoders:
 def _load_paper() -> Encoders:
     """Return the encoders of VR-RAG, sections 5.1, 5.2 and 6.1.
 
-    Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px is the nearest. Its sentence encoder is
-    ours, since the paper has none.
+    Photos are encoded whole, as in the paper. Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px
+    is the nearest. Its sentence encoder is ours, since the paper has none.
     """
     from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
     from recognize.encoders.pretrained.sentence_models import SentenceEncoder
@@ -56,6 +56,7 @@ def _load_paper() -> Encoders:
 
 
 def _load_best() -> Encoders:
+    from recognize.detect.nanodet import NanoDet
     from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
     from recognize.encoders.pretrained.sentence_models import SentenceEncoder
     from recognize.encoders.pretrained.timm_models import TimmEncoder
@@ -65,6 +66,7 @@ def _load_best() -> Encoders:
         text_image=(OpenClipEncoder("ViT-L-16-SigLIP2-384/webli"), OpenClipEncoder("hf-hub:imageomics/bioclip-2")),
         visual=TimmEncoder("vit_large_patch16_dinov3.lvd1689m"),
         sentence=SentenceEncoder(),
+        detector=NanoDet(),
     )
 
 

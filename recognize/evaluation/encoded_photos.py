@@ -57,7 +57,7 @@ def encode_photos(
     digests: list[str] = []
     errors: dict[int, str] = {}
     n = 0
-    for batch, queries, _ in encode_in_batches(encoders, paths):
+    for batch, queries, _ in encode_in_batches(encoders, paths, one_bird=True):
         done.append(queries)
         for at, decoded in enumerate(batch, start=n):
             if decoded.photo is None:

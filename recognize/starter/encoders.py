@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray
 from data.contracts import Encoders
+from recognize.detect.nanodet import NanoDet
 from recognize.starter.heads import Heads, read_heads
 from recognize.starter.lexicon import sentences_of
 from recognize.starter.tower import IMAGE_PX, Tower
@@ -144,4 +145,5 @@ def load_starter() -> Encoders:
         text_image=(StarterPair(weights),),
         visual=StarterLook(weights),
         sentence=StarterWords(weights),
+        detector=NanoDet(),
     )

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
 GROUPS = {
-    "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior"),
+    "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior", "fast"),
     "Encounters": ("group", "group_by"),
     "Expected species": ("species_list", "place"),
     "Explanation": ("scores", "explain", "cards"),
@@ -84,6 +84,7 @@ GROUPS = {
     "--place", metavar="PLACE",
     help="Place of the photos: country, state, region, or latitude,longitude. Default: GPS data of each photo.",
 )  # fmt: skip
+@click.option("--fast", is_flag=True, help="Compare photos as a whole, without looking for birds in them.")
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
 @click.option(
     "--explain", is_flag=True,
@@ -101,7 +102,7 @@ GROUPS = {
 )  # fmt: skip
 @click.option(
     "--rows", "rows_per", type=click.Choice(get_args(rows.Rows)), default="photos", show_default=True,
-    help="One row per photo or per candidate, in CSV and Parquet.",
+    help="One row per photo (or bird, where there are several) or per candidate, in CSV and Parquet.",
 )  # fmt: skip
 @click.option(
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -121,6 +122,7 @@ def identify(
     group_by: str | None,
     species_list: Path | None,
     place: str | None,
+    fast: bool,
     scores: bool,
     explain: bool,
     cards: Path | None,
@@ -134,10 +136,13 @@ def identify(
 ) -> None:
     """Identify the species in photos.
 
-    Prints the answer for each photo, how sure it is, and up to three alternatives. Folders are searched recursively; -
+    Prints the answer for each bird, how sure it is, and up to three alternatives. Folders are searched recursively; -
     reads paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no
     photo was readable; 7 as well if the reader failed. With --output, an interrupted run resumes where it stopped, and
     photos that changed are identified again.
+
+    A detector looks for birds in each photo. Each bird that it is sure of is identified by itself, from the photo and
+    the part of it with the bird. With --fast, photos are compared as a whole.
 
     Answers have a confidence, the probability that they are right, estimated for any knowledge base of the starter
     profile. A species below --min-confidence is replaced by its genus, family or order, else by "Not sure". If the
@@ -193,6 +198,7 @@ def identify(
             species_list=expected,
             place=None if place is None else read_place(place),
             place_odds=run.place_odds,
+            fast=fast,
         )
         warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
         fit = species_lists.list_fit(store, recognizer, share, n_outside=n_outside, quiet=quiet)
@@ -251,31 +257,39 @@ def identify(
         if reading is not None:
             made = reading.read(made)
         unreadable: list[str] = []
-        for one in counted(
-            made, len(todo), f"{unit}s", quiet=quiet or not is_shown, form=run.progress, failed=_has_failed
+        for birds in counted(
+            rows.by_photo(made),
+            len(todo),
+            f"{unit}s",
+            quiet=quiet or not is_shown,
+            form=run.progress,
+            failed=_failed,
         ):
-            row = replace(one, group=names[one.image])
-            evidence = ""
-            if explain and row_form == "table":
-                from recognize import explain as explanation_of
+            text, missing_parts = "", set()
+            for one in birds:
+                row = replace(one, group=names[one.image])
+                evidence = ""
+                if explain and row_form == "table":
+                    from recognize import explain as explanation_of
 
-                evidence = evidence_text(row, explanation_of(store, row).text if row.candidates else "")
-            if cards is not None:
-                from recognize.explanation.cards.page import write_card
+                    evidence = evidence_text(row, explanation_of(store, row).text if row.candidates else "")
+                if cards is not None:
+                    from recognize.explanation.cards.page import write_card
 
-                write_card(store, row, cards)
-            missing_part = row.reader.missing if row.reader is not None else ""
-            if row.status != "error" and (failed := [photo.image for photo in row.photos if photo.error]):
-                unreadable += failed
-                missing_part = missing_part or "photos"
-            text = rows.lines(row_form, row, per=rows_per, with_scores=scores, why=evidence)
-            sink.add(row.image, text, ok=not _has_failed(row), missing=missing_part)
-            n_failed += _has_failed(row)
+                    write_card(store, row, cards)
+                missing_parts.add(row.reader.missing if row.reader is not None else "")
+                if row.status != "error" and (failed := [photo.image for photo in row.photos if photo.error]):
+                    unreadable += failed
+                    missing_parts.add("photos")
+                text += rows.lines(row_form, row, per=rows_per, with_scores=scores, why=evidence)
+                n_placed += row.place_name is not None
+                n_with_range += any(candidate.range_text for candidate in row.candidates)
+                if fit is not None:
+                    fit.add(row)
+            missing_part = next((part for part in ("reader", "samples", "photos") if part in missing_parts), "")
+            sink.add(birds[0].image, text, ok=not _failed(birds), missing=missing_part)
+            n_failed += _failed(birds)
             missing[missing_part] += 1
-            n_placed += row.place_name is not None
-            n_with_range += any(candidate.range_text for candidate in row.candidates)
-            if fit is not None:
-                fit.add(row)
     if cards is not None and todo and not quiet:
         output.note(f"{plural(len(todo), 'card')} in {cards}: open {cards / 'index.html'} in a browser")
     if fit is not None:
@@ -327,8 +341,8 @@ def read_place(text: str) -> Place:
     return place_of(text)
 
 
-def _has_failed(row: Identification) -> bool:
-    return row.status == "error"
+def _failed(birds: Sequence[Identification]) -> bool:
+    return birds[0].status == "error"
 
 
 def limit_numpy_threads() -> None:

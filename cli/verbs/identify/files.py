@@ -138,6 +138,7 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
         "calibration": recognizer.calibration_id,
         "min_confidence": recognizer.min_confidence,
         "unknown_prior": recognizer.unknown_prior,
+        "detector": recognizer.detector,
     }
     if recognizer.species_list is not None:
         parameters["species_list"] = recognizer.species_list.id

@@ -1,11 +1,14 @@
-"""Rows of `kb identify`: CSV and Parquet with a row per photo or candidate, JSONL with a line per photo, or tables."""
+"""Rows of `kb identify`: CSV and Parquet with a row per bird or candidate, JSONL with a line per bird, or tables.
+
+A photo has a row for each of its birds; with one bird, or none, it has one.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Literal, get_args
 
@@ -40,6 +43,8 @@ COLUMNS: Mapping[str, str] = {
     "n_photos": "integer",
     **dict.fromkeys(("photos", "unreadable_photos"), "text"),
     **dict.fromkeys(("looks_like", "looks_like_common_name"), "text"),
+    "bird": "integer",
+    "shows": "text",
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -80,6 +85,16 @@ def lines(form: Form, row: Identification, *, per: Rows = "photos", with_scores:
     return _LONE_SURROGATES.sub("\ufffd", text)
 
 
+def by_photo(rows: Iterable[Identification]) -> Iterator[list[Identification]]:
+    """Yield the rows of each photo together, one for each of its birds."""
+    birds: list[Identification] = []
+    for row in rows:
+        birds.append(row)
+        if len(birds) == row.n_birds:
+            yield birds
+            birds = []
+
+
 def n_keys() -> int:
     """Return the number of keys of a line of JSONL and of its answer and candidates."""
     return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
@@ -101,7 +116,7 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
     answer, without, read = row.answer, row.answer_without_list, row.reader
     record: dict[str, object] = dict.fromkeys(columns_of(per))
     names: tuple[str, ...] = ("image", "status", "error", "date", "kb", "preset", "calibration", "seconds")
-    record |= {name: getattr(row, name) for name in names}
+    record |= {name: getattr(row, name) for name in (*names, "bird", "shows")}
     record["box"] = None if row.box is None else " ".join(f"{side:g}" for side in row.box)
     record["latitude"], record["longitude"] = row.place or (None, None)
     if answer is not None:

@@ -36,7 +36,7 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
 def _heading(row: Identification) -> str:
     """Return the photo, or the name of the encounter and its photos."""
     if not row.photos:
-        return row.image
+        return row.image + (f", bird {row.bird} of {row.n_birds}" if row.n_birds > 1 else "")
     lines = [row.group or row.image]
     for text, photos in (
         ("photo", [photo.image for photo in row.photos if not photo.error]),

@@ -1,14 +1,14 @@
 """Encode: the vectors of every chunk, anchor, summary and term, written to the ledger.
 
 Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
-Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs.
+Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs, and with a detector an anchor's vector
+is that of its best bird.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,21 +17,19 @@ from data.batches import grouped, grouped_by_size
 from data.contracts import ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images.decode import read_image
+from data.images.views import Views, boxes_of, encode_views, views_of
 from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
 DECODERS = 2  # threads
 
-Pictures = Mapping[tuple[str, str], "Future[Image | str]"]
-"""Subject and anchor -> the decoded picture, or the error."""
+Pictures = Mapping[tuple[str, str], "Future[Views | str]"]
+"""Subject and anchor -> the views of its bird, or the error."""
 
 
 def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
@@ -124,7 +122,7 @@ def _encode_anchors(
     good = [(*pair, image) for pair, image in zip(pictures, images, strict=True) if not isinstance(image, str)]
     vectors: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
     if good:
-        vectors = check_vectors(encoder.encode_images([image for _, _, image in good]), dim=encoder.dim)
+        vectors = check_vectors(encode_views(encoder, [image for _, _, image in good]), dim=encoder.dim)
     with run.ledger.transaction():
         run.ledger.put_vectors(
             collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
@@ -135,11 +133,14 @@ def _encode_anchors(
     return len(errors)
 
 
-def _read(run: BuildRun, anchor: Anchor) -> Image | str:
+def _read(run: BuildRun, anchor: Anchor) -> Views | str:
     try:
-        return read_image(run.layout.anchors.read(anchor.sha256 or ""))
+        picture = read_image(run.layout.anchors.read(anchor.sha256 or ""))
     except (StoreError, BadImage) as error:
         return str(error)
+    detector = run.encoders.detector
+    boxes = [] if detector is None else boxes_of(detector.detect([picture])[0])
+    return views_of(picture, boxes)[0]
 
 
 def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:

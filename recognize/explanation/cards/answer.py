@@ -51,6 +51,8 @@ def notes(row: Identification, why: Explanation | None) -> str:
 
 def _named(row: Identification) -> tuple[str, str, str]:
     """Return the line above the answer, the answer, and its scientific name where it differs."""
+    if row.status == "no_bird":
+        return "No species identified", "No bird found", ""
     answer = row.answer
     by_reader = row.reader is not None and bool(row.reader.agreement)
     if answer is None or answer.rank == "none":
@@ -70,6 +72,9 @@ def _named(row: Identification) -> tuple[str, str, str]:
 
 
 def _how_sure(row: Identification) -> str:
+    if row.status == "no_bird":
+        seen = f" The detector sees: {escape(row.shows)}." if row.shows else ""
+        return f"<p>Neither the detector nor the comparison with known birds finds one.{seen}</p>"
     answer = row.answer
     if is_reader_choice(row):
         return "<p>Confidence not available: the accuracy of this reader was not measured.</p>"

@@ -36,6 +36,7 @@ _STATUS: Final = {
     "identified": "identified",
     "not_sure": "not sure",
     "unknown": "probably not in the knowledge base",
+    "no_bird": "without a bird",
     "error": "unreadable",
 }
 
@@ -49,12 +50,12 @@ def entry(row: Identification) -> str:
     elif row.status == "identified":
         sure = "chosen by the reader" if is_reader_choice(row) else "best match"
     content = {
-        "photo": row.group or Path(row.shown_image).name,
+        "photo": (row.group or Path(row.shown_image).name) + (f", bird {row.bird}" if row.n_birds > 1 else ""),
         "status": row.status,
         "answer": "Photo unreadable" if row.status == "error" else headline(row),
         "scientific": answer.name if answer is not None and answer.rank == "species" else "",
         "sure": sure,
-        "picture": picture(row.shown_image, THUMB_PX, "") if row.status != "error" else "",
+        "picture": picture(row.shown_image, THUMB_PX, "", row) if row.status != "error" else "",
     }
     return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
 

@@ -1,4 +1,4 @@
-"""HTML page of one photo: the answer, the candidates with their reference photos, and their differences.
+"""HTML page of one bird in a photo: the answer, the candidates with their reference photos, and their differences.
 
 A page is self-contained, pictures included: it can be mailed, and it loads nothing from the network.
 """
@@ -35,20 +35,21 @@ class AnchorStore(KnowledgeStore, Protocol):
 
 
 def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
-    """Write the page of a photo and return its path: the photo's name and a hash, since file names repeat."""
+    """Write the page of a bird and return its path: the photo's name and a hash, since file names repeat."""
     why = explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
-    path = card_path(row.image, folder)
+    path = card_path(row.image, folder, row.bird)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
     return path
 
 
-def card_path(image: str, folder: Path) -> Path:
-    """Return the file of the page of a photo."""
+def card_path(image: str, folder: Path, bird: int = 1) -> Path:
+    """Return the file of the page of a bird of a photo."""
     # A file name may be invalid UTF-8, and too long for a suffix.
     stem = os.fsencode(Path(image).stem)[:_NAME_BYTES].decode(errors="ignore")
-    return folder / f"{stem}-{sha256_hex(os.fsencode(image))[:8]}.html"
+    number = "" if bird == 1 else f"-{bird}"
+    return folder / f"{stem}-{sha256_hex(os.fsencode(image))[:8]}{number}.html"
 
 
 def card(
@@ -87,14 +88,17 @@ def card(
 
 def _photo(row: Identification, notes_html: str) -> str:
     words = [*([row.group] if row.group else []), Path(row.shown_image).name]
+    if row.n_birds > 1:
+        words.append(f"bird {row.bird} of {row.n_birds}")
     if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
     caption = "<br>".join(escape(word) for word in words)
+    shown = picture(row.shown_image, PHOTO_PX, "the photo", row)
     return (
-        f"<aside><div><figure class=photo>{picture(row.shown_image, PHOTO_PX, 'the photo')}<figcaption>{caption}"
-        f"</figcaption></figure>{_other_photos(row)}{notes_html}</div></aside>"
+        f"<aside><div><figure class=photo>{shown}<figcaption>{caption}</figcaption></figure>"
+        f"{_other_photos(row)}{notes_html}</div></aside>"
     )
 
 

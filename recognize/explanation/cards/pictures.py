@@ -7,33 +7,57 @@ import io
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from data.errors import BadImage
-from data.records import Anchor, AnchorMatch, Source
+from data.images.views import scaled
+from data.records import Anchor, AnchorMatch, Box, Identification, Source
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PHOTO_PX: Final = 800
 ANCHOR_PX: Final = 320
 QUALITY: Final = 85
 
 
-def picture(file: str | Path, side: int, alt: str) -> str:
+def picture(file: str | Path, side: int, alt: str, row: Identification | None = None) -> str:
     """Return an `img` element with embedded bytes, or a note where the picture is unreadable.
 
-    The picture is encoded again, so place, time and camera of the file are not in the page.
+    The picture is encoded again, so place, time and camera of the file are not in the page. The bird of `row` gets a
+    frame, with its number where the photo has several.
     """
-    from data.images.decode import read_image
+    from data.images.decode import read_photo
 
     try:
-        opened = read_image(Path(file), min_side=side)
+        photo = read_photo(Path(file), min_side=side)
     except BadImage:
         return f"<p class=small>({escape(alt)} cannot be read)</p>"
+    opened, width = photo.image, photo.image.width
     opened.thumbnail((side, side))
+    if row is not None and row.box is not None:
+        box = scaled(row.box, opened.width / width / photo.scale)
+        draw_frame(opened, box, str(row.bird) if row.n_birds > 1 else "")
     out = io.BytesIO()
     opened.save(out, "JPEG", quality=QUALITY)
     data = base64.b64encode(out.getvalue()).decode()
     width, height = opened.size
     return f'<img alt="{escape(alt)}" width={width} height={height} src="data:image/jpeg;base64,{data}">'
+
+
+def draw_frame(picture: Image, box: Box, number: str) -> None:
+    """Draw a frame around a bird, light within dark, and its number."""
+    from PIL import ImageDraw
+
+    draw, line = ImageDraw.Draw(picture), max(1, round(max(picture.size) / 400))
+    left, top = box.left, box.top
+    for inset, colour in ((0, "black"), (line, "white"), (2 * line, "black")):
+        inner = (left + inset, top + inset, max(left, box.right - 1) - inset, max(top, box.bottom - 1) - inset)
+        if inner[0] <= inner[2] and inner[1] <= inner[3]:
+            draw.rectangle(inner, outline=colour, width=line)
+    if number:
+        place, size = (left + 4 * line, top + 3 * line), max(10.0, 16.0 * line)
+        draw.text(place, number, fill="white", stroke_fill="black", stroke_width=line, font_size=size)
 
 
 def figures(

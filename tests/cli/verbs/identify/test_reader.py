@@ -317,8 +317,8 @@ def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: Op
     for key, sides in (("", [(1024, 512), (300, 200)]), ("image_px = 448\n", [(448, 224), (300, 200)])):
         (tmp_path / "fieldmark.toml").write_text(settings + key)
         server.calls.clear()
-        rows_of(cli, tmp_path / "large.png", "--kb", built_kb)
-        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--set", f"reader_samples={2 if key else 1}")
+        rows_of(cli, tmp_path / "large.png", "--kb", built_kb, "--fast")
+        rows_of(cli, tmp_path / "small.png", "--kb", built_kb, "--fast", "--set", f"reader_samples={2 if key else 1}")
         sent = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
         assert list(dict.fromkeys(sent)) == sides
 

@@ -1,0 +1,59 @@
+"""Pictures without a bird: the detector and the recognizer must agree, since each of them misses some birds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.contracts import ImageEncoder, TrainedOnSpecies
+from data.records import Detection
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+LOW_COSINE: Final = 0.4
+"""A picture where no bird was detected shows none if its cosine to every prototype and anchor is lower. Fitted to the
+prototypes of the starter by `benchmarks/no_bird.py`."""
+FLAT: Final = 1.0
+"""A picture shows nothing if neighbouring parts of it differ less, in grey levels."""
+SURE: Final = 0.5
+"""Lowest score of something else in the picture that is named."""
+_FLAT_PX: Final = 64
+
+
+class BirdCheck:
+    """Decides whether a picture shows a bird, by a visual encoder and the anchors of a knowledge base.
+
+    The cosine is used only with an encoder that has prototypes, because the scale of other encoders is not known. With
+    other encoders only flat pictures show no bird.
+    """
+
+    def __init__(self, encoder: ImageEncoder, anchors: FloatArray) -> None:
+        self._prototypes = encoder.prototypes()[1] if isinstance(encoder, TrainedOnSpecies) else None
+        self._anchors = anchors
+
+    def shows_bird(self, vector: FloatArray) -> bool:
+        """Return whether a picture with details, where no bird was detected, may show one.
+
+        `vector` is the vector of the picture, `(dim,)`, or the mean of several.
+        """
+        unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
+        known = () if self._prototypes is None else (self._prototypes, self._anchors)
+        return not known or any(len(rows) and float((rows @ unit).max()) >= LOW_COSINE for rows in known)
+
+
+def is_flat(picture: Image) -> bool:
+    """Return whether a picture is of one colour, or passes from one to another, without any detail."""
+    small = picture.convert("L").resize((_FLAT_PX, _FLAT_PX), reducing_gap=2.0)
+    grey = np.asarray(small, dtype=np.float32)
+    bends = (np.abs(np.diff(grey, n=2, axis=axis)).mean() for axis in (0, 1))
+    return bool(max(bends) < FLAT)
+
+
+def other_kind(detections: Sequence[Detection]) -> str | None:
+    """Return the kind of the best detection other than a bird, if it is sure."""
+    best = next((each for each in detections if each.kind != "bird"), None)
+    return best.kind if best is not None and best.score >= SURE else None

@@ -1,0 +1,99 @@
+"""`kb identify` with the detector: several birds, no bird, and `--fast`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from data.starter.drawings import drawings_of
+
+PLACES = ((300, 200), (700, 450))
+SIDE = 130
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """A meadow with two small drawn magpies."""
+    picture = Image.new("RGB", (1000, 700), (120, 160, 120))
+    magpie = Image.open(io.BytesIO(drawings_of("pica-pica", "query")[0].png())).convert("RGB")
+    for place in PLACES:
+        picture.paste(magpie.resize((SIDE, SIDE)), place)
+    file = tmp_path / "pair.png"
+    picture.save(file)
+    return file
+
+
+@pytest.fixture
+def sky(tmp_path: Path) -> Path:
+    """A plain blue picture."""
+    file = tmp_path / "sky.png"
+    Image.new("RGB", (420, 280), (90, 140, 220)).save(file)
+    return file
+
+
+def rows_of(cli: Any, *arguments: object) -> list[dict[str, Any]]:
+    done = cli.call("identify", *arguments, "--format", "jsonl", check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_bird_of_a_photo_has_a_row_with_its_box(cli: Any, built_kb: Path, pair: Path) -> None:
+    rows = rows_of(cli, pair, "--kb", built_kb)
+    assert [(row["image"], row["bird"], row["n_birds"]) for row in rows] == [(str(pair), 1, 2), (str(pair), 2, 2)]
+    for row, (left, top) in zip(sorted(rows, key=lambda row: float(row["box"][0])), PLACES, strict=True):
+        assert left - 10 <= row["box"][0] < row["box"][2] <= left + SIDE + 10
+        assert top - 10 <= row["box"][1] < row["box"][3] <= top + SIDE + 10
+
+
+def test_fast_compares_the_photo_as_a_whole(cli: Any, built_kb: Path, pair: Path, sky: Path) -> None:
+    rows = rows_of(cli, pair, sky, "--kb", built_kb, "--fast")
+    assert [(row["box"], row["n_birds"], row["status"] == "no_bird") for row in rows] == [(None, 1, False)] * 2
+
+
+def test_csv_has_the_box_and_the_number_of_each_bird(cli: Any, built_kb: Path, pair: Path) -> None:
+    done = cli.call("identify", pair, "--kb", built_kb, "--format", "csv", check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["bird"], len(row["box"].split())) for row in rows] == [("1", 4), ("2", 4)]
+
+
+def test_the_table_numbers_the_birds(cli: Any, built_kb: Path, pair: Path) -> None:
+    printed = cli.call("identify", pair, "--kb", built_kb, check=True).stdout
+    assert f"{pair}, bird 1 of 2\n" in printed
+    assert f"{pair}, bird 2 of 2\n" in printed
+
+
+def test_a_picture_of_one_colour_shows_no_bird(cli: Any, built_kb: Path, sky: Path) -> None:
+    (row,) = rows_of(cli, sky, "--kb", built_kb)
+    assert (row["status"], row["candidates"], row["answer"]["name"], row["shows"]) == ("no_bird", [], "", None)
+    assert "No bird found." in cli.call("identify", sky, "--kb", built_kb, check=True).stdout
+
+
+def test_each_bird_has_a_card(cli: Any, built_kb: Path, pair: Path, sky: Path, tmp_path: Path) -> None:
+    cards = tmp_path / "cards"
+    cli.call("identify", pair, sky, "--kb", built_kb, "--cards", cards, check=True)
+    first, second = sorted(cards.glob("pair-*.html"), key=lambda page: len(page.name))
+    assert "bird 1 of 2" in first.read_text()
+    assert "bird 2 of 2" in second.read_text()
+    assert "No bird found" in next(cards.glob("sky-*.html")).read_text()
+    assert "1 without a bird" in (cards / "index.html").read_text()
+
+
+def test_a_photo_of_several_birds_is_resumed_as_one(cli: Any, built_kb: Path, pair: Path, tmp_path: Path) -> None:
+    command = ("identify", pair, "--kb", built_kb, "--output", tmp_path / "rows.csv")
+    cli.call(*command, check=True)
+    before = (tmp_path / "rows.csv").read_text()
+    assert "Resuming: 1 of 1 photo done before" in cli.call(*command, check=True).stderr
+    assert (tmp_path / "rows.csv").read_text() == before
+
+
+def test_a_file_made_with_the_detector_is_not_continued_without_it(
+    cli: Any, built_kb: Path, pair: Path, tmp_path: Path
+) -> None:
+    command = ("identify", pair, "--kb", built_kb, "--output", tmp_path / "rows.csv")
+    cli.call(*command, check=True)
+    assert "another detector of birds, or none (--fast)" in cli.call(*command, "--fast").stderr
