@@ -110,7 +110,7 @@ class _Open:
             seconds=sum(each.seconds for each in self.done),
             detections=tuple(detection for each in self.done for detection in each.detections),
             is_flat=all(each.is_flat for each in self.done if each.error is None),
-            photos=tuple(EncounterPhoto(image=each.name, error=each.error) for each in self.done),
+            photos=tuple(EncounterPhoto(image=each.name, error=each.error, box=each.box) for each in self.done),
         )
 
     def vectors(self) -> tuple[FloatArray, ...]:
@@ -146,8 +146,8 @@ def encode_encounters(
     The query of an encounter is the mean of the vectors of its readable photos in each space, so its cosines are the
     means of its photos' cosines. It ranks as well as the mean of the photos' scores. Copies of a photo count once; a
     sum of log-scores would grow with their number. It is not made a unit vector: its cosines would be larger than
-    those of its photos, and answers for unknown species too sure (`benchmarks.bursts`). Photos
-    that `kept` has encoded ahead are not encoded again.
+    those of its photos, and answers for unknown species too sure (`benchmarks.bursts`). Photos that `kept` has encoded
+    ahead are not encoded again.
     """
     check_several(sources)
     waiting: deque[_Open] = deque()

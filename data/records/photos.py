@@ -143,6 +143,8 @@ class EncounterPhoto:
     """Path of the photo, as given."""
     error: str | None = None
     """Why the photo could not be read; the answer comes from the others."""
+    box: Box | None = None
+    """The bird in the photo; null where none was found or sought."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,3 +203,8 @@ class Identification:
     def shown_image(self) -> str:
         """Path of the first readable photo."""
         return next((photo.image for photo in self.photos if photo.error is None), self.image)
+
+    @property
+    def shown_box(self) -> Box | None:
+        """The bird in the first readable photo."""
+        return next((photo.box for photo in self.photos if photo.error is None), self.box)

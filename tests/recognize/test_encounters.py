@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count, islice
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from data.images.moment import Moment
-from data.records import EncounterPhoto
+from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
 from recognize.encounters import MOST_PHOTOS, encode_encounters
 from recognize.photos import encode_pictures
@@ -139,3 +141,28 @@ def test_unreadable_photos_are_named_and_the_others_answer(store: Any, encoders:
 def test_an_encounter_without_photos_is_an_error(store: Any, encoders: Any) -> None:
     with pytest.raises(ValueError, match="at least one photo in an encounter"):
         list(Recognizer(store, encoders).identify([[]]))
+
+
+class Named:
+    """A detector that finds two birds in large pictures, the left one better, and none in others."""
+
+    name = "named"
+
+    def detect(self, pictures: Any) -> list[tuple[Detection, ...]]:
+        left = Detection(box=Box(0, 0, 96, 96), kind="bird", score=0.9)
+        right = Detection(box=Box(96, 0, 192, 96), kind="bird", score=0.8)
+        return [(left, right) if picture.width == 192 else () for picture in pictures]
+
+
+def test_the_best_bird_of_each_photo_counts_and_has_its_box(store: Any, encoders: Any) -> None:
+    both = Image.new("RGB", (192, 96), "white")
+    both.paste(bird("crimson"), (0, 0))
+    both.paste(bird("gold"), (96, 0))
+    recognizer = Recognizer(store, replace(encoders, detector=Named()))
+    assert [row.answer.name for row in recognizer.identify([both])] == ["Cardinalis cardinalis", "Spinus tristis"]
+    [row] = recognizer.identify([[bird("crimson"), both]])
+    assert (row.answer.name, row.box, row.n_birds) == ("Cardinalis cardinalis", None, 1)
+    assert [photo.box for photo in row.photos] == [None, Box(0, 0, 96, 96)]
+    assert row.shown_box is None
+    [turned] = recognizer.identify([[both, bird("crimson")]])
+    assert turned.shown_box == Box(0, 0, 96, 96)

@@ -49,13 +49,14 @@ def entry(row: Identification) -> str:
         sure = percent(answer.confidence) + (" sure" if answer.rank != "none" else "")
     elif row.status == "identified":
         sure = "chosen by the reader" if is_reader_choice(row) else "best match"
+    number = str(row.bird) if row.n_birds > 1 else ""
     content = {
-        "photo": (row.group or Path(row.shown_image).name) + (f", bird {row.bird}" if row.n_birds > 1 else ""),
+        "photo": (row.group or Path(row.shown_image).name) + (f", bird {number}" if number else ""),
         "status": row.status,
         "answer": "Photo unreadable" if row.status == "error" else headline(row),
         "scientific": answer.name if answer is not None and answer.rank == "species" else "",
         "sure": sure,
-        "picture": picture(row.shown_image, THUMB_PX, "", row) if row.status != "error" else "",
+        "picture": picture(row.shown_image, THUMB_PX, "", row.shown_box, number) if row.status != "error" else "",
     }
     return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
 

@@ -88,14 +88,15 @@ def card(
 
 def _photo(row: Identification, notes_html: str) -> str:
     words = [*([row.group] if row.group else []), Path(row.shown_image).name]
-    if row.n_birds > 1:
-        words.append(f"bird {row.bird} of {row.n_birds}")
+    number = str(row.bird) if row.n_birds > 1 else ""
+    if number:
+        words.append(f"bird {number} of {row.n_birds}")
     if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
     caption = "<br>".join(escape(word) for word in words)
-    shown = picture(row.shown_image, PHOTO_PX, "the photo", row)
+    shown = picture(row.shown_image, PHOTO_PX, "the photo", row.shown_box, number)
     return (
         f"<aside><div><figure class=photo>{shown}<figcaption>{caption}</figcaption></figure>"
         f"{_other_photos(row)}{notes_html}</div></aside>"
@@ -105,12 +106,12 @@ def _photo(row: Identification, notes_html: str) -> str:
 def _other_photos(row: Identification) -> str:
     """Return the other photos of an encounter, and the names of unreadable ones."""
     others = [photo for photo in row.photos if photo.image != row.shown_image]
-    readable = [photo.image for photo in others if photo.error is None]
+    readable = [photo for photo in others if photo.error is None]
     failed = [Path(photo.image).name for photo in others if photo.error is not None]
     shown = [
-        f"<figure>{picture(image, ANCHOR_PX, 'another photo')}"
-        f"<figcaption>{escape(Path(image).name)}</figcaption></figure>"
-        for image in readable[:_MOST_OTHERS]
+        f"<figure>{picture(photo.image, ANCHOR_PX, 'another photo', photo.box)}"
+        f"<figcaption>{escape(Path(photo.image).name)}</figcaption></figure>"
+        for photo in readable[:_MOST_OTHERS]
     ]
     texts = [
         f"One answer from {plural(1 + len(readable), 'photo')}." if readable else "",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.errors import BadImage
 from data.images.views import scaled
-from data.records import Anchor, AnchorMatch, Box, Identification, Source
+from data.records import Anchor, AnchorMatch, Box, Source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,11 +21,11 @@ ANCHOR_PX: Final = 320
 QUALITY: Final = 85
 
 
-def picture(file: str | Path, side: int, alt: str, row: Identification | None = None) -> str:
+def picture(file: str | Path, side: int, alt: str, box: Box | None = None, number: str = "") -> str:
     """Return an `img` element with embedded bytes, or a note where the picture is unreadable.
 
-    The picture is encoded again, so place, time and camera of the file are not in the page. The bird of `row` gets a
-    frame, with its number where the photo has several.
+    The picture is encoded again, so place, time and camera of the file are not in the page. A `box` in pixels of the
+    upright file gets a frame and a number.
     """
     from data.images.decode import read_photo
 
@@ -35,9 +35,8 @@ def picture(file: str | Path, side: int, alt: str, row: Identification | None = 
         return f"<p class=small>({escape(alt)} cannot be read)</p>"
     opened, width = photo.image, photo.image.width
     opened.thumbnail((side, side))
-    if row is not None and row.box is not None:
-        box = scaled(row.box, opened.width / width / photo.scale)
-        draw_frame(opened, box, str(row.bird) if row.n_birds > 1 else "")
+    if box is not None:
+        draw_frame(opened, scaled(box, opened.width / width / photo.scale), number)
     out = io.BytesIO()
     opened.save(out, "JPEG", quality=QUALITY)
     data = base64.b64encode(out.getvalue()).decode()
