@@ -2,11 +2,11 @@
 
     python -m benchmarks.descriptions [--half tuning|held-back]
 
-Each of 400 species with enough facts gives one description of two to four marks in everyday words ("chest", "tummy",
-"rusty", British or American spelling); one in ten has a misspelt word. The wording below is the benchmark's own.
-Species are in the tuning half or the held-back half by the hash of their ids; weights of the search are chosen on the
-tuning half alone. Right is the species of the description, or any species with the same facts; in the second row any
-species that has all marks of the description. Intervals are bootstrapped.
+Each of 400 species with a text and enough facts gives one description of two to four marks in everyday words ("chest",
+"tummy", "rusty", British or American spelling); one in ten has a misspelt word. The wording below is the benchmark's
+own. Species are in the tuning half or the held-back half by the hash of their ids; weights of the search are chosen on
+the tuning half alone. Right is the species of the description, or any species with the same facts; in the second row
+any species that has all marks of the description. Intervals are bootstrapped.
 """
 
 from __future__ import annotations
@@ -151,9 +151,9 @@ def marks_of(species: StarterSpecies) -> list[tuple[Mark, Fact]]:
 
 
 def make_descriptions(species: Sequence[StarterSpecies], *, n: int = N_DESCRIPTIONS) -> list[Description]:
-    """Return one description of each of `n` species with three marks or more, in the order of a seeded shuffle."""
+    """Return one description of each of `n` species with a text and three marks or more, in a seeded order."""
     random_ = random.Random(SEED)
-    usable = [one for one in species if len({mark for mark, _ in marks_of(one)}) >= 3]
+    usable = [one for one in species if one.text and len({mark for mark, _ in marks_of(one)}) >= 3]
     random_.shuffle(usable)
     return [describe(one, random_) for one in usable[:n]]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
-from data.contracts import ImageEncoder
+from data.contracts import Detector, ImageEncoder
 from data.records import Box, Detection
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ def views_of(picture: Image, boxes: Sequence[Box]) -> list[Views]:
          crop_to(picture, box, MARGIN))
         for box in boxes
     ]  # fmt: skip
+
+
+def views_of_anchor(picture: Image, detector: Detector | None) -> Views:
+    """Return the views of the best bird of a reference photo, or the photo alone."""
+    return views_of(picture, [] if detector is None else boxes_of(detector.detect([picture])[0]))[0]
 
 
 def is_small(box: Box, picture: Image) -> bool:

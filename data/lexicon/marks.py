@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.lexicon.plumage import (
+    can_have,
     copula_before,
     is_of_all,
     is_placing,
@@ -22,6 +23,7 @@ from data.lexicon.tables import column
 from data.lexicon.word_groups import equations
 
 _REACH: Final = 4  # words between a look and its part
+_BARE: Final = "bare"  # of the next word alone: "bare skin at the head" is no bare head
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _END_OF_SENTENCE: Final = re.compile(r"[.;!?]\s+|\n")  # not at a colon: "crown: red"
@@ -139,7 +141,7 @@ def _marks_at(words: list[str]) -> dict[int, Mark]:
     return {
         position: Mark(
             look=look,
-            part=_part_near(words, position),
+            part=_part_near(words, position, look),
             marking=marking_of(words, position),
             sex_age=sexes_ages[position],
         )
@@ -156,8 +158,8 @@ def _is_denied(before: list[str]) -> bool:
     return bool(ends) and not any(map(_is_of_a_bird, before[ends[-1] :]))  # "paler than the adult, white below"
 
 
-def _part_near(words: list[str], position: int) -> str:
-    """Return the nearest part after the look ("red crown") or before it ("the crown is red")."""
+def _part_near(words: list[str], position: int, look: str) -> str:
+    """Return the nearest part that can have the look, after it ("red crown") or before it ("the crown is red")."""
     explicit = side_of(words, position) or part_of_marking(words, position)
     if explicit is not None:
         return explicit
@@ -166,11 +168,11 @@ def _part_near(words: list[str], position: int) -> str:
     copula = copula_before(words, position)
     ahead = words[position + 1 : position + 1 + _REACH]
     n_ahead = ahead.index("with") if "with" in ahead else len(ahead)  # "a red bird with black wings"
-    for distance in range(1, _REACH + 1):
+    for distance in range(1, (1 if look == _BARE else _REACH) + 1):
         ahead_of_it = (position + distance,) if distance <= n_ahead else ()
         for place in (*ahead_of_it, position - distance) if copula is None else (copula - distance,):
             part = part_at(words, place) if 0 <= place < len(words) else None
-            if part is not None and not is_placing(words, place):
+            if part is not None and can_have(part, look) and not is_placing(words, place):
                 return part
     return ""
 

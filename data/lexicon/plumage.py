@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from data.lexicon.tables import column
+from data.lexicon.tables import column, rows
 from data.lexicon.word_groups import groups
 
 
@@ -31,6 +31,13 @@ _KINDS: Final = {
     "shape": "hooked curved conical forked rounded pointed",
 }  # fmt: skip
 _KIND: Final = {look: kind for kind, looks in _KINDS.items() for look in looks.split()}
+# Shapes and the parts that may have them.
+_SHAPED: Final = {
+    look: {_PART.get(part, part) for part, word, _ in rows("shapes") if _LOOK.get(word) == look}
+    | ({"legs", "feet"} if look in ("long", "short", "slender", "stout") else set())
+    for look in " ".join(_KINDS.values()).split()
+    if look not in _KINDS["pattern"].split()
+}
 _MARKING: Final = column("markings", "field_mark")
 # Words before the colour of a marking: "tipped white".
 _COLOURED: Final = _words("tipped edged fringed bordered washed tinged")
@@ -62,6 +69,17 @@ def look_of(words: Sequence[str], place: int) -> str | None:
 def kind_of(look: str) -> str:
     """Return the kind of a look; looks of different kinds do not exclude each other."""
     return _KIND.get(look, look if look in _LOOK else "colour")
+
+
+def can_have(part: str, look: str) -> bool:
+    """Return whether a part of the body can have a look: a tail is long, a throat is not.
+
+    Example:
+        >>> can_have("tail", "long"), can_have("throat", "long"), can_have("throat", "red")
+        (True, False, True)
+    """
+    shaped = _SHAPED.get(look)
+    return shaped is None or part in shaped
 
 
 def part_at(words: Sequence[str], place: int) -> str | None:

@@ -71,7 +71,8 @@ class BM25:
         2
     """
 
-    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
+    def __init__(self, texts: Iterable[Sequence[str]], *, typical: Sequence[bool] = ()) -> None:
+        """Index the texts; their mean length is that of the `typical` ones, of all if none is."""
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths = []
         for row, words in enumerate(texts):
@@ -82,7 +83,8 @@ class BM25:
                 counts.append(count)
         self.size = len(lengths)
         length = np.asarray(lengths, dtype=np.float32)
-        mean = float(length.mean()) if self.size and length.any() else 1.0
+        counted = length[np.asarray(typical, dtype=bool)] if any(typical) else length
+        mean = float(counted.mean()) if counted.any() else 1.0
         self._norm = K1 * (1 - B + B * length / mean)
         self._postings: dict[str, tuple[IntArray, FloatArray]] = {
             word: (np.asarray(rows, dtype=np.intp), np.asarray(counts, dtype=np.float32))

@@ -40,9 +40,13 @@ class Lookup:
 
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
+        texts = store.summary_texts()
         self._summaries = BM25(
-            tokens(" ".join((*_searchable_names(taxon), text)))
-            for taxon, text in zip(self._taxa, store.summary_texts(), strict=True)
+            (
+                tokens(" ".join((*_searchable_names(taxon), text)))
+                for taxon, text in zip(self._taxa, texts, strict=True)
+            ),
+            typical=[bool(text) for text in texts],  # species of which only names are known are short
         )
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)

@@ -86,7 +86,7 @@ class NameFinder:
             heads = {
                 head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
             }
-            for head in heads:
+            for head in heads - sense_lists().too_general:  # Grey Go-away-bird
                 by_last_word.setdefault(head, []).append(taxon.taxon_id)
         for group, english in english_groups().items():
             members = self._groups.get(fold(group))

@@ -36,7 +36,7 @@ ANSWER_TIMEOUT_S = 120.0  # chromadb sets none
 # Chunks and anchors are scored as matrices and never searched in Chroma, so a minimal graph is enough.
 _INDEX: dict[str, Any] = {"space": "ip", "sync_threshold": 1, "batch_size": 1}
 # Chroma builds graphs in parallel, so narrow ones differ from build to build: with an `ef_search` of 400 alone, one
-# search in a hundred missed its best match among the 1,408 species that ship.
+# search in a hundred missed its best match among the species that ship.
 SEARCHED = {**_INDEX, "ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300}
 _STORED = {**_INDEX, "max_neighbors": 2, "ef_construction": 2}
 SPARE_BYTES = 8 << 20  # to remain free after a batch: on a full disk Chroma hangs

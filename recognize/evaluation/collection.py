@@ -59,15 +59,12 @@ class Collection:
 
     def anchors(self, mode: str) -> IntArray:
         """Return the anchor photos of the vocabulary: `three` (at most 3 a species) or `wiki` (the lead image)."""
-        rank = {source: i for i, source in enumerate(ANCHOR_SOURCES)}
         chosen: list[int] = []
         by_species: dict[int, list[int]] = defaultdict(list)
         for i in np.flatnonzero(self.labels >= 0):
             by_species[int(self.labels[i])].append(int(i))
         for species in sorted(by_species):
-            order = sorted(
-                by_species[species], key=lambda i: (rank.get(self.photos[i].source, 99), self.photos[i].path)
-            )
+            order = sorted(by_species[species], key=lambda i: anchor_order(self.photos[i]))
             if mode == "wiki":
                 order = [i for i in order if self.photos[i].source == ANCHOR_SOURCES[0]]
             chosen += order[:MAX_ANCHORS] if mode == "three" else order[:1]
@@ -89,6 +86,12 @@ class Collection:
     def hidden(self) -> IntArray:
         """The half of `left_over` that the starter models were not trained on, sorted."""
         return np.sort(self.shuffled[: len(self.shuffled) // 2])
+
+
+def anchor_order(photo: Photo) -> tuple[int, str]:
+    """Return the sort key of a photo of a species; the first ones are its anchors."""
+    is_known = photo.source in ANCHOR_SOURCES
+    return ANCHOR_SOURCES.index(photo.source) if is_known else len(ANCHOR_SOURCES), photo.path
 
 
 def read_collection(folder: Path) -> Collection:

@@ -1,8 +1,8 @@
 """Maker of the knowledge that ships with Fieldmark: `python -m training.knowledge --data ../shared/birds`.
 
-Reads descriptions, articles and photos that may not be redistributed, and writes names, facts on which independent
-sources agree, sentences of our own, and vectors. Run it again after any change of the starter encoders. Species written
-by hand and terms stay unchanged.
+Reads descriptions, articles and photos that may not be redistributed, and writes the names of all species that they
+show or describe, facts on which independent sources agree, sentences of our own, and vectors. Run it again after any
+change of the starter encoders. Species written by hand and terms stay unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from data.codec import dumps
 from data.starter.knowledge import SPECIES_FILE, StarterSpecies, read_species
 from data.starter.vectors import FILE
 from kb.checklist.avilist import load_checklist
-from training.knowledge.species import make_species
+from training.knowledge.species import make_species, names_of
 from training.knowledge.vectors import make_vectors
 
 STARTER = Path(data.starter.__file__).parent
@@ -42,9 +42,13 @@ def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if facts:
         by_hand = [species for species in read_species() if species.by_hand]
-        species = make_species(folder, load_checklist(), by_hand)
+        checklist = load_checklist()
+        species = make_species(folder, checklist, by_hand)
         (out / SPECIES_FILE).write_text("".join(f"{dumps(entry)}\n" for entry in species), encoding="utf-8")
         click.echo(summary_of(species))
+        found = {name: checklist.find(name) for name in names_of(folder)}
+        unknown = [name for name, taxon in found.items() if taxon is None or taxon.rank != "species"]
+        click.echo(f"{len(unknown)} names are no species of {checklist.name}: {', '.join(unknown)}")
     if vectors:
         content, report = make_vectors(folder, recognize.load_encoders("starter"))
         (out / FILE).write_bytes(content)

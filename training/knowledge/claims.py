@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from data.lexicon.word_groups import groups
+from data.lexicon.word_groups import equations, groups
 from training.knowledge.vocabulary import (
     BAR_PARTS,
     COLOURS,
@@ -25,6 +25,7 @@ from training.knowledge.vocabulary import (
     SIZES,
     TONES,
     admitted,
+    word_lists,
 )
 
 Sex = Literal["both", "male", "female"]
@@ -60,15 +61,27 @@ _SEGMENT = re.compile(
     r";|\.|\bwhile\b|\bwhereas\b|\bbut\b|,(?= (?:the |in )?(?:fe)?males?\b)|,(?= with the (?:fe)?male)|"
     r"(?<=\w) and (?=(?:the )?females? )"
 )
+_ASIDE = re.compile(
+    r",? (?:unlike|indicative of|indicating|suggesting|which (?:is|are) (?:typical|character\w+|common|used))\b.*"
+)
+"""Comparison or comment at the end of a sentence."""
+_SIDE = re.compile(r"\b(?:upper|lower) (?=(?:breast|belly|back|throat|neck)\b)")
 _TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|[,;:()]")
 
+_NAMED_PART = re.compile(r"\b([a-z]+(?:-and-[a-z]+)?)-([a-z]+ed)\b")
+_PARTICIPLES = dict(equations("participle"))
+
 FILLERS = groups()["filler"]
+SAME_AS_TOPIC = frozenset(("body", "colour", "color", "colours", "colors", "feathers", "feathering", "plumes", "hue"))
+"""Nouns that stand for the part of a line `part: words` ("back: brown plumage")."""
+COVERED = word_lists("covered")
 PATTERN_NOUNS = groups()["pattern-noun"]
 _BIRD_NOUNS = groups()["bird-noun"] | groups()["bird-noun-of-facts"]
 BIRDS = _BIRD_NOUNS | {f"{noun}s" for noun in _BIRD_NOUNS}
 _JOINS = frozenset((",", "and", "or", "to", "with-and"))
 _SHAPE_WORDS = frozenset(word for words in SHAPES.values() for word in words)
 _COPULAS = frozenset(("is", "are", "being", "appears", "appear"))
+_COLOUR_NOUNS = frozenset(("color", "colour", "colors", "colours", "hue", "hues", "body"))
 _BREAKS = frozenset(("outer", "central", "inner", "tipped", "edged", "bordered"))
 _ON = frozenset(("on", "across", "along", "down", "over", "through", "throughout"))
 
@@ -85,16 +98,28 @@ def read_claims(sentences: Sequence[str]) -> list[Claim]:
     return [claim for sentence in sentences for claim in _claims_of(sentence)]
 
 
+def read_names(names: Sequence[str]) -> list[Claim]:
+    """Return the claims of English names on parts.
+
+    Example:
+        >>> [(c.part, c.values[0]) for c in read_names(["Grey-headed Bullfinch"]) if c.aspect == "colour"]
+        [('head', 'grey')]
+    """
+    pairs = [pair for name in names for pair in _NAMED_PART.findall(name.lower()) if pair[1] in _PARTICIPLES]
+    return read_claims([f"{look.replace('-', ' ')} {_PARTICIPLES[part]}" for look, part in pairs])
+
+
 def plain_words(text: str) -> str:
     """Return the text in lower case and British spelling, each name of a part as one word."""
     text = text.lower().replace("gray", "grey").replace("-and-", " and ").replace("’", "'")
     text = re.sub(r"\([^)]*\)", " ", text)
     text = re.sub(r"[- ]?colou?red\b", "", text)
+    text = re.sub(r"\b(?:off|milky|pure|snowy)-white\b", "white", text)
     text = re.sub(r"\bwing feathers\b", "wings", text)
     text = re.sub(r"\bback of (?:the|its) head\b", "nape", text)
     for pattern, part in PHRASES:
         text = pattern.sub(part, text)
-    return text
+    return _SIDE.sub("", text)
 
 
 def _claims_of(sentence: str) -> Iterator[Claim]:
@@ -103,6 +128,7 @@ def _claims_of(sentence: str) -> Iterator[Claim]:
     if colon and topic.strip() in PARTS:
         yield from _of_topic(topic.strip(), rest)
         return
+    text = _ASIDE.sub("", text)
     sex: Sex = "both"
     for segment in _SEGMENT.split(text):
         sex = _sex_of(segment, sex)
@@ -111,11 +137,12 @@ def _claims_of(sentence: str) -> Iterator[Claim]:
 
 
 def _of_topic(topic: str, text: str) -> Iterator[Claim]:
+    same = {topic, *SAME_AS_TOPIC, *(whole for whole, parts in COVERED.items() if topic in parts)}
     for i, segment in enumerate(re.split(r"[;.]|,(?= [^,]*\bin (?:fe)?males?\b)", text)):
         if _SKIP.search(segment):
             continue
         sex = _sex_of(segment, "both")
-        tokens = _TOKEN.findall(segment)
+        tokens = [token for token in _TOKEN.findall(segment) if token not in same]
         run, rest = _predicate(tokens, 0)
         if i == 0 or sex != "both":
             yield from _claims_on([topic], run, sex)
@@ -184,6 +211,10 @@ def _scan(tokens: Sequence[str], sex: Sex, topic: str | None) -> Iterator[Claim]
             parts, i = _after_on(tokens, i)
             for part in parts or ([last] if last else []):
                 yield from _patterned(part, PATTERNS[token], sex)
+            run = []
+        elif token in _COLOUR_NOUNS and run and _after_on(tokens, i)[0]:
+            parts, i = _after_on(tokens, i)
+            yield from _claims_on(parts, run, sex)
             run = []
         elif _is_adjective(token) or (token in _JOINS and run):
             run.append(token)

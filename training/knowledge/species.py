@@ -14,12 +14,13 @@ from data.starter.knowledge import Fact, StarterSpecies
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 from kb.sources.mediawiki.html.parse import parse_article
-from training.knowledge.agreement import ARTICLE, AgreedFact, agree, as_records, source_of
-from training.knowledge.claims import read_claims
+from recognize.evaluation.collection import read_collection
+from training.knowledge.agreement import ARTICLE, NAMES, AgreedFact, agree, as_records, source_of
+from training.knowledge.claims import Claim, read_claims, read_names
 from training.knowledge.compose import compose
+from training.knowledge.families import without_doubtful
+from training.knowledge.lint import Peers, Statement, misleading
 
-MIN_FACTS = 1
-"""Least number of facts for a text. Three make a summary; a single line still explains a vector."""
 RUN = 8
 """Length in words of a run that no text shares with a source."""
 N_VARIANTS = 24
@@ -28,28 +29,52 @@ LABELS = Path(__file__).with_name("labels.jsonl")
 
 
 def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
-    """Return all species with descriptions that are in the checklist, sorted by id.
+    """Return all species with descriptions or photos that are in the checklist, sorted by id.
+
+    Species without descriptions have names alone.
 
     Args:
-        folder: folder with `descriptions.jsonl` and `articles.jsonl`.
+        folder: folder with `descriptions.jsonl`, `articles.jsonl` and `photos.csv`.
         checklist: source of names and taxonomy; synonyms lead to the accepted species.
         by_hand: species to keep unchanged.
     """
     texts = texts_of_species(folder, checklist)
     taken = word_runs(_all_texts(folder))
-    verdicts = read_labels()
-    done = {species.taxon.taxon_id: species for species in by_hand}
-    for taxon, sources in texts:
-        if taxon.taxon_id in done:
-            continue
-        facts = [fact for fact in agreed_facts(sources) if verdicts.get(label_id(taxon, fact)) not in WRONG]
-        records = as_records(facts)
-        done[taxon.taxon_id] = StarterSpecies(
-            taxon=taxon,
-            facts=tuple(records),
-            text=_text_of_our_own(taxon, records, taken) if len(facts) >= MIN_FACTS else (),
-        )
+    named = (checklist.find(name) for name in names_of(folder))
+    taxa = {taxon.taxon_id: taxon for taxon in named if taxon is not None and taxon.rank == "species"}
+    done = {key: StarterSpecies(taxon=taxon) for key, taxon in taxa.items()}
+    done |= {species.taxon.taxon_id: species for species in by_hand}
+    is_by_hand = {species.taxon.taxon_id for species in by_hand}
+    facts = shipped_facts(texts)
+    peers = Peers(facts, taxa)
+    for key in facts.keys() - is_by_hand:
+        text = () if peers.is_vague(key) else _text_of_our_own(taxa[key], facts[key], taken)
+        done[key] = StarterSpecies(taxon=taxa[key], facts=tuple(facts[key]), text=text)
     return sorted(done.values(), key=lambda species: species.taxon.taxon_id)
+
+
+def shipped_facts(texts: Sequence[tuple[Taxon, Mapping[str, Sequence[str]]]]) -> dict[str, list[Fact]]:
+    """Return taxon_id -> the facts on which the sources agree, without misleading facts and known errors."""
+    verdicts = read_labels()
+    taxa = {taxon.taxon_id: taxon for taxon, _ in texts}
+    claims = {taxon.taxon_id: claims_of(taxon, sources) for taxon, sources in texts}
+    agreed = without_doubtful({key: agree(given) for key, given in claims.items()}, taxa)
+    right = {
+        key: [fact for fact in facts if verdicts.get(label_id(taxa[key], fact)) not in WRONG]
+        for key, facts in agreed.items()
+    }
+    return {key: _sound_records(taxa[key], facts) for key, facts in right.items()}
+
+
+def _sound_records(taxon: Taxon, facts: Sequence[AgreedFact]) -> list[Fact]:
+    wrong = misleading(taxon, as_records(facts))
+    return as_records([fact for fact in facts if Statement(fact.part, fact.sex, fact.value) not in wrong])
+
+
+def names_of(folder: Path) -> list[str]:
+    """Return the names of species with descriptions or photos, as the data give them, sorted."""
+    collection = read_collection(folder)
+    return sorted({*(photo.species for photo in collection.photos), *collection.vocabulary})
 
 
 def _text_of_our_own(taxon: Taxon, records: Sequence[Fact], taken: frozenset[str]) -> tuple[str, ...]:
@@ -111,9 +136,10 @@ def read_articles(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def agreed_facts(sources: Mapping[str, Sequence[str]]) -> list[AgreedFact]:
-    """Return the facts on which at least two of the sources agree."""
-    return agree({source: read_claims(sentences) for source, sentences in sources.items()})
+def claims_of(taxon: Taxon, sources: Mapping[str, Sequence[str]]) -> dict[str, list[Claim]]:
+    """Return source -> its claims; the English names of the species are a source, too."""
+    claims = {source: read_claims(sentences) for source, sentences in sources.items()}
+    return {**claims, NAMES: read_names(taxon.common_names)}
 
 
 def label_id(taxon: Taxon, fact: AgreedFact) -> str:

@@ -1,26 +1,28 @@
 """Shipped vectors of up to three anchor photos of each species and of its descriptions.
 
-The photos are the protocol's anchors `three`, so no test photo is among them. Neither photos nor sentences can be
-recovered from the numbers.
+The photos are the protocol's anchors `three`, of described species and of all others, without the photos that the
+protocol sets aside for published figures: species of which all photos are set aside have no anchors. Neither photos nor
+sentences can be recovered from the numbers.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from data.arrays import FloatArray
-from data.contracts import Encoders, ImageEncoder
+from data.contracts import Detector, Encoders, ImageEncoder
 from data.files import sha256_hex
 from data.images.decode import read_image
+from data.images.views import encode_views, views_of_anchor
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
-from recognize.evaluation.collection import read_collection
+from recognize.evaluation.collection import MAX_ANCHORS, Photo, anchor_order, read_collection
+from training.starter.protocol import set_aside
 
-PER_SPECIES = 3
 BATCH = 64
 MIN_SAME = 0.999
 """Least share of anchors that keep their nearest neighbour in half precision."""
@@ -38,8 +40,8 @@ def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
         "anchor_ids": np.array([sha256_hex(path.read_bytes()) for path in paths]),
     }
     report = []
-    for i, (space, encoder) in enumerate(by_space.items()):
-        vectors = _encoded(paths, encoder)
+    found = _encoded(paths, by_space, encoders.detector)
+    for i, (space, vectors) in enumerate(zip(by_space, found, strict=True)):
         arrays[f"vectors_{i}"] = stored = _stored(vectors)
         report.append(f"{space}: {stored.shape[1]} x {stored.dtype}")
     texts = described(folder)
@@ -58,16 +60,20 @@ def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
 
 
 def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
-    """Return (species, path below `folder`) of the protocol's anchors `three`, sorted by species, in its order."""
+    """Return (species, path below `folder`) of the anchors, sorted by species, each species' best first."""
     collection, checklist = read_collection(folder), load_checklist()
-    found: dict[str, list[tuple[Taxon, str]]] = {}
-    for row in collection.anchors("three"):
-        photo = collection.photos[int(row)]
+    aside = set_aside(collection)
+    left_out = {*aside.new, *aside.known}
+    found: dict[str, list[tuple[Taxon, Photo]]] = {}
+    for photo in collection.photos:
         taxon = checklist.find(photo.species)
-        if taxon is not None and taxon.rank == "species":
-            found.setdefault(taxon.taxon_id, []).append((taxon, photo.path))
-    # Two names in the descriptions may be one species in the checklist.
-    return [pair for key in sorted(found) for pair in found[key][:PER_SPECIES]]
+        if taxon is not None and taxon.rank == "species" and photo.path not in left_out:
+            found.setdefault(taxon.taxon_id, []).append((taxon, photo))
+    return [
+        (taxon, photo.path)
+        for key in sorted(found)
+        for taxon, photo in sorted(found[key], key=lambda pair: anchor_order(pair[1]))[:MAX_ANCHORS]
+    ]
 
 
 def described(folder: Path) -> dict[str, str]:
@@ -81,12 +87,16 @@ def described(folder: Path) -> dict[str, str]:
     return {key: "\n".join(sentences[key]) for key in sorted(sentences)}
 
 
-def _encoded(paths: Sequence[Path], encoder: ImageEncoder) -> FloatArray:
-    rows = [
-        encoder.encode_images([read_image(path) for path in paths[start : start + BATCH]])
-        for start in range(0, len(paths), BATCH)
-    ]
-    return np.concatenate(rows).astype(np.float32)
+def _encoded(
+    paths: Sequence[Path], encoders: Mapping[str, ImageEncoder], detector: Detector | None
+) -> list[FloatArray]:
+    """Return the vectors of photos in each space, encoded as the reference photos of any knowledge base."""
+    rows: list[list[FloatArray]] = [[] for _ in encoders]
+    for start in range(0, len(paths), BATCH):
+        birds = [views_of_anchor(read_image(path), detector) for path in paths[start : start + BATCH]]
+        for found, encoder in zip(rows, encoders.values(), strict=True):
+            found.append(encode_views(encoder, birds))
+    return [np.concatenate(found).astype(np.float32) for found in rows]
 
 
 def _stored(vectors: FloatArray) -> FloatArray | np.ndarray[tuple[int, ...], np.dtype[np.float16]]:

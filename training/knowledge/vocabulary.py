@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from data.lexicon.near import near_colours
 from data.lexicon.tables import column, rows
 from data.lexicon.word_groups import groups
 
@@ -42,6 +44,9 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
 SIZES: Final = {word: size for part, word, size in rows("shapes") if part == "bird"}
 """Size word -> size of the whole bird."""
 
+MIN_LIKENESS: Final = 0.6
+"""Least likeness of near colours."""
+
 _MIXED = word_lists("mixed")
 _SINGLE = word_lists("single")
 
@@ -62,3 +67,24 @@ def admitted(words: tuple[str, ...]) -> tuple[str, ...]:
     if before and before[-1] != last:
         return _MIXED.get(f"{before[-1]} {last}", (last,))
     return _SINGLE.get(last, (last,))
+
+
+@cache
+def are_near(one: str, other: str, *, at_least: float = MIN_LIKENESS) -> bool:
+    """Return whether people use two colours of facts for one another.
+
+    Example:
+        >>> are_near("rufous", "orange"), are_near("white", "black")
+        (True, False)
+    """
+    near = near_colours()
+    return any(
+        a == b or near.get(a, {}).get(b, 0.0) >= at_least for a in _basic_colours(one) for b in _basic_colours(other)
+    )
+
+
+def _basic_colours(colour: str) -> tuple[str, ...]:
+    """Return the colours of field marks in a colour of facts: grey and brown of grey-brown."""
+    marks = column("colours", "field_mark")
+    pieces = [colour] if colour in marks else colour.split("-")
+    return tuple(basic for piece in pieces if piece in marks for basic in marks[piece].split("+"))

@@ -17,7 +17,7 @@ from data.batches import grouped, grouped_by_size
 from data.contracts import ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
 from data.images.decode import read_image
-from data.images.views import Views, boxes_of, encode_views, views_of
+from data.images.views import Views, encode_views, views_of_anchor
 from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
@@ -138,9 +138,7 @@ def _read(run: BuildRun, anchor: Anchor) -> Views | str:
         picture = read_image(run.layout.anchors.read(anchor.sha256 or ""))
     except (StoreError, BadImage) as error:
         return str(error)
-    detector = run.encoders.detector
-    boxes = [] if detector is None else boxes_of(detector.detect([picture])[0])
-    return views_of(picture, boxes)[0]
+    return views_of_anchor(picture, run.encoders.detector)
 
 
 def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:

@@ -12,7 +12,7 @@ from kb.store.layout import KnowledgeBaseInfo, Layout
 from recognize.encoders.profiles import load_encoders
 
 
-def test_the_30_nearest_of_1408_species_are_exact(tmp_path: Path) -> None:
+def test_the_30_nearest_of_all_shipped_species_are_exact(tmp_path: Path) -> None:
     """With a narrower graph about 1 % of queries miss their best match, and different ones after each build."""
     encoder = load_encoders("starter").sentence
     texts = [" ".join((species.taxon.common_name, *species.text)) for species in read_species()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +17,25 @@ from PIL import Image
 import recognize
 from data.codec import loads
 from data.files import sha256_hex
+from data.images.decode import read_image
+from data.images.views import encode_views, views_of_anchor
+from data.records import Box, Detection, taxon_id
 from data.starter.knowledge import StarterSpecies, read_species
 from data.starter.vectors import read_vectors
 from recognize.evaluation.collection import read_collection
 from recognize.starter.encoders import load_starter
 from training.knowledge.__main__ import main
-from training.knowledge.vectors import anchor_photos, described
+from training.knowledge.vectors import anchor_photos, described, make_vectors
+from training.starter.protocol import read_study_collection, set_aside
 
 SHIPPED = read_vectors()
+OF_PHOTOS_ALONE = "Regulus regulus"
+SET_ASIDE = "Certhia familiaris"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two species: one with agreeing sources and photos, and one with only an outdated name."""
+    """Species with agreeing sources and photos, with an outdated name, with photos alone, with photos set aside."""
     data = tmp_path / "birds"
     (data / "photos").mkdir(parents=True)
     wren = "Troglodytes troglodytes"
@@ -48,6 +56,9 @@ def folder(tmp_path: Path) -> Path:
             colour = tuple(np.random.default_rng(i).integers(0, 255, 3).tolist())
             Image.new("RGB", (90, 60), colour).save(data / "photos" / f"{i}.jpg")
             table.writerow([f"photos/{i}.jpg", wren, "Wren", "", "vbet"])
+        for name in (OF_PHOTOS_ALONE, SET_ASIDE):
+            Image.new("RGB", (90, 60)).save(data / "photos" / f"{name}.jpg")
+            table.writerow([f"photos/{name}.jpg", name, "", "", "vbet"])
     return data
 
 
@@ -63,17 +74,22 @@ def test_the_command_writes_facts_sentences_and_vectors(folder: Path, tmp_path: 
     assert {(fact.part, fact.colours, fact.shape) for fact in wren.facts} == {
         ("back", ("brown",), ""),
         ("throat", ("white",), ""),
-        ("tail", (), "short"),
     }
     assert " ".join(wren.text).count("brown") == 1
     # The blue tit is written by hand, and Nemo nullus is not a bird.
-    assert len(made) == len(by_hand) + 1
+    of_photos = [species for species in made if not species.by_hand and not species.facts]
+    assert [species.taxon.scientific_name for species in of_photos] == [SET_ASIDE, OF_PHOTOS_ALONE]
+    assert len(made) == len(by_hand) + 3
+    assert "2 names are no species of AviList 2025: Nemo nullus, Parus caeruleus" in result.output
     anchors = read_vectors(out / "vectors.npz")
     assert anchors.spaces == recognize.load_encoders("starter").anchor_spaces
     first = anchors.of("troglodytes-troglodytes")[0]
     assert first.anchor.anchor_id == sha256_hex((folder / "photos" / "0.jpg").read_bytes())
     assert (first.anchor.credit, first.content) == (None, None)
-    assert len(anchors.of("troglodytes-troglodytes")) == 3
+    assert {key: len(rows) for key, rows in anchors.rows.items()} == {
+        "troglodytes-troglodytes": 3,
+        taxon_id(OF_PHOTOS_ALONE): 1,
+    }
 
 
 def test_a_second_run_writes_the_same_files(folder: Path, tmp_path: Path) -> None:
@@ -85,28 +101,29 @@ def test_a_second_run_writes_the_same_files(folder: Path, tmp_path: Path) -> Non
     assert contents[0] == contents[1]
 
 
-def test_no_anchor_is_an_evaluation_photo(birds: Path) -> None:
-    collection = read_collection(birds)
+def test_no_anchor_is_a_photo_set_aside_or_a_query(birds: Path) -> None:
+    collection, aside = read_study_collection(birds), set_aside(read_collection(birds))
     chosen = {path for _, path in anchor_photos(birds)}
+    assert len(chosen) > 3000
+    assert not chosen & {*aside.new, *aside.known}
+    assert not chosen & {collection.photos[int(row)].path for row in collection.left_over}
+
+
+def test_anchors_are_those_of_the_protocol(birds: Path) -> None:
+    """Where two names are one species, its first three photos are of either."""
+    collection, chosen = read_collection(birds), {path for _, path in anchor_photos(birds)}
+    aside = set_aside(collection).new
     three = {collection.photos[int(row)].path for row in collection.anchors("three")}
-    evaluated = {collection.photos[int(row)].path for row in collection.left_over}
-    assert len(chosen) > 1500
-    assert chosen <= three
-    assert not chosen & evaluated
+    assert len(three - chosen - set(aside)) < 10
 
 
 def test_shipped_vectors_belong_to_the_anchor_photos_and_shipped_encoders(birds: Path) -> None:
-    """They were made from the first state of the data: 25 species were removed since, 50 were added."""
     photos: dict[str, list[str]] = defaultdict(list)
     for taxon, path in anchor_photos(birds):
         photos[taxon.taxon_id].append(sha256_hex((birds / path).read_bytes()))
-    shipped = {key: [SHIPPED.anchor_ids[row] for row in rows] for key, rows in SHIPPED.rows.items()}
-    still = shipped.keys() & photos.keys()
-    assert {key: shipped[key] for key in still} == {key: photos[key] for key in still}
-    assert (len(shipped.keys() - still), len(photos.keys() - still)) == (25, 50)
+    assert {key: [SHIPPED.anchor_ids[row] for row in rows] for key, rows in SHIPPED.rows.items()} == photos
     assert SHIPPED.spaces == load_starter().anchor_spaces
-    texts = described(birds).keys()
-    assert (len(SHIPPED.text_rows.keys() - texts), len(texts - SHIPPED.text_rows.keys())) == (25, 50)
+    assert SHIPPED.text_rows.keys() == described(birds).keys()
 
 
 def test_shipped_vectors_are_unit_rows_of_shipped_species() -> None:
@@ -119,3 +136,23 @@ def test_shipped_vectors_are_unit_rows_of_shipped_species() -> None:
 def test_at_least_1200_species_have_a_text_or_photo_vectors() -> None:
     with_text = {species.taxon.taxon_id for species in read_species() if species.text}
     assert len(with_text | set(SHIPPED.rows)) >= 1200
+
+
+class OneBird:
+    """A detector that finds a bird in the left half of every photo."""
+
+    name = "one-bird"
+
+    def detect(self, images: Sequence[Image.Image]) -> list[tuple[Detection, ...]]:
+        return [(Detection(box=Box(0, 0, image.width // 2, image.height), kind="bird", score=0.9),) for image in images]
+
+
+def test_anchor_vectors_are_those_of_a_built_knowledge_base(folder: Path) -> None:
+    encoders = replace(recognize.load_encoders("starter"), detector=OneBird())
+    content, _ = make_vectors(folder, encoders)
+    (folder / "v.npz").write_bytes(content)
+    [found, *_] = read_vectors(folder / "v.npz").of("troglodytes-troglodytes")
+    views = views_of_anchor(read_image(folder / "photos" / "0.jpg"), encoders.detector)
+    assert len(views) == 2
+    expected = encode_views(encoders.visual, [views])[0]
+    np.testing.assert_allclose(found.vectors[encoders.visual.space], expected, atol=2e-3)

@@ -1,0 +1,108 @@
+"""Misleading facts and vague texts, and that none of them ships."""
+
+from __future__ import annotations
+
+import pytest
+
+from data.records import SpeciesEntry, Statement, Summary, Taxon
+from data.starter.knowledge import Fact, read_species
+from kb.checklist.avilist import load_checklist
+from kb.curate.lint import lint_entry, same_texts
+from training.knowledge.agreement import AgreedFact
+from training.knowledge.families import without_doubtful
+from training.knowledge.lint import Peers, misleading, statements_of
+
+SHIPPED = read_species()
+COMPOSED = [species for species in SHIPPED if species.facts and not species.by_hand]
+
+
+def taxon_named(name: str) -> Taxon:
+    taxon = load_checklist().find(name)
+    assert taxon is not None
+    return taxon
+
+
+@pytest.mark.parametrize(
+    ("name", "fact", "rule"),
+    [
+        ("Red-billed Chough", Fact(part="bill", colours=("yellow",)), "name"),
+        ("Red-billed Chough", Fact(part="bill", colours=("orange-red",)), None),
+        ("Red-billed Chough", Fact(part="legs", colours=("yellow",)), None),
+        ("Long-tailed Shrike", Fact(part="tail", shape="short"), "name"),
+        ("Long-tailed Shrike", Fact(part="tail", shape="long"), None),
+        ("Black Woodpecker", Fact(part="body", colours=("white",)), "name"),
+        ("Golden Eagle", Fact(part="body", colours=("brown",)), None),
+        ("Dark-eyed Junco", Fact(part="eyes", shade="pale"), "name"),
+        ("Common Starling", Fact(part="throat", shape="long"), "nonsense"),
+        ("Common Starling", Fact(part="bill", shape="streaked"), "nonsense"),
+        ("Common Starling", Fact(part="tail", shape="long, short"), "contradiction"),
+    ],
+)
+def test_facts_against_name_anatomy_or_each_other_mislead(name: str, fact: Fact, rule: str | None) -> None:
+    assert set(misleading(taxon_named(name), [fact]).values()) == ({rule} if rule else set())
+
+
+def test_a_colour_of_both_sexes_yields_to_another_one_of_the_male() -> None:
+    facts = [Fact(part="crown", colours=("brown",)), Fact(part="crown", colours=("black",), sex="male")]
+    [found] = misleading(taxon_named("House Sparrow"), facts)
+    assert (found.sex, found.value) == ("both", "brown")
+
+
+def test_a_relative_shape_needs_the_family_or_a_third_source() -> None:
+    long = AgreedFact(part="tail", sex="both", aspect="shape", value="long")
+    certain = AgreedFact(part="tail", sex="both", aspect="shape", value="long", n_sources=3)
+    thrushes, mockingbirds = (
+        ("Turdus merula", "Turdus iliacus", "Turdus pilaris"),
+        ("Mimus polyglottos", "Mimus gilvus"),
+    )
+    taxa = {taxon.taxon_id: taxon for taxon in map(taxon_named, (*thrushes, *mockingbirds, "Toxostoma rufum"))}
+    facts = {key: [] if taxon.lineage["family"] == "Turdidae" else [long] for key, taxon in taxa.items()}
+    facts |= {"turdus-merula": [long], "turdus-iliacus": [certain]}
+    sound = without_doubtful(facts, taxa)
+    assert sound == {**facts, "turdus-merula": []}
+
+
+def test_few_facts_that_fit_many_birds_are_vague() -> None:
+    taxa = {species.taxon.taxon_id: species.taxon for species in SHIPPED}
+    facts = {key: [Fact(part="belly", colours=("white",))] for key in taxa}
+    facts["turdus-merula"] = [Fact(part="bill", colours=("yellow",))]
+    facts["turdus-torquatus"] = []
+    peers = Peers(facts, taxa)
+    assert peers.is_vague("turdus-philomelos")
+    assert peers.is_vague("turdus-torquatus")
+    assert not peers.is_vague("turdus-merula")
+
+
+def test_no_shipped_fact_misleads() -> None:
+    assert len(COMPOSED) >= 1200
+    for species in COMPOSED:
+        assert misleading(species.taxon, species.facts) == {}, species.taxon.taxon_id
+
+
+def test_no_shipped_text_is_vague_and_all_others_have_one() -> None:
+    described = [species for species in SHIPPED if species.facts]
+    facts = {species.taxon.taxon_id: species.facts for species in described}
+    peers = Peers(facts, {species.taxon.taxon_id: species.taxon for species in described})
+    for species in COMPOSED:
+        assert bool(species.text) is not peers.is_vague(species.taxon.taxon_id), species.taxon.taxon_id
+
+
+def test_shipped_texts_have_no_findings_of_the_lint_for_users() -> None:
+    """Except that few facts make a short text."""
+    entries = [
+        SpeciesEntry(
+            taxon=species.taxon,
+            summary=Summary(statements=tuple(Statement(text=text) for text in species.text), scope="facts"),
+        )
+        for species in COMPOSED
+        if species.text
+    ]
+    found = [finding for entry in entries for finding in lint_entry(entry, None) if finding.rule != "too-short"]
+    assert [(finding.name, finding.rule, finding.detail) for finding in found] == []
+    assert len(same_texts(entries)) < 0.02 * len(entries)
+
+
+def test_statements_are_the_single_values_of_facts() -> None:
+    [fact] = [Fact(part="bill", colours=("yellow", "black"), shape="long, hooked")]
+    assert [statement.value for statement in statements_of([fact])] == ["yellow", "black", "long", "hooked"]
+    assert [statement.value for statement in statements_of([Fact(part="bill", shade="dark")])] == ["dark"]
