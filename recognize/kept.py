@@ -30,8 +30,8 @@ class KeptPhotos:
         self._kept: dict[str | int, tuple[ImageSource, list[Row]]] = {}
         self._like: Queries | None = None
 
-    def encode_ahead(self, images: Sequence[ImageSource]) -> Iterator[Queries]:
-        """Yield the vectors of photos, and keep these for `encode`, without pixels."""
+    def encode_ahead(self, images: Sequence[ImageSource]) -> Iterator[tuple[list[Decoded], Queries]]:
+        """Yield photos in batches with their vectors, and keep these for `encode`, without pixels."""
         self._kept.clear()
         sources = iter(images)
         for batch, queries, _ in encode_in_batches(self._encoders, images, batch_size=self._batch_size):
@@ -39,7 +39,7 @@ class KeptPhotos:
             for rows in _by_photo(batch, queries):
                 source = next(sources)
                 self._kept[_key(source)] = source, [(_without_pixels(decoded), vectors) for decoded, vectors in rows]
-            yield queries
+            yield batch, queries
 
     def encode(
         self, images: Iterable[ImageSource], *, one_bird: bool = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from data.arrays import FloatArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
@@ -222,8 +223,7 @@ class Recognizer:
                 if decoded.photo is None:
                     yield replace(row, status="error", error=decoded.error)
                     continue
-                is_unseen = self.detector is not None and not boxes_of(decoded.detections)
-                if is_unseen and (decoded.is_flat or not self._check.shows_bird(queries.visual[at])):
+                if not self._shows_bird(decoded, queries.visual[at]):
                     at += 1
                     yield replace(
                         row,
@@ -264,20 +264,31 @@ class Recognizer:
     def estimate_unknown_prior(self, images: Sequence[Source]) -> float:
         """Return the estimated share of photos that show a species outside the store.
 
-        It is estimated from at most 128 of the photos, spread evenly, with one photo of each encounter; the next call
-        of `identify` does not encode these again. Without a calibration, or of one photo, it is .2.
+        It is estimated from at most 128 of the photos, spread evenly, with one photo of each encounter and without
+        photos that show no bird; the next call of `identify` does not encode these again. Without a calibration, or of
+        one photo, it is .2.
         """
         photos = first_photos(images)
         if self._parameters is None or len(photos) < 2:
             return UNKNOWN_PRIOR
         even = [np.empty(0)]
-        for queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
+        for batch, queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
-            is_ranked = [len(ranking.species) > 0 for ranking in rankings]
-            if any(is_ranked):
+            readable = [decoded for decoded in batch if decoded.photo is not None]
+            is_bird = [
+                len(ranking.species) > 0 and self._shows_bird(decoded, vector)
+                for ranking, decoded, vector in zip(rankings, readable, queries.visual, strict=True)
+            ]
+            if any(is_bird):
                 evidence = self._evidence(rankings, queries, self._parameters)
-                even.append(even_unknown(evidence.rows[is_ranked], self._parameters))
+                even.append(even_unknown(evidence.rows[is_bird], self._parameters))
         return estimate_prior(np.concatenate(even))
+
+    def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
+        """Return whether detector or recognizer sees a bird in a photo; without a detector, that is not asked."""
+        if self.detector is None or boxes_of(decoded.detections):
+            return True
+        return not decoded.is_flat and self._check.shows_bird(vector)
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
         """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.optimize import minimize_scalar
 
 from recognize import Recognizer
@@ -141,3 +143,20 @@ def test_an_encounter_counts_once(store: Any, encoders: Any, calibration: Any) -
 def test_unreadable_photos_alone_are_rows_with_errors(store: Any, encoders: Any, calibration: Any) -> None:
     rows = list(Recognizer(store, encoders, calibration=calibration).identify([b"", b"none"]))
     assert [row.status for row in rows] == ["error", "error"]
+
+
+class NoBirds:
+    """A detector that finds nothing, so that flat pictures show no bird."""
+
+    name = "no-birds"
+
+    def detect(self, images: Any) -> list[Any]:
+        return [() for _ in images]
+
+
+def test_photos_without_a_bird_do_not_count(store: Any, encoders: Any, calibration: Any) -> None:
+    recognizer = Recognizer(store, replace(encoders, detector=NoBirds()), calibration=calibration)
+    photos, blank = pictures(), [Image.new("RGB", (96, 96), "magenta")] * 6
+    prior = recognizer.estimate_unknown_prior([*photos, *blank])
+    assert prior == recognizer.estimate_unknown_prior(photos)
+    assert [row.status for row in recognizer.identify([*photos, *blank])][-6:] == ["no_bird"] * 6
