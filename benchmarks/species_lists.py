@@ -29,9 +29,9 @@ from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
-from training.starter.calibrate import MODES, scored
-from training.starter.cases import Case, ask, lineages_of
+from training.starter.confidence.cases import Case, ask, lineages_of
 from training.starter.fitting import calibration_error
+from training.starter.measure import MODES
 from training.starter.protocol import N_FOLDS
 from training.starter.study import Study, rank_of, read_study
 from training.tables import decimals, markdown
@@ -215,7 +215,8 @@ def temperatures(study: Study) -> list[str]:
                             zip(photos, run(knowledge, model.queries(photos)), strict=True)
                         )
                     ]  # fmt: skip
-            rows.append([preset, mode, f"{fit_temperature(scored(groups)):.3f}"])
+            scored = [(*case.scores(), 1 / len(group)) for group in groups for case in group]
+            rows.append([preset, mode, f"{fit_temperature(scored):.3f}"])
     return markdown(["preset", "anchors", "temperature"], rows)
 
 

@@ -79,7 +79,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         >>> with kb.open("birds.kb") as store:
         ...     why = explain(store, next(recognize.Recognizer(store, encoders).identify([photo])))
         >>> why.score_text
-        'Red-winged Blackbird scores higher than Common Kingfisher, mostly on its description.'
+        'Red-winged Blackbird scores higher than Common Kingfisher, mostly on its reference photos.'
     """
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")

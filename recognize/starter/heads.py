@@ -43,14 +43,14 @@ class Heads:
     photo_out_bias: FloatArray
     look_mean: FloatArray
     look: FloatArray
-    """`(1280, dim)`: the learned metric of species."""
+    """`(n_features, dim)`: the learned metric of species."""
     species: tuple[str, ...]
     """Scientific names of the prototypes."""
     prototypes: FloatArray
     """`(n_species, dim)` unit rows in the metric, one for each trained species."""
 
     def encode_looks(self, features: FloatArray) -> FloatArray:
-        """Return `(n, dim)` unit rows of photo features `(n, 1280)`, for comparing photos."""
+        """Return `(n, dim)` unit rows of photo features `(n, n_features)`, for comparing photos."""
         return as_unit_rows(_rows(as_unit_rows(features) - self.look_mean, self.look))
 
     def encode_photos(self, features: FloatArray) -> FloatArray:

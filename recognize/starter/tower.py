@@ -19,7 +19,6 @@ from PIL import Image
 from data.arrays import FloatArray
 
 IMAGE_PX: Final = 260
-N_FEATURES: Final = 1280
 _N_CACHED: Final = 2  # batches that are encoded at once
 BATCH: Final = 1
 """Pictures a run: with more, a picture's features would depend in the last bits on its place in the batch."""
@@ -78,13 +77,18 @@ class Tower:
                 )
             return self._session
 
+    @property
+    def n_features(self) -> int:
+        """Number of features of a picture."""
+        return int(self._open().get_outputs()[0].shape[1])
+
     def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
-        """Return the `(1280,)` features of a picture from `pixels_of`."""
+        """Return the `(n_features,)` features of a picture from `pixels_of`."""
         rows: list[FloatArray] = self._open().run(None, {"pixels": pixels[None]})[0]
         return rows[0]
 
     def features(self, images: Sequence[Image.Image]) -> FloatArray:
-        """Return `(n, 1280)` features, each from its picture alone."""
+        """Return `(n, n_features)` features, each from its picture alone."""
         key = tuple(images)
         with self._lock:
             for images_before, features in self._recent:
@@ -96,7 +100,7 @@ class Tower:
                 self._memory.pixels = np.empty((3, IMAGE_PX, IMAGE_PX), dtype=np.float32)
             return self.features_of_pixels(pixels_of(image, self._memory.pixels))
 
-        out = np.zeros((len(key), N_FEATURES), dtype=np.float32)
+        out = np.zeros((len(key), self.n_features), dtype=np.float32)
         if len(key) == 1:
             out[0] = run(key[0])
         else:

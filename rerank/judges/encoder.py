@@ -34,12 +34,12 @@ class EncoderJudge:
 
     Example:
         >>> import asyncio, tempfile
-        >>> from PIL import Image
+        >>> from data.starter.drawings import drawings_of
         >>> from recognize import load_encoders
         >>> judge = EncoderJudge(load_encoders("starter").text_image)
         >>> question = Question(question="Is it red?", statement="a red bird", negation="a blue bird")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Image.new("RGB", (48, 48), "red").save(Path(folder) / "a.png")
+        ...     _ = (Path(folder) / "a.png").write_bytes(drawings_of("cardinalis-cardinalis", "query")[0].png())
         ...     image = judge.look(Path(folder) / "a.png")
         >>> judgement = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
         >>> judgement.answer, judgement.obtained_by

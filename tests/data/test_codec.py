@@ -63,8 +63,9 @@ def test_an_identification_has_the_documented_keys() -> None:
         )
     )
     assert list(row) == [
-        "image", "box", "status", "error", "answer", "candidates", "place", "date", "reader", "preset", "kb",
-        "calibration", "seconds", "species_list", "answer_without_list",
+        "image", "box", "bird", "n_birds", "shows", "status", "error", "answer", "candidates", "place", "date",
+        "reader", "preset", "kb", "calibration", "seconds", "species_list", "answer_without_list", "unknown_prior",
+        "group", "photos", "place_name", "answer_without_place",
     ]  # fmt: skip
     assert row["answer"] == {
         "rank": "species",
@@ -74,6 +75,8 @@ def test_an_identification_has_the_documented_keys() -> None:
         "p_unknown": None,
         "family": None,
         "order": None,
+        "looks_like": None,
+        "looks_like_common_name": None,
     }
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",

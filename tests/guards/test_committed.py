@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # Absolute folders of a person's or a build machine. Split, so that this file does not name them itself.
 PERSONAL = re.compile(r"/(?:ro" + r"ot|wo" + r"rk|ho" + r"me/\w+|Us" + r"ers/\w+)/")
-MAX_BYTES = 30 * 2**20  # the photo tower is at most 25 MB
+MAX_BYTES = 32 * 2**20  # the photo tower is at most 33 MB
 
 
 def committed() -> list[Path]:

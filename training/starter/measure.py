@@ -5,9 +5,8 @@ The shipped files answer for `seen`, the models of the folds in the work folder 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -18,15 +17,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.scoring.fusion import WEIGHTS
+from recognize.scoring.fusion import WEIGHTS, AnchorMode
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights
-from training.starter.calibrate import MODES
 from training.starter.protocol import N_FOLDS
 from training.starter.study import ROWS, SETTINGS, Study, read_study
 from training.tables import decimals, study_options, table, with_interval
 
 COLUMNS: Final = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10")
 N_RESAMPLES: Final = 2000
+MODES: Final[Mapping[str, AnchorMode]] = {"three": "several", "wiki": "single"}
+"""Anchors of the protocol -> anchor mode of a knowledge base with such anchors."""
 Values = NDArray[np.float64]
 
 
@@ -166,15 +166,9 @@ def _signed(value: float) -> str:
 
 @click.command()
 @study_options
-@click.option("--weights", is_flag=True, help="Only fit the weights to ship and print them as JSON.")
-def main(data: Path, work: Path, weights: bool) -> None:
+def main(data: Path, work: Path) -> None:
     """Print all tables of the protocol."""
     study = read_study(data, work)
-    if weights:
-        fitted = {mode: asdict(study.shipped_weights(mode)) for mode in MODES}
-        rounded = {mode: {name: round(value, 3) for name, value in row.items()} for mode, row in fitted.items()}
-        click.echo(json.dumps(rounded, indent=1))
-        return
     tower, heads = ((Weights().folder / name).stat().st_size / 1e6 for name in (TOWER_FILE, HEADS_FILE))
     click.echo(f"{TOWER_FILE} {tower:.1f} MB, {HEADS_FILE} {heads:.1f} MB")
     for mode in MODES:

@@ -18,6 +18,7 @@ from torch.nn import functional
 from data.arrays import FloatArray, IntArray, as_unit_rows
 from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
+from training.starter.look import draw_views
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ def train_pair(
 
     Args:
         corpus: descriptions; only species in `photos` are trained on.
-        features: looks of the photos, `(n_views, n_photos, dim)`.
+        features: looks of the photos, `(n_views, n_photos, dim)`; even views are of whole photos, odd ones of crops.
         labels: species of every photo, -1 outside the vocabulary.
         photos: training photos.
         epochs: number of rounds, each with another sample of sentences.
@@ -182,8 +183,9 @@ def train_pair(
         words, pairs = (torch.from_numpy(vectors[species]) for vectors in corpus.vectors(corpus.draw(rng)))
         for _ in range(n_steps):
             picked = torch.from_numpy(rng.choice(len(photos), BATCH, p=chances))
-            views = torch.from_numpy(rng.integers(0, len(features), BATCH))
-            logits = scale.exp() * photo_head(inputs[views, picked]) @ text_head(words, pairs).T
+            views = [photo_head(inputs[torch.from_numpy(rows), picked]) for rows in draw_views(rng, len(features))]
+            birds = functional.normalize(views[0] + views[1], dim=1)
+            logits = scale.exp() * birds @ text_head(words, pairs).T
             wanted = targets[picked]
             loss = functional.cross_entropy(logits, wanted)  # smoothed labels cost unseen species
             present = torch.unique(wanted)

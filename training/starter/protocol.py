@@ -24,7 +24,7 @@ from recognize.evaluation.collection import ANCHOR_SOURCES, MAX_ANCHORS, Collect
 from recognize.evaluation.picture_hash import near_duplicates, picture_hash
 
 N_FOLDS = 5
-N_TUNING = 200
+N_TUNING = 600
 NEW_SPECIES = 13  # of 256: five species in a hundred, all of their photos
 KNOWN_PHOTOS = 26  # of 256: one photo in ten beyond the anchors of the other species
 ASIDE_DIGEST = "8df04fdeaa79f9fea089170408f960338838a2938700131a281456e0fd88b90e"
@@ -47,25 +47,77 @@ class StudyCollection(Collection):
 
     @cached_property
     def queries(self) -> IntArray:
-        """Query photos for both anchor modes: `left_over` without near-duplicates of anchors."""
+        """Query photos for both anchor modes: `left_over` without near-duplicates of anchors and photos set aside."""
         anchors = self.anchors("three")
-        return self.left_over[~near_duplicates(self.hashes[self.left_over], self.hashes[anchors])]
+        found = self.left_over[~near_duplicates(self.hashes[self.left_over], self.hashes[anchors])]
+        return found[~np.isin(found, self.all_aside)]
+
+    @cached_property
+    def aside(self) -> Aside:
+        """The photos set aside."""
+        return set_aside(self)
+
+    @cached_property
+    def aside_new(self) -> IntArray:
+        """Photos of the species set aside."""
+        return self._at(self.aside.new)
+
+    @cached_property
+    def aside_known(self) -> IntArray:
+        """Photos set aside of other species."""
+        return self._at(self.aside.known)
+
+    def _at(self, paths: tuple[str, ...]) -> IntArray:
+        wanted = frozenset(paths)
+        return np.flatnonzero([photo.path in wanted for photo in self.photos])
 
     @cached_property
     def tuning(self) -> IntArray:
-        """Photos of the half that is not hidden, sorted: training photos of the shipped model but not of the folds."""
-        n_hidden = len(self.hidden)
-        return np.sort(self.shuffled[n_hidden : n_hidden + N_TUNING])
+        """Photos for training of the shipped model but not of the folds, sorted; neither hidden nor set aside.
+
+        One half are of species with many photos, by chance. The others are of species with two or three, the last by
+        the order of anchors, so that confidences are fitted on little known species too.
+        """
+        rest = self.shuffled[len(self.hidden) :]
+        many = rest[~np.isin(rest, self.all_aside)][: N_TUNING // 2]
+        by_species: dict[str, list[int]] = defaultdict(list)
+        for i in self._without(np.union1d(self.hidden, self.all_aside)).tolist():
+            by_species[self.photos[i].species].append(i)
+        few = [max(found, key=self._anchor_rank) for _, found in sorted(by_species.items()) if 2 <= len(found) <= 3]
+        drawn = np.random.default_rng(1).permutation(np.array(few, dtype=np.intp))
+        return np.union1d(many, drawn[: N_TUNING // 2])
+
+    def _anchor_rank(self, i: int) -> tuple[int, str]:
+        photo = self.photos[i]
+        rank = {source: at for at, source in enumerate(ANCHOR_SOURCES)}
+        return rank.get(photo.source, len(rank)), photo.path
+
+    @cached_property
+    def all_aside(self) -> IntArray:
+        """All photos set aside, sorted."""
+        return np.union1d(self.aside_new, self.aside_known)
 
     def unseen_training(self, fold: int) -> IntArray:
-        """Return the training photos of a model for queries of `fold`: all species of the other folds."""
-        return np.flatnonzero([fold_of(photo.species) != fold for photo in self.photos])
+        """Return the training photos of the model of `fold`: all of the other folds, but for `tuning` and set aside."""
+        others = np.flatnonzero([fold_of(photo.species) != fold for photo in self.photos])
+        return np.setdiff1d(np.intersect1d(self._without(self.all_aside), others), self.tuning)
 
     @cached_property
     def seen_training(self) -> IntArray:
-        """Training photos of the shipped model: all but the hidden half and its near-duplicates."""
-        rest = np.setdiff1d(np.arange(len(self.photos)), self.hidden)
-        return rest[~near_duplicates(self.hashes[rest], self.hashes[self.hidden])]
+        """Training photos of the shipped model: all but the hidden half, photos set aside of known species, and copies.
+
+        The species set aside are trained on; the figures of new species are of a twin without them.
+        """
+        return self._without(np.union1d(self.hidden, self.aside_known))
+
+    @cached_property
+    def twin_training(self) -> IntArray:
+        """`seen_training` without the species set aside."""
+        return self._without(np.union1d(self.hidden, self.all_aside))
+
+    def _without(self, left_out: IntArray) -> IntArray:
+        rest = np.setdiff1d(np.arange(len(self.photos)), left_out)
+        return rest[~near_duplicates(self.hashes[rest], self.hashes[left_out])]
 
 
 def read_study_collection(folder: Path) -> StudyCollection:

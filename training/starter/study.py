@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from PIL import Image
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import FloatArray, IntArray, as_unit_rows
 from data.contracts import VectorTable
 from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
-from recognize.starter.encoders import Weights
 from recognize.starter.heads import Heads, read_heads
-from recognize.starter.tower import N_FEATURES
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
 from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 
@@ -35,16 +32,17 @@ class Model:
     collection: StudyCollection
     heads: Heads
     features: FloatArray
+    """Of the views of each photo, `(n_views, n_photos, n_features)`."""
 
     @cached_property
     def looks(self) -> FloatArray:
         """All photos in the visual space."""
-        return self.heads.encode_looks(self.features)
+        return as_unit_rows(np.mean([self.heads.encode_looks(view) for view in self.features], axis=0))
 
     @cached_property
     def photos(self) -> FloatArray:
         """All photos in the text-image space."""
-        return self.heads.encode_photos(self.features)
+        return as_unit_rows(np.mean([self.heads.encode_photos(view) for view in self.features], axis=0))
 
     @cached_property
     def texts(self) -> FloatArray:
@@ -58,7 +56,7 @@ class Model:
         """Return the knowledge of some species: one chunk each, and their anchors."""
         position = np.full(len(self.collection.vocabulary), -1, dtype=np.intp)
         position[vocabulary] = np.arange(len(vocabulary))
-        anchors = self.collection.anchors(mode)
+        anchors = np.setdiff1d(self.collection.anchors(mode), self.collection.all_aside, assume_unique=True)
         anchors = anchors[position[self.collection.labels[anchors]] >= 0]
         owners = position[self.collection.labels[anchors]]
         ids = tuple(self.collection.photos[i].path for i in anchors)
@@ -113,6 +111,8 @@ class Study:
     collection: StudyCollection
     seen: Model
     folds: tuple[Model, ...]
+    twin: Model
+    """The shipped model without the species set aside."""
     fitted: dict[str, list[FusionWeights]] = field(default_factory=dict)
 
     @cached_property
@@ -138,16 +138,15 @@ class Study:
         held: IntArray = np.intersect1d(self.collection.tuning, self.collection.queries)
         return held
 
-    def samples(self, mode: str, *, shipped: bool = False, blind: bool = False) -> list[list[Sample]]:
+    def samples(self, mode: str, *, blind: bool = False) -> list[list[Sample]]:
         """Return the samples of each fold for fitting weights: species new to its model, and known ones, equally.
 
-        `shipped` leaves the hidden half out; `blind` removes the prototypes.
+        `blind` removes the prototypes.
         """
         labels = self.collection.labels
         result = []
         for fold, model in enumerate(self.folds):
             new = self.fold_queries(fold)
-            new = np.setdiff1d(new, self.collection.hidden) if shipped else new
             known = self.held[self.collection.folds[labels[self.held]] != fold]
             knowledge = model.knowledge(mode, self.everything)
             knowledge = without_prototypes(knowledge) if blind else knowledge
@@ -180,10 +179,6 @@ class Study:
             nested.append(as_fusion_weights(fit_weights(chosen)))
         self.fitted[key] = nested
         return nested
-
-    def shipped_weights(self, mode: str) -> FusionWeights:
-        """Return the weights to ship: fitted on all folds, without the hidden half."""
-        return as_fusion_weights(fit_weights([s for samples in self.samples(mode, shipped=True) for s in samples]))
 
     def ranks(self, setting: str, mode: str, row: str, weights: Sequence[FusionWeights], *, bounded: bool) -> IntArray:
         """Return the ranks of the right species, for the photos of `queries_of(setting)`."""
@@ -238,18 +233,10 @@ def without_prototypes(knowledge: Knowledge) -> Knowledge:
 def read_study(data: Path, work: Path) -> Study:
     """Return the shipped model and the folds' models."""
     collection = read_study_collection(data)
-    weights = Weights()
-    needed = np.union1d(np.union1d(collection.anchors("three"), collection.anchors("wiki")), collection.left_over)
-    features = np.zeros((len(collection.photos), N_FEATURES), dtype=np.float32)
-    for first in range(0, len(needed), 64):
-        some = needed[first : first + 64]
-        images = []
-        for i in some:
-            with Image.open(data / collection.photos[i].path) as image:
-                images.append(image.convert("RGB"))
-        features[some] = weights.tower.features(images)
-    folds = tuple(
-        Model(collection, read_heads(work / f"fold{fold}.heads.npz"), np.load(work / f"fold{fold}.features.npy"))
-        for fold in range(N_FOLDS)
-    )
-    return Study(collection, Model(collection, weights.heads, features), folds)
+    features = np.load(work / "frozen.npy", mmap_mode="r")[:2]  # the photo and the crop to its bird
+
+    def model(name: str) -> Model:
+        return Model(collection, read_heads(work / f"{name}.heads.npz"), features)
+
+    folds = tuple(model(f"fold{fold}") for fold in range(N_FOLDS))
+    return Study(collection, model("seen"), folds, twin=model("twin"))

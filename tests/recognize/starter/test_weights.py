@@ -27,13 +27,13 @@ def pictures(n: Any) -> Any:
 
 def test_the_files_stay_below_their_size_limits() -> None:
     folder = Weights().folder
-    assert (folder / TOWER_FILE).stat().st_size <= 25e6
+    assert (folder / TOWER_FILE).stat().st_size <= 33e6
     assert (folder / HEADS_FILE).stat().st_size <= 10e6
 
 
 def test_a_hash_is_bundled_for_each_training_photo(encoders: Any) -> None:
     hashes = encoders.visual.photo_hashes()
-    assert (hashes.dtype, len(hashes)) == (np.uint64, 4_478), "as the model card says"
+    assert (hashes.dtype, len(hashes)) == (np.uint64, 4_574), "as the model card says"
     assert (hashes[1:] >= hashes[:-1]).all()
 
 

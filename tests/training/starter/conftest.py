@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.training.starter.world import features_of, study_of, write_collection
+from tests.training.starter.world import features_of, study_of, wide_collection, write_collection
+from training.starter import protocol
 from training.starter.protocol import StudyCollection
 from training.starter.study import Study
 
@@ -23,3 +24,13 @@ def study(collection: StudyCollection) -> Study:
 def noisy(collection: StudyCollection) -> Study:
     """The same with noisier photo features, which cause more errors."""
     return study_of(collection, features_of(collection, noise=0.3))
+
+
+@pytest.fixture(scope="session")
+def wide() -> Study:
+    """A study of 160 species, some set aside, with sixty photos for tuning."""
+    found = wide_collection()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocol, "N_TUNING", 60)
+        assert len(found.tuning) == 60
+    return study_of(found, features_of(found, noise=0.12))

@@ -1,30 +1,41 @@
-"""Export of the trained trunk to ONNX. Needs torch and onnx."""
+"""Export of the trunks to one ONNX model. Needs torch and onnx."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch of the extra `models` is not installed (CI installs it)")
 pytest.importorskip("onnx", reason="onnx beside torch of the extra `models` is not installed (CI installs it)")
 
-from recognize.starter.tower import Tower  # noqa: E402
-from training.starter.backbone import Backbone  # noqa: E402
+from data.arrays import as_unit_rows  # noqa: E402
+from recognize.starter.tower import IMAGE_PX, Tower  # noqa: E402
+from training.starter.backbone import N_FEATURES, Backbone  # noqa: E402
 from training.starter.export import write_tower  # noqa: E402
 
 
-def test_the_onnx_tower_gives_the_features_of_the_trunk(tmp_path: Path) -> None:
-    """In eval mode, with batch norms that are not the identity, to 1e-4."""
-    torch.manual_seed(0)
-    trunk = Backbone().eval()
+def random_trunk(variant: str) -> Backbone:
+    """Return a trunk in eval mode with batch norms that are not the identity."""
+    trunk = Backbone(variant).eval()
     for module in trunk.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.running_mean.uniform_(-0.1, 0.1)
             module.running_var.uniform_(0.5, 1.5)
             torch.nn.init.uniform_(module.weight, 1.0, 2.0)
             torch.nn.init.uniform_(module.bias, -0.1, 0.3)
-    write_tower(trunk, tmp_path / "tower.onnx")
-    pixels = torch.rand(1, 3, 260, 260) * 2 - 1
+    return trunk
+
+
+def test_the_onnx_tower_gives_the_unit_rows_of_both_trunks(tmp_path: Path) -> None:
+    """In their order, to 1e-5."""
+    torch.manual_seed(0)
+    trunks = {name: random_trunk(name) for name in ("lite0", "lite2")}
+    write_tower(trunks, tmp_path / "tower.onnx")
+    pixels = torch.rand(1, 3, IMAGE_PX, IMAGE_PX) * 2 - 1
     with torch.inference_mode():
-        by_torch = trunk(pixels).numpy()[0]
-    assert by_torch.std() > 0.01
-    assert Tower(tmp_path / "tower.onnx").features_of_pixels(pixels[0].numpy()) == pytest.approx(by_torch, abs=1e-4)
+        by_torch = np.concatenate([as_unit_rows(trunk(pixels).numpy())[0] for trunk in trunks.values()])
+    first, second = np.split(by_torch, 2)
+    assert min(first.std(), second.std(), np.abs(first - second).max()) > 1e-3
+    tower = Tower(tmp_path / "tower.onnx")
+    assert tower.n_features == 2 * N_FEATURES
+    assert tower.features_of_pixels(pixels[0].numpy()) == pytest.approx(by_torch, abs=1e-5)

@@ -9,7 +9,7 @@ from recognize.scoring.fusion import FusionWeights
 from recognize.scoring.stages import Ranking
 from tests.training.starter.world import NAMES, features_of, study_of
 from training.starter.protocol import N_FOLDS, StudyCollection
-from training.starter.study import ABSENT, ROWS, Study, ranks_of, without_prototypes
+from training.starter.study import ABSENT, ROWS, Model, Study, ranks_of, without_prototypes
 
 EVEN = [FusionWeights(text=1, visual=1, new_species=0, prototype=1, trained_text=1, trained_visual=1)] * N_FOLDS
 
@@ -52,6 +52,30 @@ def test_knowledge_is_limited_to_the_given_species(study: Study, mode: str, n: i
     known = [i for i, name in enumerate(vocabulary) if NAMES[name] in model.heads.species]
     assert knowledge.trained.tolist() == known
     assert knowledge.prototypes.argmax(axis=1).tolist() == vocabulary[known].tolist()
+
+
+def test_photos_set_aside_are_neither_anchors_nor_queries(wide: Study) -> None:
+    collection = wide.collection
+    aside = set(collection.all_aside)
+    assert aside & set(collection.anchors("three"))
+    assert aside & set(collection.left_over)
+    knowledge = wide.seen.knowledge("three", wide.everything)
+    paths = {collection.photos[i].path for i in aside}
+    assert not paths & set(knowledge.anchors.ids)
+    assert not aside & set(collection.queries)
+    assert [collection.photos[i].path for i in collection.anchors("three") if i not in aside] == [
+        *knowledge.anchors.ids
+    ]
+
+
+def test_a_photo_is_the_mean_direction_of_its_views(study: Study) -> None:
+    """In both spaces; each view counts the same, however long its features."""
+    model, n = study.seen, len(NAMES)
+    whole, crop = np.eye(n, dtype=np.float32), np.roll(np.eye(n, dtype=np.float32), 1, axis=1)
+    found = Model(model.collection, model.heads, np.stack([5 * whole, crop]))
+    expected = (whole + crop) / np.sqrt(2)
+    assert found.looks == pytest.approx(expected, abs=1e-6)
+    assert found.photos == pytest.approx(expected, abs=1e-6)
 
 
 def test_without_prototypes_removes_trained_species(study: Study) -> None:
@@ -102,12 +126,6 @@ def test_weights_of_a_fold_are_fitted_without_its_species(noisy: Study) -> None:
     weights = noisy.nested_weights("three")
     assert changed[0] == weights[0]
     assert changed[1] != weights[1]
-
-
-def test_the_shipped_weights_are_fitted_without_the_hidden_half(noisy: Study) -> None:
-    weights = noisy.shipped_weights("three")
-    assert disturbed(noisy.collection, noisy.hidden).shipped_weights("three") == weights
-    assert disturbed(noisy.collection, noisy.held).shipped_weights("three") != weights
 
 
 def test_mixed_ranks_have_new_species_once_and_known_ones_per_fold(study: Study) -> None:

@@ -1,16 +1,20 @@
-"""A made-up collection of twenty species, with noise for photos and models with known answers."""
+"""Made-up collections of twenty and of 160 species, with noise for photos and models with known answers."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from data.arrays import FloatArray, as_unit_rows
-from training.starter.protocol import StudyCollection, fold_of, read_study_collection
+from data.arrays import FloatArray, IntArray, as_unit_rows
+from kb.checklist.avilist import load_checklist
+from recognize.evaluation.collection import Description, Photo
+from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 from training.starter.study import Model, Study
 
 GENERA = ("Setophaga", "Cardellina", "Parus", "Turdus")
@@ -18,7 +22,6 @@ NAMES = tuple(
     sorted(f"{genus} {epithet}us" for genus in GENERA for epithet in ("alb", "nigr", "rubr", "virid", "flav"))
 )
 PER_SPECIES = 7
-DIM = len(NAMES)
 
 
 @dataclass(frozen=True)
@@ -58,22 +61,51 @@ def write_collection(folder: Path) -> StudyCollection:
 
 def features_of(collection: StudyCollection, *, noise: float) -> FloatArray:
     """Return features per photo: the direction of its species plus reproducible noise."""
-    rng = np.random.default_rng(1)
-    rows = np.eye(DIM)[collection.labels] + noise * rng.normal(size=(len(collection.photos), DIM))
-    return rows.astype(np.float32)
+    names = sorted({photo.species for photo in collection.photos})
+    directions = np.eye(len(names))[[names.index(photo.species) for photo in collection.photos]]
+    return (directions + noise * np.random.default_rng(1).normal(size=directions.shape)).astype(np.float32)
 
 
 def study_of(collection: StudyCollection, features: FloatArray) -> Study:
-    """Return a study: the shipped model has all species, each fold the species of the other folds; texts are noisy."""
-    directions = np.eye(DIM, dtype=np.float32)
-    texts = as_unit_rows(directions + 0.35 * np.random.default_rng(2).normal(size=(DIM, DIM)).astype(np.float32))
+    """Return a study whose models know the species of their training photos; texts are noisy."""
+    names = sorted({photo.species for photo in collection.photos})
+    directions = np.eye(len(names), dtype=np.float32)
+    noise = 0.35 * np.random.default_rng(2).normal(size=directions.shape).astype(np.float32)
 
-    def model(names: tuple[str, ...]) -> Model:
-        heads = KnownHeads(names, directions[[NAMES.index(name) for name in names]], texts)
-        return Model(collection, heads, features)  # type: ignore[arg-type]
+    def model(photos: IntArray) -> Model:
+        known = tuple(sorted({collection.photos[i].species for i in photos}))
+        heads = KnownHeads(known, directions[[names.index(name) for name in known]], as_unit_rows(directions + noise))
+        return Model(collection, heads, features[None])  # type: ignore[arg-type]
 
-    folds = tuple(model(tuple(name for name in NAMES if fold_of(name) != fold)) for fold in range(5))
-    return Study(collection, model(NAMES), folds)
+    folds = tuple(model(collection.unseen_training(fold)) for fold in range(N_FOLDS))
+    return Study(collection, model(collection.seen_training), folds, twin=model(collection.twin_training))
+
+
+FAMILIES = ("Corvidae", "Fringillidae", "Laridae", "Paridae", "Parulidae", "Picidae", "Scolopacidae", "Turdidae")
+
+
+class PlainCollection(StudyCollection):
+    """A collection without files: no two photos are near-duplicates."""
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        return np.random.default_rng(0).integers(0, 2**64, len(self.photos), dtype=np.uint64)
+
+
+def wide_collection() -> PlainCollection:
+    """Return 160 species of eight families: of four one has two or three photos, of ten one has no description."""
+    checklist = load_checklist()
+    taxa = [checklist.find(family) for family in FAMILIES]
+    names = sorted(each.scientific_name for taxon in taxa if taxon for each in checklist.species_of(taxon)[:20])
+    photos = [
+        Photo(path=f"{i:03d}-{j}.jpg", species=name, source="wikipedia_lead_na" if j == 0 else "vbet")
+        for i, name in enumerate(names)
+        for j in range(2 + i // 4 % 2 if i % 4 == 1 else 8)
+    ]
+    descriptions = [
+        Description(species=name, source="x", sentences=(str(i),)) for i, name in enumerate(names) if i % 10
+    ]
+    return PlainCollection(Path("nowhere"), tuple(photos), tuple(descriptions))
 
 
 def two_views() -> FloatArray:

@@ -10,7 +10,7 @@ import pytest
 from recognize.confidence.calibration import JudgedRank
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
-from training.starter.cases import Case, FittingCases, ask, fitting_cases, lineages_of
+from training.starter.confidence.cases import Case, ask, lineages_of
 from training.starter.study import Study
 
 FUSION = WEIGHTS["starter"]["several"]
@@ -36,29 +36,6 @@ def test_only_species_of_the_vocabulary_are_answers(study: Study) -> None:
     for case in ask(study, study.seen, "wiki", photos, FUSION, vocabulary=vocabulary):
         assert case.vocabulary.tolist() == vocabulary.tolist()
         assert set(case.vocabulary[case.ranking.species]) <= set(vocabulary)
-
-
-def truths(found: FittingCases) -> set[int]:
-    return {case.truth for group in (*found.present, *found.unknown) for case in group}
-
-
-@pytest.mark.parametrize("fold", [0, 3])
-def test_fitting_cases_without_a_fold_exclude_its_species(study: Study, fold: int) -> None:
-    found = fitting_cases(study, "three", FUSION, without=fold)
-    folds = study.collection.folds
-    assert truths(found) == set(np.flatnonzero(folds != fold)) & truths(found)
-    assert {int(folds[truth]) for truth in truths(found)} == {0, 1, 2, 3, 4} - {fold}
-
-
-def test_fitting_cases_of_the_shipped_model_exclude_the_hidden_half(study: Study) -> None:
-    found = fitting_cases(study, "three", FUSION)
-    new, known = (len(group) for group in found.present)
-    visible = np.setdiff1d(study.collection.queries, study.collection.hidden)
-    assert (new, known) == (len(visible), 4 * len(study.held))
-    assert [len(group) for group in found.unknown] == [new, known]
-    # The model was trained on known species, not on new ones.
-    assert {bool(np.isin(case.truth, case.vocabulary[case.knowledge.trained])) for case in found.present[0]} == {False}
-    assert {bool(np.isin(case.truth, case.vocabulary[case.knowledge.trained])) for case in found.present[1]} == {True}
 
 
 def test_a_case_is_right_at_a_rank_that_both_species_share() -> None:

@@ -1,4 +1,4 @@
-"""Photos ranked with their species in the knowledge base and without it, for fitting the calibration."""
+"""Photos ranked with their species in the knowledge base, or without it."""
 
 from __future__ import annotations
 
@@ -105,36 +105,3 @@ def ask(
                 vocabulary=included, lineages=lineages,
             )  # fmt: skip
     return [cases[at] for at in range(len(photos))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FittingCases:
-    """Cases for fitting parameters, in groups of equal weight."""
-
-    present: tuple[Sequence[Case], ...]
-    """Photos of species new to the models, and of species that they know, with their species in the knowledge base."""
-    unknown: tuple[Sequence[Case], ...]
-    """The same photos with their species left out."""
-
-
-def fitting_cases(study: Study, mode: str, weights: FusionWeights, *, without: int | None = None) -> FittingCases:
-    """Return the cases for fitting: photos of new and known species, ranked by the models of the folds.
-
-    Args:
-        study: models and photos.
-        mode: `three` or `wiki`.
-        weights: weights of the default preset.
-        without: fold to leave out; with None the hidden half is left out instead.
-    """
-    labels, folds = study.collection.labels, study.collection.folds
-    groups: dict[bool, tuple[list[Case], list[Case]]] = {False: ([], []), True: ([], [])}
-    for fold, model in enumerate(study.folds):
-        new_and_known = [study.fold_queries(fold), study.held[folds[labels[study.held]] != fold]]
-        if without is None:
-            new_and_known[0] = np.setdiff1d(new_and_known[0], study.collection.hidden)
-        else:
-            new_and_known = [photos[folds[labels[photos]] != without] for photos in new_and_known]
-        for is_unknown, group in groups.items():
-            for cases, photos in zip(group, new_and_known, strict=True):
-                cases += ask(study, model, mode, photos, weights, is_unknown=is_unknown)
-    return FittingCases(present=groups[False], unknown=groups[True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.starter.charts import Line, Panel, draw
+from training.starter.confidence.charts import Line, Panel, draw
 
 
 def test_a_chart_has_lines_a_legend_and_labelled_ticks() -> None:
