@@ -509,24 +509,25 @@ def test_a_list_that_contradicts_confident_answers_gets_a_warning(
     Path("list.txt").write_text("Mallard\n")
     command = ("identify", drawings, "--kb", calibrated_kb, "--species-list", "list.txt", "--format", "jsonl")
 
-    def run(share: str) -> tuple[list[bool], str]:
-        """Return for each photo identified without the list whether the list changes its first species, and stderr."""
+    def run(share: str) -> tuple[list[bool], list[bool], str]:
+        """Return for each photo identified without the list whether the list changes it and it was sure, and stderr."""
         outcome = cli.call(*command, "--set", f"off_list_share={share}", check=True)
         rows = [row for row in parsed(outcome.stdout) if row["answer_without_list"]["rank"] == "species"]
-        assert all(row["answer_without_list"]["confidence"] >= 0.9 for row in rows)
+        is_sure = [row["answer_without_list"]["confidence"] >= 0.9 for row in rows]
         changed = [row["candidates"][0]["scientific_name"] != row["answer_without_list"]["name"] for row in rows]
-        return changed, outcome.stderr
+        return changed, is_sure, outcome.stderr
 
-    changed, stderr = run("0.000001")
-    n, n_changed = len(changed), sum(changed)
-    assert n_changed > 0, "or the drawings show nothing here"
+    changed, is_sure, stderr = run("0.000001")
+    n, n_changed, n_sure = len(changed), sum(changed), sum(is_sure)
+    n_both = sum(both == (True, True) for both in zip(changed, is_sure, strict=True))
+    assert n_both > 0, "or the drawings show nothing here"
     n_photos = len(list(drawings.glob("*.png")))
     assert f"Without the list, {n} of {n_photos} photos are identified to species; the list puts another" in stderr
     assert f"another species first in {n_changed} of them\n" in stderr
-    assert f"warning: The list puts another species first in {n_changed} of {n} photos with at least 90 %" in stderr
-    assert f"warning: The list does not fit these photos: {n} of {n} photos" in stderr
+    assert f"warning: The list puts another species first in {n_both} of {n_sure} photos with at least 90 %" in stderr
+    assert f"warning: The list does not fit these photos: {n_sure} of {n_sure} photos" in stderr
     assert "Use --set off_list_share=0.99 instead of 1e-06" in stderr
-    changed, stderr = run("0.99")
+    changed, _, stderr = run("0.99")
     assert (any(changed), "warning" in stderr) == (False, False)
 
 

@@ -9,7 +9,7 @@ from recognize.confidence.calibration import chances_by
 from recognize.confidence.ranks import RANKS
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.presets import PRESETS
-from training.starter import calibrate
+from training.starter.confidence import calibrate
 from training.starter.confidence.calibrate import (
     MODES,
     fit_all,

@@ -12,7 +12,7 @@ from recognize.confidence.calibration import Parameters
 from recognize.confidence.evidence import Mode
 from recognize.settings import MIN_CONFIDENCE
 from tests.training.starter.test_measure import rows_of
-from training.starter import reliability
+from training.starter.confidence import reliability
 from training.starter.confidence.calibrate import fit_parameters, fitting_runs, weights_of, world_of_fold
 from training.starter.confidence.reliability import (
     SHARES,
