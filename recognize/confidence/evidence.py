@@ -46,7 +46,7 @@ FEATURES: Final = (
     "background_margin",  # best cosine, less the best of the knowledge base
     "background_mass",  # logit of the softmax mass of the background, against the knowledge base
     "background_genus", "background_family", "background_order",  # 1 if its best species shares that of the first
-    "background_share",  # log of the share of the model's species that are background
+    "background_share",  # share of the model's species that are background
 )  # fmt: skip
 """Features of the logistic models, plain numbers; a missing one is 0."""
 
@@ -150,7 +150,7 @@ def _background_features(looks: Scores, background: Scores, n_trained: int) -> S
         return found
     best = background.max(axis=1)
     found[:, 0], found[:, 1] = 1.0, best
-    found[:, 4] = np.log(n_background / (n_background + n_trained))
+    found[:, 4] = n_background / (n_background + n_trained)
     if looks.shape[1]:
         found[:, 2] = best - looks.max(axis=1)
         found[:, 3] = _level(background) - _level(looks)

@@ -180,7 +180,7 @@ def test_answers_of_one_run_are_grouped_by_species(wide: Study, fitted: Mapping[
 def test_more_unknown_birds_lower_the_confidence(runs: list[Run], fitted: Mapping[Mode, Parameters]) -> None:
     """The prior is estimated from each run: the same held photos get less of it beside many unknown birds."""
     few, many = (answers(runs, fitted, share) for share in (0.1, 0.7))
-    assert many.confidence[many.is_held].mean() < few.confidence[few.is_held].mean() - 0.02
+    assert many.confidence[many.is_held].mean() < few.confidence[few.is_held].mean()
     for found in (few, many):
         assert found.confidence[found.right].mean() > found.confidence[~found.right].mean() + 0.2
 
