@@ -16,17 +16,25 @@ PACKAGES = ("cli", "data", "kb", "recognize", "rerank")
 
 
 def check_packages() -> None:
-    """Raise `ImportError` if Python finds another module in place of one of our packages."""
+    """Raise `ImportError` if Python finds another module in place of one of our packages.
+
+    An editable installation has a copy of this file elsewhere, so packages may also stand beside another copy.
+    """
     for name in PACKAGES:
         package = sys.modules.get(name) or find_spec(name)
         file = getattr(package, "__file__", None) or getattr(package, "origin", None)
-        if package is not None and (file is None or Path(file).resolve().parents[1] != Path(__file__).resolve().parent):
+        if package is not None and (file is None or not _is_ours(Path(file).resolve().parents[1])):
             raise ImportError(
                 f"Another module named {name} hides the one of Fieldmark: {file or package}. "
                 "Rename it, or start Python from a folder (and with a PYTHONPATH) that does not hold it.",
                 name=name,
                 path=file,
             )
+
+
+def _is_ours(folder: Path) -> bool:
+    own = Path(__file__).resolve()
+    return folder == own.parent or (folder / own.name).is_file()
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -43,6 +43,8 @@ def answer_lines(row: Identification) -> list[str]:
         lines.append(f"{answer_name(answer)}, {sure}")
     elif not lines:
         lines.append("Not sure.")
+    if closest and lines[-1].startswith("Looks like"):  # a long line
+        return [*lines, closest.strip()]
     return [*lines[:-1], f"{lines[-1]}{closest}"]
 
 

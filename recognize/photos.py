@@ -172,7 +172,7 @@ def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool)
         detections = next(detected)
         boxes = boxes_of(detections)[: 1 if one_bird else None]
         views += views_of(decoded.photo.image, boxes)
-        without_detail = encoders.detector is not None and not boxes and is_flat(decoded.photo.image)
+        without_detail = not boxes and is_flat(decoded.photo.image)
         found = replace(decoded, detections=detections, n_birds=max(1, len(boxes)), is_flat=without_detail)
         birds += [
             replace(found, box=scaled(box, decoded.photo.scale), bird=number) for number, box in enumerate(boxes, 1)

@@ -285,10 +285,10 @@ class Recognizer:
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
-        """Return whether detector or recognizer sees a bird in a photo; without a detector, that is not asked."""
-        if self.detector is None or boxes_of(decoded.detections):
-            return True
-        return not decoded.is_flat and self._check.shows_bird(vector)
+        """Return whether detector or recognizer sees a bird; without a detector, only flat photos show none."""
+        if decoded.is_flat:
+            return False
+        return self.detector is None or bool(boxes_of(decoded.detections)) or self._check.shows_bird(vector)
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
         """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""

@@ -19,7 +19,7 @@ from data.images.exif import quiet, read_exif
 from data.images.find import is_web_address
 from data.images.unsupported import unsupported_text
 
-ENCODER_SIDE: Final = 512  # pixels of the shorter side; no encoder here looks at more than 384
+ENCODER_SIDE: Final = 512  # least pixels of the shorter side of photos and reference photos, whole or before a crop
 MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")

@@ -27,6 +27,8 @@ Mode = Literal["none", "single", "several"]
 
 N_JUDGED: Final = 50
 """Number of best species behind the masses; their scores are exact in every batch."""
+LEAST_BACKGROUND: Final = 0.05
+"""A background of at most this share of the model's species says too little on unknown birds, and counts as none."""
 SHARPNESS: Final = 25.0
 """Inverse temperature of `background_mass`."""
 FEATURES: Final = (
@@ -40,7 +42,6 @@ FEATURES: Final = (
     "has_prototype", "has_visual", "has_text",  # of the first species, 0 or 1
     "log_anchors",  # log(1 + anchors of the first species)
     "log_species",  # log of the number of species
-    "look_share",  # share of the species with a prototype or anchors
     "has_background",  # 0 or 1; without a background, the features below are 0
     "background",  # best cosine
     "background_margin",  # best cosine, less the best of the knowledge base
@@ -100,7 +101,7 @@ def find_evidence(
         likest = background.argmax(axis=1)
         likeness = np.exp(SHARPNESS * background.max(axis=1) - _level(np.concatenate([looks, background], axis=1)))
     best_prototype, best_visual = _best(prototypes), _best(centroids)
-    log_species, look_share = float(np.log(knowledge.n_species)), looks.shape[1] / knowledge.n_species
+    log_species = float(np.log(knowledge.n_species))
     rows = np.zeros((len(rankings), len(FEATURES)))
     for photo, ranking in enumerate(rankings):
         if not len(ranking.species):
@@ -117,7 +118,7 @@ def find_evidence(
             prototypes[photo, row] if row >= 0 else 0.0, centroids[photo, at] if has_anchors else 0.0, text[0],
             best_prototype[photo], best_visual[photo], text.max(),
             row >= 0, has_anchors, knowledge.chunk_counts[first] > 0,
-            np.log1p(knowledge.anchor_counts[first]), log_species, look_share,
+            np.log1p(knowledge.anchor_counts[first]), log_species,
             *outside[photo, :4], *(alike.get(rank, "") == found[0].get(rank) for rank in RANKS[1:]), outside[photo, 4],
         )  # fmt: skip
     return Evidence(rows=rows, likest=likest, likeness=likeness)
@@ -146,7 +147,7 @@ def _background_features(looks: Scores, background: Scores, n_trained: int) -> S
     """Return has_background, background, its margin, mass and share, `(n, 5)`."""
     n_photos, n_background = background.shape
     found = np.zeros((n_photos, 5))
-    if not n_background:
+    if n_background <= LEAST_BACKGROUND * (n_background + n_trained):
         return found
     best = background.max(axis=1)
     found[:, 0], found[:, 1] = 1.0, best

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from data.arrays import FloatArray, IntArray
+from kb.checklist.avilist import load_checklist
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.starter.tower import Tower
 from training.starter.backbone import load_backbone
@@ -53,13 +54,23 @@ def training_photos(collection: StudyCollection, name: str) -> IntArray:
     return collection.unseen_training(int(name.removeprefix("fold")))
 
 
+def names_of(collection: StudyCollection, model: str) -> list[str]:
+    """Return the species of each photo: for the shipped model the checklist's name, else the name of the collection."""
+    names = [photo.species for photo in collection.photos]
+    if model != SEEN:
+        return names
+    found = {name: load_checklist().find(name) for name in set(names)}
+    taxa = {name: taxon for name, taxon in found.items() if taxon is not None and taxon.rank == "species"}
+    return [taxa[name].scientific_name if name in taxa else name for name in names]
+
+
 def train_model(
     name: str, collection: StudyCollection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
 ) -> None:
     """Write the heads of a model and, for `seen`, the files that ship."""
     photos = training_photos(collection, name)
     log.info("%s: %d photos", name, len(photos))
-    look = train_look(frozen, [photo.species for photo in collection.photos], photos, dim=LOOK_DIM)
+    look = train_look(frozen, names_of(collection, name), photos, dim=LOOK_DIM)
     looks = np.stack([look.encode(view) for view in frozen])
     arrays = train_pair(corpus, looks, collection.labels, photos)
     arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}

@@ -102,7 +102,8 @@ def settle_unknown_prior(
     prior = sink.settled.get("unknown_prior")
     if prior is None:
         prior = recognizer.estimate_unknown_prior(photos)
-        sink.settle("unknown_prior", prior)
+        if len(photos) > 1:  # a single photo has the default, which is no estimate
+            sink.settle("unknown_prior", prior)
     recognizer.unknown_prior = prior
     if len(photos) > 1 and not quiet:
         from recognize.answer_text import percent

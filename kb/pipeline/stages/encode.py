@@ -16,7 +16,7 @@ from data.arrays import FloatArray, check_vectors
 from data.batches import grouped, grouped_by_size
 from data.contracts import ImageEncoder, TextEncoder
 from data.errors import BadImage, StoreError
-from data.images.decode import read_image
+from data.images.decode import ENCODER_SIDE, read_image
 from data.images.views import Views, encode_views, views_of_anchor
 from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker
@@ -135,7 +135,7 @@ def _encode_anchors(
 
 def _read(run: BuildRun, anchor: Anchor) -> Views | str:
     try:
-        picture = read_image(run.layout.anchors.read(anchor.sha256 or ""))
+        picture = read_image(run.layout.anchors.read(anchor.sha256 or ""), min_side=ENCODER_SIDE)  # as photos
     except (StoreError, BadImage) as error:
         return str(error)
     return views_of_anchor(picture, run.encoders.detector)

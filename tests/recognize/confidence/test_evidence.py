@@ -84,7 +84,6 @@ def test_cosines_of_the_first_species_and_of_the_best() -> None:
     assert (given["has_prototype"], given["has_visual"], given["has_text"]) == (1, 1, 0)
     assert given["log_anchors"] == pytest.approx(np.log(3))
     assert given["log_species"] == pytest.approx(np.log(5))
-    assert given["look_share"] == pytest.approx(3 / 5)
 
 
 def test_a_first_species_with_a_text_alone() -> None:

@@ -34,14 +34,20 @@ _DIGITS: Final = 6  # of coefficients
 
 
 def world_of_fold(study: Study, fold: int) -> World:
-    """Return the model of a fold with the photos for fitting: of species of the fold, and `tuning` ones."""
+    """Return the model of a fold with the photos for fitting: of species of the fold, and `tuning` ones.
+
+    Of the `tuning` photos of species with two or three photos one in three is used: photos that people take are mostly
+    of well-known species.
+    """
     collection = study.collection
     free = np.setdiff1d(np.arange(len(collection.photos)), np.union1d(collection.hidden, collection.all_aside))
     known = set(study.folds[fold].heads.species)
+    is_many = np.isin(collection.tuning, collection.left_over)
+    many, few = collection.tuning[is_many], collection.tuning[~is_many]
     new = [i for i in free.tolist() if collection.photos[i].species not in known]
     return World(
         model=study.folds[fold],
-        photos=np.union1d(np.array(new, dtype=np.intp), collection.tuning),
+        photos=np.concatenate([np.array(new, dtype=np.intp), many, few[::3]]),
         anchors=np.setdiff1d(free, collection.tuning),
     )
 

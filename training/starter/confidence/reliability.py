@@ -1,9 +1,10 @@
 """Reliability of the confidence: `python -m training.starter.confidence.reliability --data DIR --work DIR`.
 
-Random knowledge bases that no fit has seen, and photos that no model, weight or parameter has seen: the hidden half,
-and the photos set aside, with the twin of the shipped model that has not seen the species set aside. The prior of
-unknown birds is estimated from the photos of each run. Prints Markdown tables; with `--pictures DIR` draws reliability
-diagrams and risk-coverage curves there.
+Random knowledge bases that no fit has seen, and photos that this model has not: the hidden half, and the photos set
+aside, with the twin of the shipped model that has not seen the species set aside. No weight or parameter was fitted on
+their answers; the models of the folds, which fitting uses, were trained on the hidden half. The prior of unknown birds
+is estimated from the photos of each run, as `kb identify` does. Intervals are by bootstrap over species. Prints
+Markdown tables; with `--pictures DIR` draws reliability diagrams and risk-coverage curves there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from recognize.confidence.answers import UNKNOWN_FROM
 from recognize.confidence.calibration import SHIPPED, Parameters, read_calibration
 from recognize.confidence.chances import chances_of, even_unknown
 from recognize.confidence.evidence import Mode
-from recognize.confidence.unknown_prior import estimate_prior
+from recognize.confidence.unknown_prior import estimate_prior, sample_of
 from recognize.scoring.pairs import Scores
 from recognize.scoring.presets import PRESETS
 from recognize.settings import MIN_CONFIDENCE
@@ -57,7 +58,7 @@ class Answers:
     is_held: NDArray[np.bool_]
     is_new: NDArray[np.bool_]
     groups: IntArray
-    """Number of the knowledge base, or of the photo's species where all photos have one knowledge base."""
+    """Species of each photo."""
 
     def ratio(self, hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> str:
         """Return the share of hits among some photos, with its 95 % interval by bootstrap over groups."""
@@ -86,13 +87,13 @@ def answers(runs: Sequence[Run], fitted: Mapping[Mode, Parameters], share: float
         chosen = mixed(run, share, seed=number)
         parameters = fitted[run.mode]
         rows = run.evidence(parameters.temperature)[chosen]
-        prior = estimate_prior(even_unknown(rows, parameters))
+        prior = estimate_prior(even_unknown(rows[sample_of(len(rows))], parameters))
         chances = chances_of(rows, parameters, unknown_prior=prior)
         confidence = np.array([each.right("species") for each in chances])
         is_known = np.array([each.unknown for each in chances]) <= UNKNOWN_FROM
         parts.append((
             confidence, (confidence >= MIN_CONFIDENCE) & is_known, run.right[chosen, 0], run.is_held[chosen],
-            run.is_new[chosen], run.truth[chosen] if len(runs) == 1 else np.full(len(chosen), number),
+            run.is_new[chosen], run.truth[chosen],
         ))  # fmt: skip
     names = ("confidence", "names_species", "right", "is_held", "is_new", "groups")
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -31,9 +31,7 @@ FEWEST: Final = 20
 MOST_PHOTOS: Final = 30  # of each kind and knowledge base
 MOST_ANCHORS: Final = 3
 ALL_TRAINED: Final = 0.35
-"""Share of the knowledge bases that hold all species of the model or nearly all, as the shipped one does."""
-COMPLETE: Final = 0.4
-"""Share of these that hold all; the others lack 1 in 500 to 1 in 3."""
+"""Share of the knowledge bases that hold all species of the model, as the shipped one does: without a background."""
 BY_FAMILY: Final = 0.4
 WITHOUT_TEXTS: Final = 0.35
 TEXTS_LOST: Final = 0.33
@@ -234,11 +232,10 @@ def _can_run(preset: str, knowledge: Knowledge) -> bool:
 
 
 def draw_all_trained(world: World, rng: np.random.Generator) -> IntArray:
-    """Return all species that the model knows or nearly all, and up to six in ten of the new ones, ascending."""
-    known, new = (np.flatnonzero((world.prototype_rows >= 0) == kind) for kind in (True, False))
-    lost = 0.0 if rng.random() < COMPLETE else float(np.exp(rng.uniform(*np.log((1 / 500, 1 / 3)))))
+    """Return all species that the model knows and up to six in ten of the new ones, ascending."""
+    new = np.flatnonzero(world.prototype_rows < 0)
     held = rng.choice(new, int(rng.uniform(0, 0.6) * len(new)), replace=False)
-    return np.union1d(rng.choice(known, round((1 - lost) * len(known)), replace=False), held)
+    return np.union1d(np.flatnonzero(world.prototype_rows >= 0), held)
 
 
 def draw_species(world: World, rng: np.random.Generator, *, of: IntArray) -> IntArray:
@@ -246,11 +243,18 @@ def draw_species(world: World, rng: np.random.Generator, *, of: IntArray) -> Int
     n = int(np.exp(rng.uniform(np.log(FEWEST), np.log(len(of)))))
     if rng.random() >= BY_FAMILY:
         return np.sort(rng.choice(of, n, replace=False))
-    families = [world.families[i] for i in of]
-    rank = dict(zip(sorted(set(families)), rng.permutation(len(set(families))).tolist(), strict=True))
-    order = np.argsort([rank[family] for family in families], kind="stable")
+    # Half of them take one order after the other, as `kb build --taxon` does.
+    keep_orders = rng.random() < 0.5
+    families = [(world.lineages[i].get("order", "") if keep_orders else "", world.families[i]) for i in of]
+    rank = _shuffled({order for order, _ in families}, rng), _shuffled({family for _, family in families}, rng)
+    order = np.array(sorted(range(len(of)), key=lambda i: (rank[0][families[i][0]], rank[1][families[i][1]])))
     # A region lacks some species of its families.
     return np.sort(rng.choice(of[order[: min(len(of), n * 4 // 3)]], n, replace=False))
+
+
+def _shuffled(names: set[str], rng: np.random.Generator) -> dict[str, int]:
+    """Return name -> place in a random order."""
+    return dict(zip(sorted(names), rng.permutation(len(names)).tolist(), strict=True))
 
 
 def draw_photos(world: World, species: IntArray, used: IntArray, rng: np.random.Generator) -> IntArray:

@@ -660,13 +660,13 @@ def test_a_note_gives_the_estimated_share_of_unknown_species(cli: Any, built_kb:
 
 
 def test_a_resumed_run_has_the_same_share_of_unknown_species(cli: Any, built_kb: Path, drawings: Path) -> None:
-    first, *others = sorted(drawings.glob("*.png"))
+    first, second, *others = sorted(drawings.glob("*.png"))
     command = ("--kb", built_kb, "--output", "rows.jsonl")
-    cli.call("identify", first, *command, check=True)
-    before = json.loads(Path("rows.jsonl").read_text())["unknown_prior"]
+    cli.call("identify", first, second, *command, check=True)
+    before = parsed(Path("rows.jsonl").read_text())[0]["unknown_prior"]
     cli.call("identify", drawings, *command, check=True)
     rows = parsed(Path("rows.jsonl").read_text())
-    assert len(rows) == 1 + len(others)
+    assert len(rows) == 2 + len(others)
     assert {row["unknown_prior"] for row in rows} == {before}
     cli.call("identify", drawings, *command, "--set", "resume=false", check=True)
     assert {row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())} != {before}

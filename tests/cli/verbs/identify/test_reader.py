@@ -312,8 +312,8 @@ def test_photos_are_scaled_down_to_image_px(cli: Any, built_kb: Path, server: Op
     from PIL import Image
 
     settings = (tmp_path / "fieldmark.toml").read_text()
-    Image.new("RGB", (2000, 1000), "tan").save(tmp_path / "large.png")
-    Image.new("RGB", (300, 200), "tan").save(tmp_path / "small.png")
+    Image.effect_noise((2000, 1000), 60).convert("RGB").save(tmp_path / "large.png")
+    Image.effect_noise((300, 200), 60).convert("RGB").save(tmp_path / "small.png")
     for key, sides in (("", [(1024, 512), (300, 200)]), ("image_px = 448\n", [(448, 224), (300, 200)])):
         (tmp_path / "fieldmark.toml").write_text(settings + key)
         server.calls.clear()

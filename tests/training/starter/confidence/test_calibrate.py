@@ -42,8 +42,8 @@ def test_the_world_of_a_fold_has_no_photo_that_is_hidden_or_set_aside(wide: Stud
 @pytest.mark.parametrize("fold", range(N_FOLDS))
 def test_photos_to_identify_are_tuning_ones_and_those_of_species_new_to_the_model(wide: Study, fold: int) -> None:
     world, collection = world_of_fold(wide, fold), wide.collection
-    tuning = set(collection.tuning)
-    assert tuning <= set(world.photos)
+    tuning, many = set(collection.tuning), set(collection.tuning) & set(collection.left_over)
+    assert many <= set(world.photos)
     assert not tuning & set(world.anchors)
     others = np.array(sorted(set(world.photos) - tuning))
     assert len(others) > 30
