@@ -47,7 +47,7 @@ def world_of_fold(study: Study, fold: int) -> World:
     new = [i for i in free.tolist() if collection.photos[i].species not in known]
     return World(
         model=study.folds[fold],
-        photos=np.concatenate([np.array(new, dtype=np.intp), many, few[::3]]),
+        photos=np.unique(np.concatenate([np.array(new, dtype=np.intp), many, few[::3]])),
         anchors=np.setdiff1d(free, collection.tuning),
     )
 

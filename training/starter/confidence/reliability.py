@@ -167,7 +167,7 @@ def pictures(found: Answers) -> dict[str, str]:
             [Panel(title="Species", lines=[Line(name="answers", points=reliable)], has_diagonal=True)],
             x="confidence", y="share right",
         ),
-        "risk-coverage.svg": draw(
+        "risk_coverage.svg": draw(
             [Panel(title="Species", lines=[Line(name="answers", points=risk, is_marked=False)])],
             x="coverage", y="share wrong",
         ),

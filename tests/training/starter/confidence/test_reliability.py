@@ -200,6 +200,6 @@ def test_the_pictures_have_ten_bins_and_a_curve() -> None:
     rng = np.random.default_rng(0)
     sure = rng.random(400)
     svg = pictures(made(sure.tolist(), (rng.random(400) < sure).tolist()))
-    assert set(svg) == {"reliability.svg", "risk-coverage.svg"}
+    assert set(svg) == {"reliability.svg", "risk_coverage.svg"}
     assert svg["reliability.svg"].count("<circle") == reliability.N_BINS
-    assert "<circle" not in svg["risk-coverage.svg"]
+    assert "<circle" not in svg["risk_coverage.svg"]
