@@ -43,8 +43,9 @@ def identify(
     )  # fmt: skip
     fit = ListFit(listed, OFF_LIST_SHARE)
     n_right = 0
-    for photo, row in zip(photos, recognizer.identify([folder / photo.path for photo in photos]), strict=True):
-        n_right += row.candidates[0].scientific_name == photo.species
+    rows = recognizer.identify([folder / photo.path for photo in photos])
+    for photo, row in zip(photos, (row for row in rows if row.bird == 1), strict=True):
+        n_right += bool(row.candidates) and row.candidates[0].scientific_name == photo.species
         fit.add(row)
     return n_right / len(photos), fit
 

@@ -25,6 +25,8 @@ ARGUMENTS = {
     "listwise": [],
     "lookups": ["--data", "{birds}", "--encoders", "starter", "--only", "species"],
     "names": [],
+    "no_bird": ["--data", "{birds}", "--n", "4"],
+    "places": ["--data", "{whole}"],
     "neighbours": ["--texts", "300", "--queries", "5"],
     "opening": ["--species", "12", "--dim", "16", "--encoders", "2"],
     "rerank": ["--photos", "4", "--reply-ms", "1", "--repeats", "1"],
