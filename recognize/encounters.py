@@ -88,6 +88,8 @@ class _Open:
     sums: list[NDArray[np.float64]] = field(default_factory=list)
     n_readable: int = 0
     first: tuple[FloatArray, ...] = ()
+    place: tuple[float, float] | None = None
+    date: str | None = None
 
     def add(self, decoded: Decoded, vectors: tuple[FloatArray, ...]) -> None:
         """Add a photo and its vector in each space; none for an unreadable photo."""
@@ -96,19 +98,22 @@ class _Open:
             rows = [vector.astype(np.float64) for vector in vectors]
             self.sums = [total + row for total, row in zip(self.sums, rows, strict=True)] if self.sums else rows
             self.n_readable += 1
+            if decoded.photo is not None:
+                self.place, self.date = self.place or decoded.photo.place, self.date or decoded.photo.date
             if self.n_readable > 1:  # one picture in memory
                 decoded = replace(decoded, photo=None)
         self.done.append(decoded)
 
     def merged(self) -> Decoded:
-        """Return the encounter as one photo: the first readable picture, and all photos by name."""
+        """Return the encounter as one photo: the first readable picture, the first place and date, and all photos."""
         photo = next((each.photo for each in self.done if each.photo is not None), None)
+        detections = [detection for each in self.done for detection in each.detections]
         return Decoded(
             name=self.done[0].name,
-            photo=photo,
+            photo=None if photo is None else replace(photo, place=self.place, date=self.date),
             error=self.done[0].error if photo is None else None,
             seconds=sum(each.seconds for each in self.done),
-            detections=tuple(detection for each in self.done for detection in each.detections),
+            detections=tuple(sorted(detections, key=lambda detection: -detection.score)),
             is_flat=all(each.is_flat for each in self.done if each.error is None),
             photos=tuple(EncounterPhoto(image=each.name, error=each.error, box=each.box) for each in self.done),
         )

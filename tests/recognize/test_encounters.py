@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from data.images.decode import Photo
 from data.images.moment import Moment
 from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
@@ -166,3 +167,30 @@ def test_the_best_bird_of_each_photo_counts_and_has_its_box(store: Any, encoders
     assert row.shown_box is None
     [turned] = recognizer.identify([[both, bird("crimson")]])
     assert turned.shown_box == Box(0, 0, 96, 96)
+
+
+class Animals(Named):
+    """A detector that is less sure of a dog in large pictures than of a cat in others."""
+
+    def detect(self, pictures: Any) -> list[tuple[Detection, ...]]:
+        cat, dog = (Detection(box=Box(0, 0, 9, 9), kind=kind, score=s) for kind, s in (("cat", 0.9), ("dog", 0.6)))
+        return [(dog,) if picture.width == 192 else (cat,) for picture in pictures]
+
+
+def test_an_encounter_without_a_bird_shows_the_animal_that_the_detector_is_most_sure_of(
+    store: Any, encoders: Any
+) -> None:
+    dog, cat = Image.new("RGB", (192, 96), "white"), Image.new("RGB", (96, 96), "white")
+    [row] = Recognizer(store, replace(encoders, detector=Animals())).identify([[dog, cat]])
+    assert (row.status, row.shows) == ("no_bird", "cat")
+
+
+def test_place_and_date_come_from_the_first_photo_that_has_them(store: Any, encoders: Any) -> None:
+    photos = [
+        Photo(image=bird("crimson")),
+        Photo(image=bird("crimson"), date="2026-05-01T08:00:00"),
+        Photo(image=bird("crimson"), place=(47.0, 8.5), date="2026-05-02T08:00:00"),
+        Photo(image=bird("crimson"), place=(0.0, 0.0)),
+    ]
+    [row] = Recognizer(store, encoders).identify([photos])
+    assert (row.place, row.date) == ((47.0, 8.5), "2026-05-01T08:00:00")
