@@ -13,6 +13,8 @@ from PIL import Image
 
 from data.images import MAX_SIDE
 from data.images.decode import MAX_BYTES, read_image
+from data.images.views import MARGIN, crop_to
+from data.records import Box
 
 MAX_SENT_BYTES: Final = 600_000
 QUALITY: Final = 88
@@ -22,19 +24,19 @@ _START_OF_SCAN: Final = 0xDA
 _ORIENTATION: Final = 0x0112
 
 
-def jpeg_of(path: Path, *, max_side: int = MAX_SIDE) -> bytes:
+def jpeg_of(path: Path, box: Box | None = None, *, max_side: int = MAX_SIDE) -> bytes:
     """Return a photo as a JPEG file of at most `max_side` pixels, upright, without place, date and comments.
 
     A JPEG that is already small and upright keeps its pixels: decoding and encoding a photo again takes longer than all
-    other work for a question.
+    other work for a question. With a box, in pixels of the upright file, it is the crop to this bird.
 
     Raises:
         BadImage: if it cannot be read.
     """
-    content = _small_jpeg(path, max_side)
+    content = _small_jpeg(path, max_side) if box is None else None
     if content is not None:
         return content
-    picture = read_image(path, min_side=max_side)
+    picture = read_image(path, min_side=max_side) if box is None else crop_to(read_image(path), box, MARGIN)
     picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=QUALITY)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from data.errors import BadImage, SourceError
 from data.event_loop import background_loop
-from data.records import Answer, Identification, Reading
+from data.records import Answer, Box, Identification, Reading
 from recognize.reader.reader import FAILED, Reader
 
 AHEAD: Final = 32  # photos in flight; the model itself limits its concurrent calls
@@ -23,18 +23,19 @@ ItemT = TypeVar("ItemT")
 def read_over(
     rows: Iterable[Identification],
     reader: Reader,
-    picture_of: Callable[[Path], bytes],
+    picture_of: Callable[[Path, Box | None], bytes],
     texts_of: Callable[[Sequence[str]], Sequence[str | None]] | None = None,
 ) -> Iterator[Identification]:
     """Yield the rows in order with the reader's choice as the answer, and the reading in `reader`.
 
     The answer of none of the candidates is `none`. Confidence is null, because a calibration applies to scores. If no
-    sample is answered, the answer of the ranking stays and the agreement is 0.
+    sample is answered, the answer of the ranking stays and the agreement is 0. Of a photo with several birds the model
+    sees the crop to the bird of the row.
 
     Args:
         rows: rows with errors or without candidates are passed on unread.
         reader: the model.
-        picture_of: path of a photo -> JPEG or PNG bytes for the model.
+        picture_of: path of a photo, and the box of the bird or None for the whole photo -> JPEG or PNG bytes.
         texts_of: taxon ids -> a description of each; default: the summaries of the candidates.
 
     Raises:
@@ -45,10 +46,11 @@ def read_over(
     def ask(row: Identification) -> Coroutine[object, object, Reading] | None:
         if row.status == "error" or not row.candidates:
             return None
+        box = row.box if row.n_birds > 1 else None
         texts = None if texts_of is None else texts_of([candidate.taxon_id for candidate in row.candidates])
 
         async def read_photo() -> Reading:
-            picture = await asyncio.to_thread(picture_of, Path(row.shown_image))
+            picture = await asyncio.to_thread(picture_of, Path(row.shown_image), box)
             return await reader.read(picture, row.candidates, texts)
 
         return read_photo()

@@ -10,6 +10,7 @@ from PIL import Image
 
 from data.errors import BadImage
 from data.images.jpeg import jpeg_of
+from data.records import Box
 
 
 def noise(width: Any, height: Any) -> Any:
@@ -44,6 +45,22 @@ def test_a_large_photo_is_scaled_down(tmp_path: Path, name: str) -> None:
     noise(1500, 750).save(tmp_path / name)
     with Image.open(io.BytesIO(jpeg_of(tmp_path / name, max_side=512))) as sent:
         assert (sent.format, sent.size) == ("JPEG", (512, 256))
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a.png"])
+def test_a_box_gives_the_crop_with_a_margin_in_pixels_of_the_upright_file(tmp_path: Path, name: str) -> None:
+    picture = Image.new("RGB", (1200, 600), "white")
+    picture.paste((200, 0, 0), (700, 100, 900, 200))
+    picture.transpose(Image.Transpose.ROTATE_90).save(tmp_path / name, exif=_turned())
+    with Image.open(io.BytesIO(jpeg_of(tmp_path / name, Box(700, 100, 900, 200), max_side=400))) as sent:
+        assert sent.size == (240, 120)
+        assert [sent.getpixel(at)[1] > 200 for at in ((5, 60), (120, 60), (235, 60))] == [True, False, True]
+
+
+def _turned() -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    return exif
 
 
 def test_padding_between_jpeg_segments_is_skipped(tmp_path: Path) -> None:

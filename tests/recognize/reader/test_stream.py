@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from data.errors import CostStop
-from data.records import Answer, Candidate, Identification
+from data.records import Answer, Box, Candidate, Identification
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_chat import OpenAIChat
 from recognize.reader.reader import Reader
@@ -29,8 +29,8 @@ def row(image: Any, **changes: Any) -> Identification:
     return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
 
 
-def picture_of(path: Any) -> Any:
-    return b"\xff\xd8\xff" + path.name.encode()
+def picture_of(path: Any, box: Any) -> Any:
+    return b"\xff\xd8\xff" + path.name.encode() + (b"" if box is None else f" {box.left:g}".encode())
 
 
 def read(rows: Any, script: Any) -> Any:
@@ -51,6 +51,13 @@ def test_the_choice_becomes_the_answer_without_confidence() -> None:
     assert found.status == "identified"
     assert (found.reader.choice, found.reader.reason) == ("cardinalis-cardinalis", "seen")
     assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
+
+
+def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
+    birds = [row("a.jpg", bird=number, n_birds=2, box=Box(9 * number, 0, 20, 20)) for number in (1, 2)]
+    _, server = read([*birds, row("b.jpg", box=Box(1, 0, 20, 20))], '{"answer": "A"}')
+    pictures = sorted(call.images[0].removeprefix(b"\xff\xd8\xff") for call in server.calls)
+    assert pictures == [b"a.jpg 18", b"a.jpg 9", b"b.jpg"], "one bird: the whole photo"
 
 
 def test_choosing_no_candidate_gives_the_answer_none() -> None:
@@ -82,7 +89,7 @@ def test_rows_with_errors_or_without_candidates_make_no_call() -> None:
 def test_an_unreadable_photo_keeps_its_answer() -> None:
     from data.errors import BadImage
 
-    def broken(path: Any) -> None:
+    def broken(path: Any, _: Any) -> None:
         raise BadImage(f"{path} is gone")
 
     with OpenAIServer("?") as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:

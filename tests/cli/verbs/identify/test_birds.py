@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from data.starter.drawings import drawings_of
+from tests.servers.openai_server import OpenAIServer
 
 PLACES = ((300, 200), (700, 450))
 SIDE = 130
@@ -86,6 +87,18 @@ def test_each_bird_has_a_card(cli: Any, built_kb: Path, pair: Path, sky: Path, t
     assert "bird 2 of 2" in second.read_text()
     assert "No bird found" in next(cards.glob("sky-*.html")).read_text()
     assert "1 without a bird" in (cards / "index.html").read_text()
+
+
+def test_the_reader_sees_each_bird_by_itself(
+    cli: Any, built_kb: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer('{"reason": "seen", "answer": "A"}') as server:
+        (tmp_path / "fieldmark.toml").write_text(f'[llm.vision]\nmodel = "scripted"\nbase_url = "{server.base_url}"\n')
+        monkeypatch.chdir(tmp_path)
+        rows = rows_of(cli, pair, "--kb", built_kb, "--reader")
+    sizes = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
+    assert len(rows) == len(sizes) == 2
+    assert all(side <= 2 * SIDE for size in sizes for side in size), "not the photo of 1000 x 700"
 
 
 def test_a_photo_of_several_birds_is_resumed_as_one(cli: Any, built_kb: Path, pair: Path, tmp_path: Path) -> None:
