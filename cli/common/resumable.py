@@ -97,7 +97,7 @@ class ResumableOutput:
         self.missing: Mapping[str, str] = {}
         """Readable ones with a missing part."""
         self.settled: dict[str, float] = {}
-        """Numbers that an earlier run estimated; this one uses the same."""
+        """Numbers that an earlier run kept for this one."""
         self._final = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
@@ -143,7 +143,7 @@ class ResumableOutput:
         self._lines.flush()
 
     def settle(self, name: str, value: float) -> None:
-        """Keep a number that was estimated, for runs that resume this one."""
+        """Keep a number for runs that resume this one."""
         self.settled[name] = value
         self._lines.write(json.dumps({"settled": self.settled}) + "\n")
         self._lines.flush()

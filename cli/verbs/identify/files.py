@@ -17,7 +17,7 @@ from cli.verbs.identify import rows
 from cli.verbs.identify.encounters import read_photo_list
 from cli.verbs.identify.notices import report_skipped
 from data.errors import NothingReadable, UsageError
-from recognize.settings import PLACE_ODDS
+from recognize.settings import PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -98,17 +98,26 @@ def settle_unknown_prior(
     *,
     quiet: bool,
 ) -> None:
-    """Set the prior of unknown species, estimated from the photos of all encounters, or as the resumed run had it."""
-    prior = sink.settled.get("unknown_prior")
-    if prior is None:
+    """Set the prior of unknown species, estimated from the photos of all encounters, those done before included.
+
+    A resumed run with no more photos than the one that estimated it uses the same.
+    """
+    before, n_before = sink.settled.get("unknown_prior"), sink.settled.get("photos", 0)
+    if before is not None and len(photos) <= n_before:
+        prior = before
+        origin = f", as in an earlier run of {n_before:,.0f} {unit}" if len(photos) < n_before else ""
+    else:
         prior = recognizer.estimate_unknown_prior(photos)
+        is_changed = bool(sink.done) and prior != (UNKNOWN_PRIOR if before is None else before)
+        origin = "; rows of earlier runs keep their own estimate" if is_changed else ""
         if len(photos) > 1:  # a single photo has the default, which is no estimate
             sink.settle("unknown_prior", prior)
+            sink.settle("photos", len(photos))
     recognizer.unknown_prior = prior
     if len(photos) > 1 and not quiet:
         from recognize.answer_text import percent
 
-        output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base")
+        output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base{origin}")
 
 
 def form_for(form: rows.Form | None, file: Path | None) -> rows.Form:

@@ -659,15 +659,34 @@ def test_a_note_gives_the_estimated_share_of_unknown_species(cli: Any, built_kb:
     assert "are estimated to show" not in cli.call(*command, "--quiet", check=True).stderr
 
 
-def test_a_resumed_run_has_the_same_share_of_unknown_species(cli: Any, built_kb: Path, drawings: Path) -> None:
+def test_a_resumed_run_estimates_the_share_of_unknown_species_from_all_its_photos(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
     first, second, *others = sorted(drawings.glob("*.png"))
     command = ("--kb", built_kb, "--output", "rows.jsonl")
-    cli.call("identify", first, second, *command, check=True)
-    before = parsed(Path("rows.jsonl").read_text())[0]["unknown_prior"]
-    cli.call("identify", drawings, *command, check=True)
-    rows = parsed(Path("rows.jsonl").read_text())
-    assert len(rows) == 2 + len(others)
-    assert {row["unknown_prior"] for row in rows} == {before}
-    cli.call("identify", drawings, *command, "--set", "resume=false", check=True)
-    assert {row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())} != {before}
+
+    def run(*arguments: object) -> tuple[list[float], str]:
+        note = cli.call("identify", *arguments, *command, check=True).stderr
+        return [row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())], note
+
+    (early, _), _ = run(first, second)
+    together, note = run(drawings)
+    (late,) = set(together[2:])
+    assert together[:2] == [early] * 2 and late != early and len(together) == 2 + len(others)
+    assert f"{percent(late)} of the photos are estimated" in note and "rows of earlier runs keep their own" in note
+    assert run(drawings, "--set", "resume=false")[0] == [late] * len(together), "from all photos, as in one run"
     assert cli.call("identify", drawings, *command, "--unknown-prior", "0.2").exit_code == 2
+
+
+def test_a_resumed_run_with_fewer_photos_says_where_the_share_of_unknown_species_comes_from(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    first, second, *others = sorted(drawings.glob("*.png"))
+    command = ("--kb", built_kb, "--output", "rows.jsonl")
+    cli.call("identify", drawings, *command, check=True)
+    before = {row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())}
+    for photo in (first, second):
+        photo.touch()
+    note = cli.call("identify", first, second, *command, check=True).stderr
+    assert f"outside the knowledge base, as in an earlier run of {2 + len(others)} photos\n" in note
+    assert {row["unknown_prior"] for row in parsed(Path("rows.jsonl").read_text())} == before
