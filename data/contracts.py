@@ -144,7 +144,7 @@ class Encoders:
     sentence: TextEncoder
     """Compares texts with texts: terms, and species by description."""
     detector: Detector | None = None
-    """Finds the birds in photos; without it photos are encoded whole. Not part of a space."""
+    """Finds the birds in photos; without it photos are encoded whole. Not part of a space, but of anchors' marks."""
 
     @property
     def spaces(self) -> tuple[str, ...]:

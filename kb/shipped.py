@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.errors import MissingRequirement
 from data.files import sha256_hex, user_folder, writer_lock
+from data.images.views import views_mark
 from kb.store.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def open_knowledge_base(
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
 
-    Its name depends on the versions of source and store and the encoders' spaces, so that an upgrade unpacks it again.
-    It is built under another name and renamed when complete. Of several processes, one builds it and the others wait.
+    Its name depends on the versions of source and store, the encoders' spaces and the detector, so that an upgrade
+    unpacks it again. It is built under another name and renamed when complete. Of several processes, one builds it and
+    the others wait.
 
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
@@ -73,7 +75,7 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
 
     source = StarterSource(spaces=encoders.anchor_spaces)
     versions = f"{SCHEMA_VERSION} {LEDGER_VERSION}"
-    key = sha256_hex("\n".join([source.name, versions, *encoders.spaces]))[:16]
+    key = sha256_hex("\n".join([source.name, versions, *encoders.spaces, views_mark(encoders.detector)]))[:16]
     folder = home / STARTER
     path = folder / f"{key}.kb"
     if path.is_dir():

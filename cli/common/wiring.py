@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
-from cli.common.output import log_to_stderr, note
+from cli.common.output import log_to_stderr, note, warn
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
 from recognize.settings import PLACE_ODDS
@@ -48,6 +48,17 @@ def load_encoders(profile: str | None) -> Encoders:
     import recognize
 
     return recognize.load_encoders(profile or "starter")
+
+
+def encoders_of(store: KnowledgeBase) -> Encoders:
+    """Return the encoders of a knowledge base, with a warning if they see other views of the birds in its photos."""
+    encoders = load_encoders(store.info.profile)
+    if n := store.outdated_anchors(encoders):
+        warn(
+            f"The reference photos of {n:,} of {len(store.taxon_ids):,} species were encoded without the detector of "
+            f"birds, or by another version of it. kb build --only encode --kb {store.path} encodes them again"
+        )
+    return encoders
 
 
 def required_path(settings: Settings) -> Path:
@@ -176,7 +187,7 @@ def make_recognizer(
     import recognize
 
     file = store.layout.calibration / f"{preset}.json"
-    encoders = load_encoders(store.info.profile)
+    encoders = encoders_of(store)
     made = recognize.Recognizer(
         store,
         replace(encoders, detector=None) if fast else encoders,

@@ -32,6 +32,11 @@ Views = tuple["Image", ...]
 """Pictures of one bird."""
 
 
+def views_mark(detector: Detector | None) -> str:
+    """Return the detector and the rule of views in one string; empty without a detector, where photos are whole."""
+    return "" if detector is None else f"{detector.name}/photo-crop-{MARGIN}-{WIDE_MARGIN}-{SMALL}"
+
+
 def boxes_of(detections: Sequence[Detection]) -> list[Box]:
     """Return the boxes of the birds of a photo, the best first: the best detection, and all that are clear."""
     birds = [each for each in detections if each.kind == "bird"]

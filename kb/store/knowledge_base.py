@@ -21,8 +21,9 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.closing import Closing
 from data.codec import loads
-from data.contracts import VectorTable
+from data.contracts import Encoders, VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
+from data.images.views import views_mark
 from data.records import RangeFact, SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table
 from kb.store.calibrations import calibration_notes
@@ -30,6 +31,7 @@ from kb.store.chroma import Collections  # which imports chromadb when it is use
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
 from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
+from kb.store.rows import has_views
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")
@@ -86,6 +88,14 @@ class KnowledgeBase(Closing):
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
         if set(spaces) - set(self.spaces):
             raise SpaceMismatch(expected=self.spaces, given=tuple(spaces))
+
+    def outdated_anchors(self, encoders: Encoders) -> int:
+        """Return the number of species with reference photos encoded with another detector or rule of views."""
+        views, outdated = views_mark(encoders.detector), set[str]()
+        for space in self.info.anchor_spaces:
+            steps = self.ledger.steps("encode", collection_name("anchors", space))
+            outdated |= {key for key, step in steps.items() if not has_views(step.fingerprint, views)}
+        return len(outdated)
 
     # --- contents ----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from data.codec import dumps, loads
+from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Anchor, SpeciesEntry, Term
 from kb.store.chroma import Metadata, Row
 from kb.store.layout import KINDS, CollectionKind
@@ -33,10 +34,20 @@ def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
     return []
 
 
-def encode_mark(subject: Subject, collection: str, kind: CollectionKind) -> str:
-    """Return the fingerprint of the items of a subject in a collection."""
+def encode_mark(subject: Subject, collection: str, kind: CollectionKind, views: str = "") -> str:
+    """Return the fingerprint of the items of a subject in a collection, and for anchors a hash of their views."""
     items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
-    return fingerprint(collection, items)
+    mark = fingerprint(collection, items)
+    return f"{mark}/{_hash_of(views)}" if kind == "anchors" and views else mark
+
+
+def has_views(mark: str, views: str) -> bool:
+    """Return whether anchors with an encode mark were encoded with these views."""
+    return mark.partition("/")[2] == _hash_of(views)
+
+
+def _hash_of(views: str) -> str:
+    return sha256_hex(views)[:12] if views else ""
 
 
 def row_id(subject_id: str, kind: CollectionKind, item_id: str) -> str:

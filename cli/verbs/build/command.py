@@ -124,6 +124,10 @@ def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, space
     """Open the source and return the selected species and pages."""
     from kb.pipeline import selection
 
+    if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
+        from kb.sources.own import OwnSource
+
+        return selection.Selection(source=OwnSource(), located=(), name="")
     if given.kind == "starter":
         return selection.select_shipped(given.taxa, spaces=spaces)
     if given.kind == "folder":

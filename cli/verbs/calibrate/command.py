@@ -43,7 +43,7 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
     settings = options.settings(kb=kb)
     path = wiring.required_path(settings)
     with wiring.open_knowledge_base(settings) as store, named_calls(quiet=options.invocation().quiet) as show:
-        encoders = wiring.load_encoders(store.info.profile)
+        encoders = wiring.encoders_of(store)
         knowledge = read_knowledge(store, encoders)
         if photos is None:
             found = photos_of_anchors(store, encoders, knowledge, anchor_path=store.anchor_path, on_progress=show)

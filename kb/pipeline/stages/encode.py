@@ -2,7 +2,7 @@
 
 Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
 Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs, and with a detector an anchor's vector
-is that of its best bird.
+is that of its best bird. Anchors are encoded again when the detector or the rule of views changes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
+from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
 DECODERS = 2  # threads
+REPLACED = "replaced"
+"""Fact of the ledger: vectors of anchors were encoded again, and readers may have the old ones."""
 
 Pictures = Mapping[tuple[str, str], "Future[Views | str]"]
 """Subject and anchor -> the views of its bird, or the error."""
@@ -38,7 +41,9 @@ def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
     pending: dict[str, list[Subject]] = {}
     for collection, (kind, _) in run.collections.items():
         marks = {
-            key: encode_mark(subject, collection, kind) for key, subject in by_id.items() if items_of(subject, kind)
+            key: encode_mark(subject, collection, kind, run.views)
+            for key, subject in by_id.items()
+            if items_of(subject, kind)
         }
         pending[collection] = [by_id[key] for key in run.todo("encode", marks, space=collection)]
     tracker = run.track("encode", sum(map(len, pending.values())))
@@ -52,6 +57,18 @@ def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
         for group in grouped(pending[collection], GROUP):
             _encode_texts(run, collection, kind, encoder, group)
             tracker.add(len(group))
+    _publish_replaced(run)
+
+
+def _publish_replaced(run: BuildRun) -> None:
+    """Give readers the vectors that this build, or one that was killed, encoded again; their entries do not change."""
+    if run.ledger.fact(REPLACED) is None:
+        return
+    with run.ledger.transaction():
+        run.ledger.publish([])
+        run.ledger.note_pending(entry.subject_id for entry in run.ledger.entries("taxon"))
+        run.ledger.drop_fact(REPLACED)
+    project(run.layout, run.info, run.ledger)
 
 
 def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tracker: Tracker) -> None:
@@ -100,7 +117,7 @@ def _encode_texts(
         run.ledger.put_vectors(
             collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True) if v is not None]
         )
-        run.ledger.record(_step(subject, collection, kind, None) for subject in group)
+        run.ledger.record(_step(run, subject, collection, kind, None) for subject in group)
 
 
 def _encode_anchors(
@@ -123,11 +140,12 @@ def _encode_anchors(
     vectors: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
     if good:
         vectors = check_vectors(encode_views(encoder, [image for _, _, image in good]), dim=encoder.dim)
+    rows = [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
     with run.ledger.transaction():
-        run.ledger.put_vectors(
-            collection, [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
-        )
-        run.ledger.record(_step(s, collection, "anchors", errors.get(subject_id(s))) for s in group)
+        if any(anchor_id in run.ledger.vectors(collection, key) for key, anchor_id, _ in rows):
+            run.ledger.set_fact(REPLACED, "anchors")
+        run.ledger.put_vectors(collection, rows)
+        run.ledger.record(_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group)
         # The next build downloads a missing or damaged picture again.
         run.ledger.drop_steps(errors, ["anchor"])
     return len(errors)
@@ -141,12 +159,12 @@ def _read(run: BuildRun, anchor: Anchor) -> Views | str:
     return views_of_anchor(picture, run.encoders.detector)
 
 
-def _step(subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
+def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
     return Step(
         subject_id=subject_id(subject),
         stage="encode",
         space=collection,
-        fingerprint=encode_mark(subject, collection, kind),
+        fingerprint=encode_mark(subject, collection, kind, run.views),
         status="failed" if error else "done",
         error=error,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from data.contracts import Encoders
+from data.images.views import views_mark
 from data.records import Progress, Stage
 from kb.distill.distillers import AnyDistiller
 from kb.distill.extractive import ExtractiveDistiller
@@ -28,6 +29,11 @@ class BuildRun:
     distiller: AnyDistiller = field(default_factory=ExtractiveDistiller)
     settings: BuildSettings = DEFAULTS
     progress: Callable[[Progress], None] | None = field(default=None, repr=False)
+
+    @property
+    def views(self) -> str:
+        """The detector and the rule of views that anchors are encoded by."""
+        return views_mark(self.encoders.detector)
 
     @property
     def collections(self) -> dict[str, tuple[CollectionKind, str]]:

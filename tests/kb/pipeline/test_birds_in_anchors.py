@@ -1,18 +1,23 @@
 """Reference photos are encoded like photos: from the whole and the crop to the bird."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL.Image import Image
 
 import kb
 import recognize
 from data.contracts import Encoders
+from data.images import views
 from data.images.decode import read_image
-from data.images.views import boxes_of, encode_birds
+from data.images.views import boxes_of, encode_birds, views_mark
+from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
 from kb.sources.starter import StarterSource
+from tests.pages import PageSource, made_up_taxa
 
 MAGPIE = "pica-pica"
 
@@ -36,3 +41,55 @@ def test_an_anchor_has_the_vector_of_its_best_bird(tmp_path: Path) -> None:
     assert sorted(found.tolist()) == pytest.approx(np.array(sorted(expected.tolist())), abs=1e-6)
     whole = anchor_vectors(tmp_path / "without.kb", replace(encoders, detector=None))
     assert np.abs(np.sort(whole, axis=0) - np.sort(found, axis=0)).max() > 0.01
+
+
+class Corner:
+    """A detector that sees a bird in one corner of each picture."""
+
+    name, part = "corner", 0.5
+
+    def detect(self, images: Sequence[Image]) -> list[tuple[Detection, ...]]:
+        return [(self._bird(image.width * self.part, image.height * self.part),) for image in images]
+
+    def _bird(self, width: float, height: float) -> Detection:
+        return Detection(box=Box(0, 0, width, height), kind="bird", score=1)
+
+
+class Larger(Corner):
+    """The same with a larger corner."""
+
+    name, part = "larger", 0.8
+
+
+def contents(path: Path, encoders: Encoders) -> tuple[int, str, list[list[float]]]:
+    """Return the outdated species, the digest, and the anchors as a new reader sees them."""
+    with kb.open(path) as store:
+        return (
+            store.outdated_anchors(encoders),
+            kb.verify(path).digest,
+            store.anchor_vectors(encoders.visual.space).vectors.tolist(),
+        )
+
+
+@pytest.mark.parametrize("stage", ["encode", None])
+def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Path, stage: Stage | None) -> None:
+    encoders, taxa = recognize.load_encoders("starter"), made_up_taxa(3)
+    cornered = replace(encoders, detector=Corner())
+    kb.build(tmp_path / "new.kb", taxa, PageSource(bare=["avis-001"]), cornered)
+    expected = contents(tmp_path / "new.kb", cornered)
+    assert expected[0] == 0, "a species without photos is not outdated"
+    path = tmp_path / "old.kb"
+    for earlier in (None, Larger()):
+        kb.build(path, taxa, PageSource(bare=["avis-001"]), replace(encoders, detector=earlier))
+        assert contents(path, cornered)[0] == 2
+        kb.build(path, taxa, PageSource(bare=["avis-001"]), cornered, only=stage)
+        assert contents(path, cornered) == expected
+        assert kb.verify(path).ok
+
+
+def test_the_mark_of_views_names_the_detector_and_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert views_mark(None) == ""
+    mark = views_mark(Corner())
+    assert mark.startswith("corner/")
+    monkeypatch.setattr(views, "MARGIN", 0.3)
+    assert views_mark(Corner()) not in ("", mark)

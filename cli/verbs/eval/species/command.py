@@ -123,7 +123,7 @@ def species(
             )
         report = labelled.evaluate_photos(
             store,
-            wiring.load_encoders(store.info.profile),
+            wiring.encoders_of(store),
             selected,
             request,
             anchor_path=store.anchor_path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,22 @@ def test_a_file_made_with_the_detector_is_not_continued_without_it(
     command = ("identify", pair, "--kb", built_kb, "--output", tmp_path / "rows.csv")
     cli.call(*command, check=True)
     assert "another detector of birds, or none (--fast)" in cli.call(*command, "--fast").stderr
+
+
+def test_reference_photos_encoded_without_the_detector_are_named_with_the_remedy(
+    cli: Any, drawings: Path, tmp_path: Path
+) -> None:
+    import kb
+    import recognize
+    from kb.sources.starter import StarterSource
+
+    source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
+    kb.build(tmp_path / "old.kb", source.drawn_taxa()[:2], source, replace(encoders, detector=None))
+    command = ("identify", drawings / "bubo-scandiacus.png", "--kb", "old.kb")
+    warning = (
+        "warning: The reference photos of 2 of 2 species were encoded without the detector of birds, or by another "
+        "version of it. kb build --only encode --kb old.kb encodes them again\n"
+    )
+    assert warning in cli.call(*command, check=True).stderr
+    cli.call("build", "--only", "encode", "--kb", "old.kb", check=True)
+    assert "reference photos" not in cli.call(*command, check=True).stderr
