@@ -29,6 +29,9 @@ SCHEMA: Final = 2
 SHIPPED: Final = Path(__file__).resolve().parents[1] / "starter" / "weights" / "calibration.json"
 """File of the shipped calibration."""
 
+ESTIMATED: Final = "estimated-"
+"""Start of the id of the shipped calibration."""
+
 Coefficients = Mapping[str, float]
 """Feature -> coefficient of a logistic function; 0 for a missing feature."""
 
@@ -84,7 +87,7 @@ class Calibration:
     @property
     def id(self) -> str:
         """12 hex digits of the SHA-256 of the contents, after `estimated-` for the shipped calibration."""
-        return f"{'estimated-' if self.kind == 'shipped' else ''}{sha256_hex(dumps(self))[:12]}"
+        return f"{ESTIMATED if self.kind == 'shipped' else ''}{sha256_hex(dumps(self))[:12]}"
 
     def misfit(
         self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: Mode,

@@ -9,6 +9,7 @@ from typing import Final
 from data.records import Answer, Candidate, Identification, Reading
 from recognize.answer_text import both_names, is_reader_choice, percent, place_line, unanswered_text
 from recognize.confidence.answers import status_of
+from recognize.confidence.calibration import ESTIMATED
 from recognize.explanation.evidence import Explanation
 
 _MIN_UNKNOWN_SHOWN: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
@@ -90,7 +91,9 @@ def _how_sure(row: Identification) -> str:
         if answer.rank == "none":
             meaning = "chance that this species is not in the knowledge base. The closest matches are listed."
         else:
-            meaning = f"sure. In tests, {share} of such answers were right."
+            meaning = f"sure. In tests with this knowledge base, {share} of such answers were right."
+            if row.calibration is None or row.calibration.startswith(ESTIMATED):
+                meaning = "sure. Estimated for any knowledge base, not measured on this one."
             if row.species_list is not None:
                 meaning = "sure, if the species list fits: computed with the list, not measured."
             elif row.place_name is not None:

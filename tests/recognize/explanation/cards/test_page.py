@@ -275,7 +275,7 @@ def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading
     ("answer", "expected"),
     [
         (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, p_unknown=0.05),
-         "Blue Jay Cyanocitta cristata 83 % sure. In tests, 83 % of such answers were right"),
+         "Blue Jay Cyanocitta cristata 83 % sure. In tests with this knowledge base, 83 % of such answers were right"),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, p_unknown=0.4),
          "were right. 40 % chance of a species outside the knowledge base."),
         (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
@@ -292,6 +292,18 @@ def test_choice_and_reason_of_the_reader_are_shown(photo: Path, reading: Reading
 )  # fmt: skip
 def test_the_heading_states_the_confidence(photo: Path, answer: Answer, expected: str) -> None:
     assert expected in page(photo, answer=answer).text
+
+
+@pytest.mark.parametrize(
+    ("calibration", "expected"),
+    [
+        ("estimated-0123456789ab", "83 % sure. Estimated for any knowledge base, not measured on this one."),
+        ("0123456789ab", "83 % sure. In tests with this knowledge base, 83 % of such answers were right."),
+    ],
+)
+def test_only_a_calibration_of_its_own_was_measured(photo: Path, calibration: str, expected: str) -> None:
+    answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.83)
+    assert expected in page(photo, answer=answer, calibration=calibration).text
 
 
 @pytest.mark.parametrize(("rank", "tag"), [("species", "the answer"), ("genus", "the best match")])
