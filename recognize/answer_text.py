@@ -66,13 +66,16 @@ def unknown_text(row: Identification) -> str:
 def alternative_texts(row: Identification) -> list[str]:
     """Return at most three candidates other than the answer, best first.
 
-    With a percentage where there is a calibration, but not beside the choice of a reader.
+    With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
     answer = row.answer
     name = answer.name if answer is not None and answer.rank == "species" else None
     is_shared = not is_reader_choice(row)
+    others = [each for each in row.candidates if each.scientific_name != name]
+    if is_shared:
+        others.sort(key=lambda each: -(each.confidence or 0))
     found = []
-    for candidate in [each for each in row.candidates if each.scientific_name != name][:MOST_ALTERNATIVES]:
+    for candidate in others[:MOST_ALTERNATIVES]:
         share = candidate.confidence if is_shared else None
         names = both_names(candidate.common_name, candidate.scientific_name)
         found.append(f"{'or ' if name else ''}{names}{'' if share is None else f', {percent(share)}'}")
@@ -128,12 +131,13 @@ def percent(probability: float) -> str:
     """Return a probability in whole percent; never 0 or 100.
 
     Example:
-        >>> percent(0.483), percent(0.999), percent(0.001)
+        >>> percent(0.483), percent(0.995), percent(0.005)
         ('48 %', 'over 99 %', 'under 1 %')
     """
-    if probability >= 0.995:
+    whole = round(100 * probability)
+    if whole >= 100:
         return "over 99 %"
-    return "under 1 %" if probability < 0.005 else f"{probability:.0%}".replace("%", " %")
+    return f"{whole} %" if whole else "under 1 %"
 
 
 def unanswered_text(reading: Reading) -> str:

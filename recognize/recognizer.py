@@ -20,6 +20,7 @@ from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, shipped_calibration
 from recognize.confidence.chances import Chances, chances_of, even_unknown
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
+from recognize.confidence.kinship import Kinship
 from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
@@ -155,6 +156,7 @@ class Recognizer:
         self._knowledge = read_knowledge(store, encoders)
         self._check = BirdCheck(encoders.visual, self._knowledge.anchors.vectors)
         self._maker = CandidateMaker(store, self._knowledge)
+        self._kinship = Kinship(self._knowledge, self._maker.lineages)
         self._parameters: Parameters | None = None
         self.calibration: Calibration | None = None
         """Source of confidences."""
@@ -389,7 +391,8 @@ class Recognizer:
         if self._parameters is None or not rankings:
             return None, [None] * len(rankings)
         evidence = self._evidence(rankings, queries, self._parameters)
-        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior))
+        kinship = self._kinship.of(rankings, queries.visual)
+        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior, kinship=kinship))
 
     def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
         """Return the species outside the knowledge base that a photo resembles clearly more than any other."""
@@ -422,7 +425,10 @@ class Recognizer:
             chances = self._place_prior.chances(listed, placed, chances, lineages, taken)
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
-            confidences = candidate_confidences(placed, chances, temperature=self._parameters.temperature, n=n)
+            lineages = self._maker.lineages(placed.species[: max(n, N_JUDGED)])
+            confidences = candidate_confidences(
+                placed, chances, lineages, temperature=self._parameters.temperature, n=n
+            )
         return self._answer(placed, chances, likest), without_list, without_place, confidences
 
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:

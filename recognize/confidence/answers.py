@@ -33,7 +33,8 @@ def answer_of(
         chances: its chances.
         lineage: its lineage.
         min_confidence: minimum confidence of an answer.
-        likest: species outside the knowledge base that the photo resembles most.
+        likest: species outside the knowledge base that the photo resembles most; left out beside a genus, family or
+            order that it does not belong to.
     """
     if first is None:
         return Answer(rank="none", name="")
@@ -43,22 +44,29 @@ def answer_of(
             rank="species", name=first.scientific_name, common_name=first.common_name, family=family, order=order
         )
     is_unknown = chances.unknown > UNKNOWN_FROM
-    shown = likest if is_unknown else None
-    alike = None if shown is None else shown.scientific_name
-    alike_name = shown.common_names[0] if shown is not None and shown.common_names else None
+    alike = likest if is_unknown else None
     for rank in RANKS:
         name = first.scientific_name if rank == "species" else lineage.get(rank)
         if name is None or chances.right(rank) < min_confidence or (is_unknown and rank == "species"):
             continue
+        if alike is not None and alike.lineage.get(rank) != name:
+            alike = None  # the answer is the surer one
         return Answer(
             rank=rank, name=name, common_name=first.common_name if rank == "species" else None,
             confidence=chances.right(rank), p_unknown=chances.unknown, family=None if rank == "order" else family,
-            order=order, looks_like=alike, looks_like_common_name=alike_name,
+            order=order, **_looks_like(alike),
         )  # fmt: skip
     return Answer(
         rank="none", name="", confidence=chances.unknown if is_unknown else None, p_unknown=chances.unknown,
-        looks_like=alike, looks_like_common_name=alike_name,
+        **_looks_like(alike),
     )  # fmt: skip
+
+
+def _looks_like(alike: Taxon | None) -> dict[str, str]:
+    if alike is None:
+        return {}
+    names = {"looks_like": alike.scientific_name}
+    return names | ({"looks_like_common_name": alike.common_names[0]} if alike.common_names else {})
 
 
 def status_of(answer: Answer) -> PhotoStatus:

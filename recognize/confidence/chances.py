@@ -33,13 +33,16 @@ class Chances:
         return round(share, CHANCE_DIGITS)
 
 
-def chances_of(rows: Scores, parameters: Parameters, *, unknown_prior: float) -> list[Chances]:
+def chances_of(
+    rows: Scores, parameters: Parameters, *, unknown_prior: float, kinship: Scores | None = None
+) -> list[Chances]:
     """Return the chances of photos; a genus is at least as probable as its species, a family as its genus, and so on.
 
     Args:
         rows: features of the photos, `(n, n_features)`.
         parameters: parameters of the preset and of the anchor mode of the knowledge base.
         unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
+        kinship: highest chances of genus, family and order if the species is not held, `(n, 3)`; default: 1.
     """
     unknown = at_prior(even_unknown(rows, parameters), unknown_prior)
     columns = []
@@ -48,6 +51,8 @@ def chances_of(rows: Scores, parameters: Parameters, *, unknown_prior: float) ->
         for rank in RANKS:
             least = np.maximum(least, chances_by(models[rank], rows)) if rank in models else least
             columns.append(least)
+    if kinship is not None:
+        columns[-len(RANKS) + 1 :] = np.minimum(columns[-len(RANKS) + 1 :], kinship.T)
     return [
         Chances(
             held=dict(zip(RANKS, values[: len(RANKS)], strict=True)),

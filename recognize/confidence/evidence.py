@@ -71,6 +71,15 @@ def mode_of(knowledge: Knowledge) -> Mode:
     return anchor_mode(knowledge) if len(knowledge.anchors.owners) else "none"
 
 
+def has_background(knowledge: Knowledge) -> bool:
+    """Return whether the model knows enough species outside the knowledge base for evidence on unknown birds."""
+    return _is_background(len(knowledge.background), len(knowledge.trained))
+
+
+def _is_background(n_background: int, n_trained: int) -> bool:
+    return n_background > LEAST_BACKGROUND * (n_background + n_trained)
+
+
 def find_evidence(
     rankings: Sequence[Ranking],
     queries: Queries,
@@ -147,7 +156,7 @@ def _background_features(looks: Scores, background: Scores, n_trained: int) -> S
     """Return has_background, background, its margin, mass and share, `(n, 5)`."""
     n_photos, n_background = background.shape
     found = np.zeros((n_photos, 5))
-    if n_background <= LEAST_BACKGROUND * (n_background + n_trained):
+    if not _is_background(n_background, n_trained):
         return found
     best = background.max(axis=1)
     found[:, 0], found[:, 1] = 1.0, best

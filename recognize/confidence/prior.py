@@ -20,7 +20,8 @@ from data.errors import UsageError
 from data.files import sha256_hex
 from recognize.confidence.chances import CHANCE_DIGITS, Chances
 from recognize.confidence.evidence import N_JUDGED
-from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
+from recognize.confidence.ranks import RANKS, Lineage
+from recognize.confidence.shares import distributed, same_taxon
 from recognize.scoring.exact import rounded
 from recognize.scoring.fusion import AnchorMode
 from recognize.scoring.pairs import Scores
@@ -124,21 +125,15 @@ class Prior(ABC, Generic[TakenT]):
         at = {int(each): i for i, each in enumerate(before.species)}
         scores = before.scores[[at[int(each)] for each in species]] / self.temperature
         first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        # Placeholders take the chances of groups without a candidate: another species of the same genus, family or
-        # order, or any other.
-        others: list[Lineage] = [
-            {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
-        ]
-        all_lineages = [*lineages, *others]
-        softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
-        likely = _distributed(softmax, first, all_lineages, chances)
-        weighted = likely * np.exp(np.concatenate([self.log_odds_of(species, taken), np.zeros(len(others))]))
+        likely, every = distributed(scores, first, lineages, chances)
+        n_others = len(every) - len(species)
+        weighted = likely * np.exp(np.concatenate([self.log_odds_of(species, taken), np.zeros(n_others)]))
         held = {
-            rank: round(float(weighted[_same(all_lineages, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
+            rank: round(float(weighted[same_taxon(every, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
             for rank in RANKS
         }
         not_held = {
-            rank: chance if _same(all_lineages, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
+            rank: chance if same_taxon(every, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
         }
         return replace(chances, held=held, not_held=not_held)
 
@@ -225,35 +220,3 @@ def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, 
     """Return the temperature of a preset's scores, and whether it was fitted for the profile."""
     by_mode = TEMPERATURES.get(profile, {}).get(preset)
     return (by_mode or TEMPERATURES["starter"][preset])[mode], by_mode is not None
-
-
-def _distributed(softmax: Scores, first: int, lineages: list[Lineage], chances: Chances) -> Scores:
-    """Return the probability of each species from the chances of the first one, its genus, family and order.
-
-    Args:
-        softmax: unnormalised softmax of the candidates, then 0 for the placeholders.
-        first: position of the first species.
-        lineages: lineages of candidates and placeholders.
-        chances: chances of the first species.
-    """
-    likely, given = np.zeros(len(softmax)), 0.0
-    is_left = np.ones(len(softmax), dtype=np.bool_)
-    for step, rank in enumerate((*RANKS, None)):
-        group = is_left if rank is None else is_left & _same(lineages, first, rank)
-        upto = 1.0 if rank is None else chances.held[rank]
-        weights = np.where(group, softmax, 0.0)
-        if not weights.any():
-            weights[len(softmax) - len(RANKS) - 1 + step] = 1.0
-        likely += (upto - given) * weights / weights.sum()
-        given, is_left = upto, is_left & ~group
-    return likely
-
-
-def _same(lineages: list[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
-    """Return whether each species shares the species, genus, family or order of the one at `at`."""
-    same = np.zeros(len(lineages), dtype=np.bool_)
-    name = lineages[at].get(rank)
-    if rank != "species" and name:
-        same = np.array([lineage.get(rank) == name for lineage in lineages], dtype=np.bool_)
-    same[at] = True
-    return same

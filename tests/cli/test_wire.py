@@ -304,6 +304,16 @@ def test_the_table_shows_three_alternatives_one_a_line(answer: r.Answer, alterna
     assert lines[5:] == []
 
 
+def test_the_most_confident_alternatives_come_first() -> None:
+    """Their order by score is another one where the genus of the first species has little confidence left."""
+    shares = {"A": 0.5, "B": 0.005, "C": 0.05, "D": 0.005, "E": 0.2}
+    candidates = tuple(replace(each, confidence=shares[each.common_name]) for each in RANKED.candidates)
+    lines = rows.lines("table", replace(RANKED, answer=SURE, candidates=candidates)).rstrip().splitlines()
+    assert lines[2:] == [
+        "    or E (Avis E), 20 %", "    or C (Avis C), 5 %", "    or B (Avis B), under 1 %",
+    ]  # fmt: skip
+
+
 def test_alternatives_have_no_percentage_without_a_calibration() -> None:
     plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
     row = replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None), candidates=plain)

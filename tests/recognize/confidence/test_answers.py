@@ -15,7 +15,10 @@ FIRST = Taxon(
     taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", rank="species", common_names=("Pine Warbler",)
 )
 LINEAGE = {"genus": "Setophaga", "family": "Parulidae", "order": "Passeriformes"}
-LIKEST = Taxon(taxon_id="avis-alta", scientific_name="Avis alta", rank="species", common_names=("High Bird",))
+LIKEST = Taxon(
+    taxon_id="avis-alta", scientific_name="Avis alta", rank="species", common_names=("High Bird",),
+    lineage=LINEAGE | {"family": "Avidae"},
+)  # fmt: skip
 
 
 def answered(
@@ -52,10 +55,20 @@ def test_the_chance_of_an_unknown_species_lowers_the_confidence_of_a_species() -
 def test_an_unknown_species_may_have_a_known_genus_and_a_lookalike() -> None:
     sure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8, not_held={"genus": 0.75, "family": 0.8, "order": 0.9})
     assert (sure.rank, sure.name, sure.confidence, sure.p_unknown) == ("genus", "Setophaga", 0.79, 0.8)
-    assert (sure.looks_like, sure.looks_like_common_name) == ("Avis alta", "High Bird")
     unsure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8)
     assert (unsure.rank, unsure.name, unsure.confidence, unsure.p_unknown) == ("none", "", 0.8, 0.8)
     assert status_of(sure) == status_of(unsure) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("not_held", "alike"), [({"genus": 0.9}, "Avis alta"), ({"family": 0.9}, None), ({}, "Avis alta")]
+)
+def test_a_lookalike_is_named_only_beside_a_taxon_that_it_belongs_to(not_held: Any, alike: str | None) -> None:
+    """It is of the genus and order of the first species, not of its family."""
+    answer = answered(0.1, 0.1, 0.1, 0.1, unknown=0.8, not_held=not_held)
+    assert answer.rank == next(iter(not_held), "none")
+    assert answer.looks_like == alike
+    assert answer.looks_like_common_name == (alike and "High Bird")
 
 
 def test_a_probably_unknown_species_is_never_named() -> None:

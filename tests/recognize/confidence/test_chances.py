@@ -40,6 +40,16 @@ def test_a_higher_rank_is_never_less_likely() -> None:
     assert found.not_held == {"genus": logistic(-2.0), "family": logistic(-2.0), "order": logistic(-2.0)}
 
 
+def test_kinship_limits_the_chances_of_a_species_that_is_not_held() -> None:
+    """Its order cannot be surer than the looks of the photo, however sure the model of the scores is."""
+    models: Any = {rank: {"bias": 3.0} for rank in RANKS[1:]}
+    parameters = Parameters(temperature=1.0, held={"species": {}}, not_held=models, unknown={})
+    kinship = np.array([[0.0, 0.25, 1.0]])
+    [found] = chances_of(row(), parameters, unknown_prior=0.5, kinship=kinship)
+    assert found.not_held == {"genus": 0.0, "family": 0.25, "order": logistic(3.0)}
+    assert found.held == dict.fromkeys(RANKS, 0.5)
+
+
 def test_the_chance_of_an_answer_counts_both_cases() -> None:
     """An unheld species cannot be right, but its genus can."""
     found = Chances(held=dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)),

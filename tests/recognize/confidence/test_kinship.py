@@ -1,0 +1,105 @@
+"""Kinship: chances of genus, family and order for birds outside the knowledge base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.contracts import VectorTable
+from recognize.confidence.kinship import Kinship
+from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.stages import Ranking
+
+OWL = {"genus": "Bubo", "family": "Strigidae", "order": "Strigiformes"}
+OTHER_OWL = OWL | {"genus": "Strix"}
+CROW = {"genus": "Corvus", "family": "Corvidae", "order": "Passeriformes"}
+NOTHING = VectorTable(ids=(), owners=np.empty(0, dtype=np.intp), vectors=np.empty((0, 2), dtype=np.float32))
+
+
+def at(*degrees: float) -> Any:
+    radians = np.radians(degrees)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def owls(background: Any, *names: str, anchors: VectorTable = NOTHING) -> Knowledge:
+    """Owls at 0 and 30 degrees."""
+    return Knowledge(
+        n_species=2, names=(), chunks=(), anchors=anchors, trained=np.array([0, 1]), prototypes=at(0, 30),
+        background=background, background_names=names,
+    )  # fmt: skip
+
+
+def kinship(knowledge: Knowledge, degrees: float, *lineages: Any) -> list[float]:
+    ranking = Ranking(species=np.array([0, 1]), scores=np.array([1.0, 0.0]))
+    found = Kinship(knowledge, lambda some: [lineages[i] for i in some]).of([ranking], at(degrees))
+    values: list[float] = found[0].round(6).tolist()
+    return values
+
+
+def test_a_picture_that_looks_like_other_birds_is_no_kin_of_an_order_that_all_species_share() -> None:
+    knowledge = owls(at(180, 200), "Corvus corax", "Pica pica")
+    assert kinship(knowledge, 190, OWL, OTHER_OWL) == [0.0, 0.0, 0.0]
+    assert kinship(knowledge, 0, OWL, OTHER_OWL)[1:] == [1.0, 1.0]
+
+
+def test_it_is_the_softmax_mass_of_the_taxon_among_all_looks() -> None:
+    knowledge = owls(at(90), "Bubo bubo")
+    logits = 25 * np.cos(np.radians([45, 15, 45]))
+    masses = np.exp(logits) / np.exp(logits).sum()
+    found = kinship(knowledge, 45, OWL, CROW)
+    assert found == pytest.approx([masses[0] + masses[2]] * 3, abs=1e-6)
+
+
+def test_species_without_a_prototype_count_by_their_anchors() -> None:
+    anchors = VectorTable(ids=("a",), owners=np.array([0]), vectors=at(0))
+    knowledge = Knowledge(
+        n_species=2, names=(), chunks=(), anchors=anchors, trained=np.array([1]), prototypes=at(30),
+        background=at(180), background_names=("Corvus corax",),
+    )  # fmt: skip
+    mass = 1 / (1 + np.exp(25 * (np.cos(np.radians(30)) - 1)))
+    assert kinship(knowledge, 0, OWL, CROW)[2] == pytest.approx(mass, abs=1e-4)
+
+
+def test_without_a_background_nothing_speaks_for_a_taxon_that_all_species_share() -> None:
+    nothing = np.empty((0, 2), dtype=np.float32)
+    assert kinship(owls(nothing), 0, OWL, OTHER_OWL) == [1.0, 0.0, 0.0]
+    assert kinship(owls(nothing), 0, OWL, CROW) == [1.0, 1.0, 1.0]
+
+
+def test_an_unnamed_taxon_has_no_kin() -> None:
+    assert kinship(owls(at(180), "Avis ignota"), 0, {}, {}) == [0.0, 0.0, 0.0]
+
+
+@pytest.fixture(scope="module")
+def trogons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base of one order."""
+    import kb
+    import recognize
+    from kb.sources.starter import StarterSource
+
+    path = tmp_path_factory.mktemp("trogons") / "trogons.kb"
+    source = StarterSource()
+    taxa = [taxon for taxon in source.taxa() if taxon.lineage.get("order") == "Trogoniformes"]
+    kb.build(path, taxa, source, recognize.load_encoders("starter"))
+    return path
+
+
+@pytest.mark.parametrize("unknown_prior", [0.2, 0.5, 0.9])
+def test_noise_is_not_of_the_only_order_of_a_knowledge_base(trogons: Path, unknown_prior: float) -> None:
+    """Noise passes for a bird; only the choice of the species speaks for the order."""
+    import kb
+    import recognize
+
+    pixels = np.random.default_rng(0).integers(0, 256, (320, 320, 3), dtype=np.uint8)
+    with kb.open(trogons) as store:
+        recognizer = recognize.Recognizer(
+            store, recognize.load_encoders("starter"), min_confidence=0.0, unknown_prior=unknown_prior
+        )
+        answer = next(iter(recognizer.identify([Image.fromarray(pixels)]))).answer
+    assert answer is not None
+    assert answer.p_unknown is not None
+    assert answer.rank == "none" or (answer.confidence or 0) < 1 - answer.p_unknown + 0.2
