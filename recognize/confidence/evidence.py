@@ -33,7 +33,7 @@ SHARPNESS: Final = 25.0
 """Inverse temperature of `background_mass`."""
 FEATURES: Final = (
     "bias",
-    "mass_species", "mass_genus", "mass_family", "mass_order",  # logits of softmax masses
+    "mass_species", "mass_genus", "mass_family", "mass_order",  # logits of softmax masses, see `_masses`
     "level",  # log-sum-exp of the scores: high if any species fits
     "trained_mass",  # mass of the species with a prototype
     "prototype", "visual", "text",  # cosines of the first species: prototype, centroid of anchors, text
@@ -136,10 +136,13 @@ def find_evidence(
 def _masses(
     ranking: Ranking, lineages: Sequence[Lineage], knowledge: Knowledge, temperature: float
 ) -> tuple[list[float], float, float]:
-    """Return the logits of the masses of `RANKS`, the level of the scores, and the mass of species with a prototype."""
+    """Return the logits of the masses of `RANKS`, the level of the scores, and the mass of species with a prototype.
+
+    An average species, of score 0, competes too: else the only species of a knowledge base would have all the mass.
+    """
     scores = ranking.scores[:N_JUDGED] / temperature
     level = float(np.logaddexp.reduce(scores))
-    shares = np.exp(scores - level)
+    shares = np.exp(scores - np.logaddexp(level, 0.0))
     same = np.zeros(len(shares), dtype=np.bool_)
     same[0] = True
     logits = []

@@ -95,9 +95,9 @@ def default(
     The text score of a species is that of its best chunk, the visual score the cosine to the centroid of its anchors
     (or their maximum or mean). Species that the visual encoder was trained on have a prototype score too. Scores are
     standardised per photo over (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no
-    stage dominates by its scale; the final score is their weighted sum. A missing stage counts as 0, the average.
-    Equal scores keep the order of rows. The stages `text_part`, `visual_part` and `prototype_part` are the
-    contributions to the final score.
+    stage dominates by its scale; prototypes of other species complete few anchors and prototypes. The final score is
+    the weighted sum. A missing stage counts as 0, the average. Equal scores keep the order of rows. The stages
+    `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners

@@ -99,13 +99,16 @@ class Knowledge:
 
     @cached_property
     def anchor_sample(self) -> NDArray[np.float64]:
-        """Vectors of evenly spaced anchors."""
-        return _sample(self.anchors.vectors)
+        """Vectors of evenly spaced anchors; where these are few, also prototypes of any species.
+
+        Photos are about as similar to prototypes as to anchors, so that a mean and a deviation come from enough rows.
+        """
+        return _sample(self.anchors.vectors, self.prototypes, self.background)
 
     @cached_property
     def prototype_sample(self) -> NDArray[np.float64]:
-        """Evenly spaced prototypes."""
-        return _sample(self.prototypes)
+        """Evenly spaced prototypes; where these are few, also those of the background."""
+        return _sample(self.prototypes, self.background)
 
     @cached_property
     def prototype_rows(self) -> IntArray:
@@ -209,10 +212,16 @@ def _read_prototypes(encoders: Encoders) -> tuple[tuple[str, ...], FloatArray]:
     return encoders.visual.prototypes()
 
 
-def _sample(vectors: FloatArray) -> NDArray[np.float64]:
-    n = len(vectors)
-    rows = np.arange(n) if n <= _SAMPLE else np.arange(_SAMPLE) * n // _SAMPLE
-    return vectors[rows].astype(np.float64)
+def _sample(vectors: FloatArray, *others: FloatArray) -> NDArray[np.float64]:
+    """Return up to `_SAMPLE` evenly spaced rows, of others only where the vectors are fewer."""
+    found = _evenly(vectors, _SAMPLE)
+    if len(found) < _SAMPLE and (filled := [matrix for matrix in others if len(matrix)]):
+        found = np.concatenate([found, _evenly(np.concatenate(filled), _SAMPLE - len(found))])
+    return found.astype(np.float64)
+
+
+def _evenly(vectors: FloatArray, n: int) -> FloatArray:
+    return vectors if len(vectors) <= n else vectors[np.arange(n) * len(vectors) // n]
 
 
 def _starts(owners: IntArray, n_species: int) -> IntArray:

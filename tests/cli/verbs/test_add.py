@@ -42,7 +42,8 @@ def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str
     outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
     assert "added to          Bubo scandiacus" in outcome.stdout
     row = json.loads(cli.call("identify", photo, "--kb", folder_kb, "--format", "jsonl", check=True).stdout)
-    owl = next(each for each in row["candidates"] if each["scientific_name"] == "Bubo scandiacus")
+    owl = row["candidates"][0]
+    assert owl["scientific_name"] == "Bubo scandiacus"
     assert owl["scores"]["visual"] == 1
     assert owl["anchors"][0]["credit"] == "Ann, licence unknown"
 

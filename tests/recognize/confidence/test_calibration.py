@@ -164,7 +164,7 @@ def test_a_calibrated_row_has_calibration_id_and_confidence(store: Any, encoders
 
 
 def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
-    row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.75).identify([bird("#c81c2f", 2)]))
+    row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.6).identify([bird("#c81c2f", 2)]))
     assert {candidate.scientific_name for candidate in row.candidates[:2]} == {"Rubra rubra", "Rubra alta"}
     assert (row.answer.rank, row.answer.name) == ("genus", "Rubra")
 

@@ -60,11 +60,11 @@ def logit(mass: float) -> Any:
 def test_masses_are_sums_over_the_species_of_each_rank() -> None:
     given = found(0, [0, 2, 1, 3, 4], [4.0, 2.0, 1.0, 0.0, -1.0])
     shares = np.exp(np.array([2.0, 1.0, 0.5, 0.0, -0.5]))
-    level, shares = np.log(shares.sum()), shares / shares.sum()
+    level, shares = np.log(shares.sum()), shares / (shares.sum() + 1)  # and an average species, with a score of 0
     assert given["mass_species"] == logit(shares[0])
     assert given["mass_genus"] == logit(shares[0] + shares[2])
     assert given["mass_family"] == logit(shares[:3].sum())
-    assert given["mass_order"] == logit(1 - shares[4])
+    assert given["mass_order"] == logit(shares[:4].sum())
     assert given["level"] == pytest.approx(level)
     assert given["trained_mass"] == pytest.approx(shares[0] + shares[2])
 
@@ -73,7 +73,12 @@ def test_a_species_without_lineage_stands_alone() -> None:
     ranking = Ranking(species=np.array([3, 4]), scores=np.zeros(2))
     queries = Queries(text_image=(at(0)[None],), visual=at(0)[None])
     rows = find_evidence([ranking], queries, WORLD, lambda some: [{} for _ in some], temperature=1.0).rows
-    assert rows[0, 1:5].tolist() == [0.0] * 4, "the logit of a half"
+    assert rows[0, 1:5] == pytest.approx(np.log(0.5)), "the logit of a third: there are two species and an average one"
+
+
+def test_the_only_species_has_little_mass_unless_it_fits() -> None:
+    """Without an average species it would have all the mass for any photo."""
+    assert [found(0, [0], [score])["mass_species"] for score in (8.0, -2.0)] == pytest.approx([4.0, -1.0])
 
 
 def test_cosines_of_the_first_species_and_of_the_best() -> None:

@@ -65,6 +65,24 @@ def test_the_bonus_goes_to_untrained_species() -> None:
     assert bonus[3] != 5.0
 
 
+def test_few_anchors_are_measured_against_all_species_of_the_model() -> None:
+    """The deviation of a single anchor is 0, and that of two says nothing of how similar they are to the photo."""
+    others = as_unit_rows(np.random.default_rng(0).normal(size=(300, 4)))
+    names = tuple(f"Avis avis{i}" for i in range(len(others)))
+    nobody = {"trained": np.empty(0, dtype=np.intp), "prototypes": np.empty((0, 4), dtype=np.float32)}
+    known = {"background": others, "background_names": names}
+    one = {"n_species": 2, "chunks": (table([1], AXES[1:2]),), "anchors": table([0], AXES[:1])}
+    photo = ask([1, 0, 0, 0], text=(0.0, 1.0, 0.0, 0.0))  # its vector is the anchor's
+    assert default(knowledge(**one, **nobody), photo, weights=WEIGHTS)[0].scores[0] == 0, "nothing to compare with"
+    ranking = default(knowledge(**one, **nobody, **known), photo, weights=WEIGHTS)[0]
+    assert ranking.species[0] == 0
+    assert ranking.stages["visual_part"][0] == pytest.approx((1 - (others @ AXES[0]).mean()) * 2, abs=0.3)
+
+    alike = as_unit_rows([[1, 0.1, 0, 0], [1, 0.2, 0, 0]])
+    two = default(knowledge(**(one | {"anchors": table([0, 1], alike)}), **nobody, **known), photo, weights=WEIGHTS)[0]
+    assert two.stages["visual_part"].min() > 1, "both are far more similar than other birds"
+
+
 def test_the_parts_add_up_to_the_score() -> None:
     ranking = default(knowledge(), ask([1, 0.5, 0.2, 0]), weights=WEIGHTS)[0]
     total = sum(ranking.stages[f"{stage}_part"] for stage in ("text", "visual", "prototype"))
