@@ -130,9 +130,11 @@ def _command_of(verb: str) -> click.Command:
 
 
 def _print_error(message: str, hint: str | None) -> None:
-    click.echo(f"error: {message}", err=True)
+    from cli.common import output
+
+    output.note(f"error: {message}")
     if hint:
-        click.echo(f"hint: {hint}", err=True)
+        output.note(f"hint: {hint}")
 
 
 def _print_traceback(invocation: Invocation) -> None:

@@ -33,8 +33,8 @@ def write_rows(rows: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line to stderr."""
-    click.echo(text, err=True)
+    """Write a message to stderr, in lines that fit its terminal."""
+    click.echo("\n".join(_fitted(line, note_width()) for line in text.split("\n")), err=True)
 
 
 def warn(text: str) -> None:
@@ -130,20 +130,27 @@ def as_fields(values: Mapping[str, object]) -> str:
     """Return `name  value` lines with the values in one column; None and empty values are left out."""
     shown = {name: _cell(value) for name, value in values.items() if value is not None and value != ""}
     width = max((len(name) for name in shown), default=0)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
+    return "\n".join(
+        _fitted(value, line_width(), f"{name:<{width}}  ", hanging=" " * (width + 2)) for name, value in shown.items()
+    )
 
 
 def wrapped(text: str, *, indent: str = "") -> str:
     """Return the text in lines that fit the terminal, each after `indent`; one line in a pipe or file."""
+    return _fitted(text, line_width(), indent)
+
+
+def _fitted(text: str, width: int, indent: str = "", *, hanging: str | None = None) -> str:
+    """Return the text in lines of a width, the first after `indent`, the others after `hanging`, else `indent` too."""
     import textwrap
 
-    if line_width() == UNLIMITED_WIDTH:
+    if len(indent) + len(text) <= width or width == UNLIMITED_WIDTH:
         return indent + text
     return textwrap.fill(
         text,
-        width=line_width(),
+        width=width,
         initial_indent=indent,
-        subsequent_indent=indent,
+        subsequent_indent=indent if hanging is None else hanging,
         break_long_words=False,  # paths and addresses stay whole
         break_on_hyphens=False,
     )
@@ -152,6 +159,11 @@ def wrapped(text: str, *, indent: str = "") -> str:
 def line_width() -> int:
     """Return the columns of the terminal on stdout; `UNLIMITED_WIDTH` for a pipe or file."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
+
+
+def note_width() -> int:
+    """Return the columns of the terminal on stderr; `UNLIMITED_WIDTH` for a pipe or file."""
+    return shutil.get_terminal_size().columns if sys.stderr.isatty() else UNLIMITED_WIDTH
 
 
 def first_few(names: Sequence[str], *, rest: str = "") -> str:

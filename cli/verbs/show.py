@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from data.words import plural
 MOST_RANGE_SENTENCES = 8  # shown; JSON has all
 
 if TYPE_CHECKING:
-    from data.records import Term
+    from data.records import Anchor, Term
     from kb.lookup.entries import FoundSpecies
 
 
@@ -97,15 +98,20 @@ def species_text(found: FoundSpecies) -> str:
             lines.append(f"  ({which} quoted from the article)")
     lines += range_lines(found)
     if entry.anchors:
-        lines += ["", "Reference photos"]
-        lines += [
-            f"  {anchor.file or anchor.anchor_id}: {anchor.credit or 'vector only, no photo'}"
-            for anchor in entry.anchors
-        ]
+        lines += ["", "Reference photos", *photo_lines(entry.anchors)]
     if found.terms:
         lines += ["", "Terms"]
         lines += [output.wrapped(f"{term.name}: {term.definition}", indent="  ") for term in found.terms]
     return "\n".join(lines)
+
+
+def photo_lines(anchors: Sequence[Anchor]) -> list[str]:
+    """Return the reference photos: file and credit of each, and the number of those held as vectors only."""
+    photos = [anchor for anchor in anchors if anchor.sha256 is not None]
+    lines = [output.wrapped(f"{anchor.file or anchor.anchor_id}: {anchor.credit}", indent="  ") for anchor in photos]
+    if n_vectors := len(anchors) - len(photos):
+        lines.append(f"  {plural(n_vectors, 'photo')} as vectors only")
+    return lines
 
 
 def range_lines(found: FoundSpecies) -> list[str]:

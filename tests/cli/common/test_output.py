@@ -89,3 +89,29 @@ def test_control_characters_are_removed_from_tables_and_fields() -> None:
     bad = "a purple\x1b[2J\x9b2J head"
     for text in (output.as_table(("text",), [(bad,)]), output.as_fields({"text": bad})):
         assert "a purple[2J2J head" in text
+
+
+LONG = (
+    "The reference photos of 47 of 51 species were encoded without the detector of birds, or by another version of it"
+)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_messages_fit_the_terminal_on_stderr(monkeypatch: Any, capsys: Any, width: int) -> None:
+    monkeypatch.setattr(output, "note_width", lambda: width)
+    output.warn(LONG)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= width
+    assert " ".join(lines) == f"warning: {LONG}"
+
+
+def test_messages_in_a_file_are_one_line(capsys: Any) -> None:
+    output.note(f"{LONG}\n  second line")
+    assert capsys.readouterr().err == f"{LONG}\n  second line\n"
+
+
+def test_fields_wrap_below_their_values(terminal: Any) -> None:
+    terminal(30)
+    lines = output.as_fields({"term": "ear tufts", "definition": "Upright feathers on the head"}).splitlines()
+    assert lines == ["term        ear tufts", "definition  Upright feathers", "            on the head"]

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from cli.verbs.show import photo_lines
+from data.records import Anchor
+
 
 @pytest.mark.parametrize("name", ["Snowy Owl", "bubo scandiacus", "SNOWY-OWL", "bubo-scandiacus"])
 def test_show_finds_a_species_by_any_of_its_names(cli: Any, built_kb: Path, name: str) -> None:
@@ -50,3 +53,11 @@ def test_show_suggests_names_for_an_unknown_name(cli: Any, built_kb: Path) -> No
     assert outcome.exit_code == 5
     assert outcome.stdout == ""
     assert "Snowy Owl" in outcome.stderr.splitlines()[1]
+
+
+def test_photos_held_as_vectors_are_counted_not_listed_by_hash() -> None:
+    photo = Anchor(
+        anchor_id="a" * 64, subject_id="avis-avis", sha256="a" * 64, file="1.jpg", author="Ann", licence="CC0"
+    )
+    vectors = [Anchor(anchor_id=letter * 64, subject_id="avis-avis") for letter in "bc"]
+    assert photo_lines([photo, *vectors]) == ["  1.jpg: Ann, CC0", "  2 photos as vectors only"]
