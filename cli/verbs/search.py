@@ -30,6 +30,7 @@ def search(text: str, kb: Path | None, n: int, form: str) -> None:
         notes = " ".join(why_missing(store, missing)) if missing is not None else ""
     rows = [(rank, match.common_name, match.scientific_name, match.score) for rank, match in enumerate(found, 1)]
     table = output.as_table(["#", "common name", "scientific name", "score"], rows, right=["#", "score"])
-    output.write_record(form, found, lambda: table if rows else "No species found.")
-    if notes:
+    text = table if rows else "No species found."
+    if notes and form == "json":
         output.note(notes)
+    output.write_record(form, found, lambda: f"{output.wrapped(notes)}\n\n{text}" if notes else text)

@@ -14,15 +14,24 @@ COLUMNS = (
     *("scientific_name", "common_name", "order", "family", "is_included", "description_words", "reference_photos"),
     *("notes", "taxon_id"),
 )
+MOST_ROWS = 200
+"""Rows of a table with missing species, of which the checklist has thousands; CSV and JSON have all."""
+MISSING = "known by name only"
 
 
 @click.command()
 @options.kb_option()
 @click.option("--taxon", "taxa", multiple=True, metavar="T", help="Only species below this taxon; may be repeated.")
-@click.option("--missing", is_flag=True, help="Also list species of the checklist that the knowledge base lacks.")
+@click.option(
+    "--missing",
+    is_flag=True,
+    help="Also list species of the checklist that the knowledge base lacks; they are known by name only.",
+)
 @options.format_option("table", "csv", "json")
 def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) -> None:
     """List the species of a knowledge base: words of the description, reference photos, notes.
+
+    With --missing, the table shows the first 200 species; --taxon narrows the list, and --format csv has all.
 
     Example: kb species --taxon Anatidae --missing
     """
@@ -38,13 +47,16 @@ def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) ->
         rows = (delimited.escape_formulas(record[name] for name in COLUMNS) for record in records)
         output.write_rows(delimited.as_csv(COLUMNS, rows))
     else:
+        shown = found[:MOST_ROWS] if missing else found
         table = [
             (each.common_name, each.scientific_name, each.description_words or None, each.reference_photos or None,
-             ", ".join(NOTES[note] for note in each.notes) if each.is_included else "not included")
-            for each in found
+             ", ".join(NOTES[note] for note in each.notes) if each.is_included else MISSING)
+            for each in shown
         ]  # fmt: skip
         heads = ["common name", "scientific name", "words", "photos", "notes"]
         output.write(output.as_table(heads, table, right=["words", "photos"]) if table else "No species found.")
+        if len(shown) < len(found):
+            output.note(f"First {MOST_ROWS} of {len(found):,} species. --taxon narrows the list; --format csv has all.")
     n_included = sum(each.is_included for each in found)
-    lacking = f", {len(found) - n_included:,} not included" if missing else ""
-    output.note(f"{plural(n_included, 'species', 'species')}{lacking}")
+    lacking = f", {len(found) - n_included:,} {MISSING}" if missing else ""
+    output.note(f"{plural(n_included, 'species', 'species')} in the knowledge base{lacking}")

@@ -39,6 +39,6 @@ def why_missing(store: KnowledgeBase, taxon: Taxon) -> tuple[str, str]:
     names = ", ".join(member.common_name for member in members[:N_NAMED])
     more = f" and {len(members) - N_NAMED:,} more" if len(members) > N_NAMED else ""
     return (
-        f"{taxon.common_name} ({taxon.scientific_name}) is not in the knowledge base {store.path}.",
+        f"{taxon.common_name} ({taxon.scientific_name}) is not in the knowledge base {store.path}: known by name only.",
         f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
     )

@@ -38,6 +38,18 @@ def test_an_empty_query_is_a_usage_error(cli: Any, verb: str) -> None:
 def test_a_species_without_an_entry_is_reported_with_its_relatives(cli: Any, built_kb: Path, verb: str) -> None:
     outcome = cli.call(verb, "Vermilion Cardinal", "--kb", built_kb)
     assert outcome.exit_code == (5 if verb == "show" else 0)
-    text = " ".join(outcome.stderr.split())
+    text = " ".join((outcome.stdout + outcome.stderr).split())
     assert "Vermilion Cardinal (Cardinalis phoeniceus) is not in the knowledge base" in text
     assert "Of Cardinalis it holds Northern Cardinal." in text
+
+
+def test_search_leads_with_the_statement_that_a_species_is_known_by_name_only(cli: Any, built_kb: Path) -> None:
+    command = ("search", "Vermilion Cardinal", "--kb", built_kb)
+    lines = cli.call(*command, check=True).stdout.splitlines()
+    assert lines[0].startswith("Vermilion Cardinal (Cardinalis phoeniceus) is not in the knowledge base")
+    assert "known by name only" in lines[0]
+    assert lines[1] == ""
+    assert "Northern Cardinal" in lines[4]
+    outcome = cli.call(*command, "--format", "json", check=True)
+    assert json.loads(outcome.stdout)[0]["common_name"] == "Northern Cardinal"
+    assert "known by name only" in outcome.stderr

@@ -39,13 +39,23 @@ def test_missing_adds_the_other_species_of_the_checklist(cli: Any, built_kb: Pat
 
 
 def test_csv_and_table_have_a_row_for_each_species(cli: Any, built_kb: Path) -> None:
-    command = ("species", "--kb", built_kb, *OWLS, "--missing")
+    command = ("species", "--kb", built_kb, "--taxon", "Ciconiiformes", "--taxon", "Bubo", "--missing")
     rows = list(csv.DictReader(io.StringIO(cli.call(*command, "--format", "csv", check=True).stdout)))
     assert [row["taxon_id"] for row in rows] == [each["taxon_id"] for each in listed(cli, *command[1:])]
     outcome = cli.call(*command, check=True)
     assert len(outcome.stdout.splitlines()) == len(rows) + 2
-    assert "not included" in outcome.stdout
-    assert f"{len(rows) - 1:,} not included" in outcome.stderr
+    n_missing = sum(row["is_included"] == "False" for row in rows)
+    assert outcome.stdout.count("known by name only") == n_missing > 10
+    assert f"1 species in the knowledge base, {n_missing} known by name only" in outcome.stderr
+
+
+def test_a_table_with_missing_species_ends_after_200_with_a_hint(cli: Any, built_kb: Path) -> None:
+    command = ("species", "--kb", built_kb, *OWLS, "--missing")
+    outcome = cli.call(*command, check=True)
+    assert len(outcome.stdout.splitlines()) == 202
+    n = len(listed(cli, *command[1:]))
+    assert f"First 200 of {n} species. --taxon narrows the list; --format csv has all." in outcome.stderr
+    assert "First 200" not in cli.call(*command[:-1], check=True).stderr
 
 
 def test_an_unknown_taxon_ends_with_5(cli: Any, built_kb: Path) -> None:
