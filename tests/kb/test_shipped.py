@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def test_open_defaults_to_the_shipped_starter_knowledge_base(unpacked: Path, mon
             assert len(store.taxon_ids) > 1_000
 
 
-def test_a_new_store_version_unpacks_the_shipped_knowledge_again(
+def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Unpacking(Exception):
@@ -33,6 +34,8 @@ def test_a_new_store_version_unpacks_the_shipped_knowledge_again(
     monkeypatch.setattr("kb.pipeline.builder.build", build)
     encoders = recognize.load_encoders("starter")
     assert shipped.unpack_shipped(unpacked, encoders).is_dir()
+    with pytest.raises(Unpacking):
+        shipped.unpack_shipped(unpacked, replace(encoders, detector=None))
     monkeypatch.setattr("kb.store.ledger.LEDGER_VERSION", 99)
     with pytest.raises(Unpacking):
         shipped.unpack_shipped(unpacked, encoders)

@@ -20,6 +20,7 @@ from cli.verbs.identify import encounters, rows
 from cli.verbs.identify import species_list as species_lists
 from cli.verbs.identify.files import find_photos, form_for, identify_parameters, settle_unknown_prior, sink_for
 from cli.verbs.identify.notices import (
+    cards_text,
     n_without_card,
     no_calibration,
     resumed_text,
@@ -174,6 +175,10 @@ def identify(
             f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {n_candidates}.",
             hint="Use a smaller --top, or --set reader_candidates=K.",
         )
+    if cards is not None:
+        from recognize.explanation.cards.index import check_folder
+
+        check_folder(cards)
     row_form = form_for(form, file)
     quiet = options.invocation().quiet
     found = find_photos(photos, column=group_by, quiet=quiet)
@@ -257,6 +262,7 @@ def identify(
         if reading is not None:
             made = reading.read(made)
         unreadable: list[str] = []
+        pages: set[Path] = set()
         for birds in counted(
             rows.by_photo(made),
             len(todo),
@@ -276,7 +282,7 @@ def identify(
                 if cards is not None:
                     from recognize.explanation.cards.page import write_card
 
-                    write_card(store, row, cards)
+                    pages.add(write_card(store, row, cards))
                 missing_parts.add(row.reader.missing if row.reader is not None else "")
                 if row.status != "error" and (failed := [photo.image for photo in row.photos if photo.error]):
                     unreadable += failed
@@ -291,7 +297,7 @@ def identify(
             n_failed += _failed(birds)
             missing[missing_part] += 1
     if cards is not None and todo and not quiet:
-        output.note(f"{plural(len(todo), 'card')} in {cards}: open {cards / 'index.html'} in a browser")
+        output.note(cards_text(cards, plural(len(todo), "card"), pages))
     if fit is not None:
         if fit.n_changed and not quiet:
             output.note(species_lists.changed_text(fit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,15 @@ def n_without_card(folder: Path, images: Iterable[str]) -> int:
     from recognize.explanation.cards.page import card_path
 
     return sum(not card_path(image, folder).exists() for image in images)
+
+
+def cards_text(folder: Path, n_cards: str, pages: Container[Path]) -> str:
+    """Return the note on the cards of a run, with their number and noun, and on those of earlier runs beside them."""
+    from recognize.explanation.cards.index import is_card
+
+    n_earlier = sum(is_card(page) for page in folder.glob("*.html") if page not in pages)
+    kept = f"; it also shows {n_earlier:,} of earlier runs" if n_earlier else ""
+    return f"{n_cards} in {folder}: open {folder / 'index.html'} in a browser{kept}"
 
 
 def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:

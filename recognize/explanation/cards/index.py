@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from data.errors import UsageError
 from data.files import replacing
 from data.records import Identification
 from data.words import plural
@@ -24,6 +25,7 @@ NAME: Final = "index.html"
 THUMB_PX: Final = 160
 _HEAD_BYTES: Final = 64 * 1024  # the entry of a card lies here, with its thumbnail of about 8 kB
 _ENTRY: Final = re.compile(r'<meta name=fieldmark-card content="([^"]*)">')
+_HEADING: Final = "<main class=index><h1>Identified photos</h1>"
 _STYLE: Final = """
 main.index { display: block; } .grid { display: grid; gap: 1rem; padding: 0; margin: 1rem 0; list-style: none;
   grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); }
@@ -61,6 +63,22 @@ def entry(row: Identification) -> str:
     return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
 
 
+def check_folder(folder: Path) -> None:
+    """Check that the index of cards replaces no other page.
+
+    Raises:
+        UsageError: if `index.html` was not written by `write_index`.
+    """
+    index = folder / NAME
+    if index.exists() and not (index.is_file() and _HEADING in _head(index)):
+        raise UsageError(f"{index} exists but was not written by kb identify.", hint="Choose another --cards.")
+
+
+def is_card(page: Path) -> bool:
+    """Return whether a file is the card of a photo."""
+    return page.is_file() and _entry_of(page) is not None
+
+
 def write_index(folder: Path) -> Path | None:
     """Write the index of all cards in a folder and return its path; None where there are no cards."""
     pages = sorted((path for path in folder.glob("*.html") if path.name != NAME), key=lambda path: path.name.lower())
@@ -74,7 +92,7 @@ def write_index(folder: Path) -> Path | None:
             "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
             "style-src 'unsafe-inline'\">"
             '<meta name=viewport content="width=device-width, initial-scale=1">'
-            f"<style>{STYLE}{_STYLE}</style></head><body><main class=index><h1>Identified photos</h1><ul class=grid>\n"
+            f"<style>{STYLE}{_STYLE}</style></head><body>{_HEADING}<ul class=grid>\n"
         )
         for page in pages:
             found = _entry_of(page)
@@ -90,9 +108,13 @@ def write_index(folder: Path) -> Path | None:
 
 def _entry_of(page: Path) -> Mapping[str, str] | None:
     """Return the entry of a card; None for a page that is not a card."""
-    with page.open("rb") as file:
-        found = _ENTRY.search(file.read(_HEAD_BYTES).decode("utf-8", errors="replace"))
+    found = _ENTRY.search(_head(page))
     return json.loads(html.unescape(found[1])) if found else None
+
+
+def _head(page: Path) -> str:
+    with page.open("rb") as file:
+        return file.read(_HEAD_BYTES).decode("utf-8", errors="replace")
 
 
 def _tile(page: Path, found: Mapping[str, str]) -> str:

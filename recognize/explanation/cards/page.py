@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,7 +17,7 @@ from data.files import sha256_hex, write_atomic
 from data.records import Identification, SpeciesEntry
 from data.words import plural
 from recognize.explanation.cards.answer import headline, notes, verdict
-from recognize.explanation.cards.index import entry
+from recognize.explanation.cards.index import entry, is_card
 from recognize.explanation.cards.pictures import ANCHOR_PX, PHOTO_PX, picture
 from recognize.explanation.cards.species import Shown, scores, species
 from recognize.explanation.cards.style import STYLE
@@ -35,13 +36,29 @@ class AnchorStore(KnowledgeStore, Protocol):
 
 
 def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
-    """Write the page of a bird and return its path: the photo's name and a hash, since file names repeat."""
+    """Write the page of a bird and return its path: the photo's name and a hash, since file names repeat.
+
+    With the last bird of a photo, cards of an earlier run that no longer apply are removed.
+    """
     why = explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
     path = card_path(row.image, folder, row.bird)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
+    if row.bird == row.n_birds:
+        _remove_stale(row, folder)
     return path
+
+
+def _remove_stale(row: Identification, folder: Path) -> None:
+    """Remove the cards of further birds of the photo, and of other photos of the encounter; never another file."""
+    others = [photo.image for photo in row.photos if photo.image != row.image]
+    for image, first in ((row.image, row.n_birds + 1), *((other, 1) for other in others)):
+        for bird in count(first):
+            path = card_path(image, folder, bird)
+            if not is_card(path):
+                break
+            path.unlink()
 
 
 def card_path(image: str, folder: Path, bird: int = 1) -> Path:

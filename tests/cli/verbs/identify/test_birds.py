@@ -90,6 +90,29 @@ def test_each_bird_has_a_card(cli: Any, built_kb: Path, pair: Path, sky: Path, t
     assert "1 without a bird" in (cards / "index.html").read_text()
 
 
+def test_cards_of_birds_that_a_photo_no_longer_has_are_removed(
+    cli: Any, built_kb: Path, pair: Path, sky: Path, tmp_path: Path
+) -> None:
+    cards = tmp_path / "cards"
+    command = ("identify", pair, "--kb", built_kb, "--cards", cards)
+    cli.call(*command, sky, check=True)
+    first, second = sorted(cards.glob("pair-*.html"), key=lambda page: len(page.name))
+    third = second.with_name(second.name.replace("-2.html", "-3.html"))
+    third.write_text("mine")
+    outcome = cli.call(*command, "--fast", check=True)
+    assert sorted(cards.glob("pair-*.html")) == [third, first], "never another file"
+    assert "open " + str(cards / "index.html") + " in a browser; it also shows 1 of earlier runs\n" in outcome.stderr
+    assert "2 photos: " in (cards / "index.html").read_text()
+
+
+def test_the_index_of_cards_replaces_no_other_page(cli: Any, built_kb: Path, pair: Path, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<h1>My site</h1>")
+    outcome = cli.call("identify", pair, "--kb", built_kb, "--cards", tmp_path)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert f"{tmp_path / 'index.html'} exists but was not written by kb identify." in outcome.stderr
+    assert (tmp_path / "index.html").read_text() == "<h1>My site</h1>"
+
+
 def test_the_reader_sees_each_bird_by_itself(
     cli: Any, built_kb: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,16 @@ def test_a_column_needs_a_list_and_no_bursts(cli: Any, built_kb: Path, photos: P
     assert (outcome.exit_code, "cannot be combined" in outcome.stderr) == (2, True)
 
 
+def test_cards_of_photos_that_are_now_in_an_encounter_are_removed(cli: Any, built_kb: Path, photos: Path) -> None:
+    command = ("identify", photos, "--kb", built_kb, "--cards", "cards")
+    cli.call(*command, check=True)
+    assert len(list(Path("cards").glob("*-*.html"))) == 6
+    outcome = cli.call(*command, "--group", "burst", check=True)
+    assert len(list(Path("cards").glob("*-*.html"))) == 4
+    assert "4 photos: " in Path("cards/index.html").read_text()
+    assert "of earlier runs" not in outcome.stderr
+
+
 def cut(path: Path) -> None:
     """Remove the end of a photo; its head, with the time, stays."""
     path.write_bytes(path.read_bytes()[:-800])
