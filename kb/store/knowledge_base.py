@@ -31,7 +31,7 @@ from kb.store.chroma import Collections  # which imports chromadb when it is use
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
 from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
-from kb.store.rows import has_views
+from kb.store.rows import end_of_mark
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")
@@ -91,11 +91,9 @@ class KnowledgeBase(Closing):
 
     def outdated_anchors(self, encoders: Encoders) -> int:
         """Return the number of species with reference photos encoded with another detector or rule of views."""
-        views, outdated = views_mark(encoders.detector), set[str]()
-        for space in self.info.anchor_spaces:
-            steps = self.ledger.steps("encode", collection_name("anchors", space))
-            outdated |= {key for key, step in steps.items() if not has_views(step.fingerprint, views)}
-        return len(outdated)
+        end = end_of_mark(views_mark(encoders.detector))
+        collections = [collection_name("anchors", space) for space in self.info.anchor_spaces]
+        return self.ledger.n_marked_otherwise("encode", collections, end=end)
 
     # --- contents ----------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
 }
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
 
+FINGERPRINT_DIGITS = 32
 _BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
 
 
@@ -93,7 +94,7 @@ class Entry(NamedTuple):
 
 def fingerprint(*parts: object) -> str:
     """Return 32 hex digits that identify the parts, which may be anything that JSON can express."""
-    return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:32]
+    return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:FINGERPRINT_DIGITS]
 
 
 def checksum(values: Sequence[str | bytes | None]) -> int:
@@ -356,6 +357,15 @@ class Ledger:
         """Return the result of a stage for one subject, or None."""
         rows = self._rows("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
         return Step(*rows[0]) if rows else None
+
+    def n_marked_otherwise(self, stage: str, spaces: Sequence[str], *, end: str) -> int:
+        """Return the number of subjects with a result in one of the spaces whose mark ends otherwise."""
+        [(n,)] = self._read(
+            "SELECT count(DISTINCT subject_id) FROM steps WHERE stage = ? AND substr(fingerprint, ?) <> ?"
+            f" AND space IN ({', '.join('?' * len(spaces))})",
+            (stage, str(FINGERPRINT_DIGITS + 1), end, *spaces),
+        )
+        return int(n)
 
     def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
         """Delete results, in all spaces or in one, so that the next build repeats these stages."""

@@ -37,17 +37,12 @@ def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
 def encode_mark(subject: Subject, collection: str, kind: CollectionKind, views: str = "") -> str:
     """Return the fingerprint of the items of a subject in a collection, and for anchors a hash of their views."""
     items = [[item, content if isinstance(content, str) else None] for item, content in items_of(subject, kind)]
-    mark = fingerprint(collection, items)
-    return f"{mark}/{_hash_of(views)}" if kind == "anchors" and views else mark
+    return fingerprint(collection, items) + (end_of_mark(views) if kind == "anchors" else "")
 
 
-def has_views(mark: str, views: str) -> bool:
-    """Return whether anchors with an encode mark were encoded with these views."""
-    return mark.partition("/")[2] == _hash_of(views)
-
-
-def _hash_of(views: str) -> str:
-    return sha256_hex(views)[:12] if views else ""
+def end_of_mark(views: str) -> str:
+    """Return the end of the encode marks of anchors, after the fingerprint."""
+    return f"/{sha256_hex(views)[:12]}" if views else ""
 
 
 def row_id(subject_id: str, kind: CollectionKind, item_id: str) -> str:
