@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from data.lexicon.plumage import (
     can_have,
     copula_before,
+    is_name_of,
     is_of_all,
+    is_of_another,
     is_placing,
+    kind_of,
     look_of,
     marking_of,
     part_at,
@@ -60,6 +63,15 @@ class Mark:
     """Marking of that colour: patch, tips, bars. Empty if the whole part has the colour."""
     sex_age: str = ""
     """`female`, `young`, `female and young`; empty for adults or males."""
+    look_word: str = field(default="", compare=False)
+    """Word of the text for the look: blue-grey for slate; empty for patterns, which may be nouns."""
+    part_word: str = field(default="", compare=False)
+    """Word of the text for the part, if one word names it: cheek for face."""
+
+    @property
+    def shown(self) -> str:
+        """The mark in the words of its text, as people read it."""
+        return str(replace(self, look=self.look_word or self.look, part=self.part_word or self.part))
 
     def __str__(self) -> str:
         what = self.look
@@ -137,17 +149,21 @@ def _all_marks(words: list[str]) -> list[Mark | None]:
 def _marks_at(words: list[str]) -> dict[int, Mark]:
     """Return position of a word for a look -> the mark."""
     sexes_ages = _sex_age_words(words)
-    looks = ((position, look_of(words, position)) for position in range(len(words)))
-    return {
-        position: Mark(
+    found = {}
+    for position in range(len(words)):
+        look = look_of(words, position)
+        if look is None or _is_denied(words[max(0, position - _NOT_REACH) : position]):
+            continue
+        part, place = _part_near(words, position, look)
+        found[position] = Mark(
             look=look,
-            part=_part_near(words, position, look),
+            part=part,
             marking=marking_of(words, position),
             sex_age=sexes_ages[position],
+            look_word=words[position] if look and kind_of(look) != "pattern" else "",
+            part_word=words[place] if place is not None and is_name_of(words[place], part) else "",
         )
-        for position, look in looks
-        if look is not None and not _is_denied(words[max(0, position - _NOT_REACH) : position])
-    }
+    return found
 
 
 def _is_denied(before: list[str]) -> bool:
@@ -158,13 +174,16 @@ def _is_denied(before: list[str]) -> bool:
     return bool(ends) and not any(map(_is_of_a_bird, before[ends[-1] :]))  # "paler than the adult, white below"
 
 
-def _part_near(words: list[str], position: int, look: str) -> str:
-    """Return the nearest part that can have the look, after it ("red crown") or before it ("the crown is red")."""
+def _part_near(words: list[str], position: int, look: str) -> tuple[str, int | None]:
+    """Return the nearest part that can have the look, after it ("red crown") or before it ("the crown is red").
+
+    With the position of its word, if it is named by one.
+    """
     explicit = side_of(words, position) or part_of_marking(words, position)
     if explicit is not None:
-        return explicit
+        return explicit, None
     if is_of_all(words, position):
-        return "plumage"
+        return "plumage", None
     copula = copula_before(words, position)
     ahead = words[position + 1 : position + 1 + _REACH]
     n_ahead = ahead.index("with") if "with" in ahead else len(ahead)  # "a red bird with black wings"
@@ -172,9 +191,11 @@ def _part_near(words: list[str], position: int, look: str) -> str:
         ahead_of_it = (position + distance,) if distance <= n_ahead else ()
         for place in (*ahead_of_it, position - distance) if copula is None else (copula - distance,):
             part = part_at(words, place) if 0 <= place < len(words) else None
-            if part is not None and can_have(part, look) and not is_placing(words, place):
-                return part
-    return ""
+            if part is None or not can_have(part, look) or is_placing(words, place):
+                continue
+            is_other = copula is None and place < position and is_of_another(words, place, position)
+            return ("", None) if is_other else (part, place)
+    return "", None
 
 
 def _sex_age_words(words: Sequence[str]) -> list[str]:

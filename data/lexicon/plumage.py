@@ -51,11 +51,12 @@ _BETWEEN: Final = _words("and or very mostly mainly dark pale bright dull deep l
 _SIZES: Final = _words("large small broad narrow fine faint bold distinct double single")
 _ARTICLES: Final = _words("the its each a an their both")
 _MOST_BETWEEN: Final = 12  # looks and adverbs in a row, which bounds the time for any text
-_COPULAS: Final = _words("is are was were")
+_COPULAS: Final = _words("is are was were appears appear looks look")
 _PLACING: Final = _words("over above behind below under beneath through around across between near beside")
 _BIRDS: Final = groups()["bird-noun"] | groups()["bird-noun-of-marks"]
 _SIDES: Final = {"above": "back", "below": "underparts", "underneath": "underparts"}
 _ON: Final = _words("on to of at in along down")
+_NO_NOUNS: Final = _words("and or with but than that which while when the a it is are as by from for during")
 
 
 def look_of(words: Sequence[str], place: int) -> str | None:
@@ -90,6 +91,11 @@ def part_at(words: Sequence[str], place: int) -> str | None:
     return _named_part(words, place)
 
 
+def is_name_of(word: str, part: str) -> bool:
+    """Return whether a word alone names a part: "cheek" the face, but not "coverts" of "ear coverts"."""
+    return part in (_PART.get(word), _PART.get(_singular(word)))
+
+
 def marking_of(words: Sequence[str], place: int) -> str:
     """Return the marking of a colour ("white-tipped", "barred with white"); empty for a colour of the whole part.
 
@@ -119,10 +125,31 @@ def part_of_marking(words: Sequence[str], place: int) -> str | None:
 
 
 def side_of(words: Sequence[str], place: int) -> str | None:
-    """Return the side of the bird in "blue above" and "white below"; not in "white below the eye"."""
-    side = _SIDES.get(words[place + 1]) if place + 1 < len(words) else None
+    """Return the side of the bird in "blue above", "white below" and "above it is blue, below white".
+
+    Not in "white below the eye".
+    """
+    at = _before_looks(words, place)
+    if at >= 2 and words[at] in _COPULAS and words[at - 1] == "it":
+        at -= 2
+    if at >= 0 and words[at] in _SIDES and _is_ahead(words, at):
+        return _SIDES[words[at]]
+    side = _SIDES.get(words[place + 1]) if place + 1 < len(words) and not _is_ahead(words, place + 1) else None
     is_of_part = place + 2 < len(words) and (words[place + 2] in _ARTICLES or part_at(words, place + 2) is not None)
     return None if is_of_part else side
+
+
+def _is_ahead(words: Sequence[str], at: int) -> bool:
+    """Return whether a side stands before its look, as the first side of the sentence does or does not."""
+    first = next((place for place in range(at + 1) if words[place] in _SIDES), at)
+    return first == 0 or not _may_stand_between(words[first - 1])
+
+
+def is_of_another(words: Sequence[str], part: int, look: int) -> bool:
+    """Return whether a look after a part describes a noun that follows: "a black head and white face"."""
+    after = words[look + 1] if look + 1 < len(words) else "and"
+    is_noun = not _may_follow(after) and after not in _ON | _PLACING | _NO_NOUNS
+    return words[part + 1] in ("and", "or") and is_noun and not marking_of(words, look)
 
 
 def is_of_all(words: Sequence[str], place: int) -> bool:

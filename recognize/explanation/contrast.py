@@ -68,11 +68,11 @@ def contrast(ours: str, theirs: str) -> Contrast:
                 part=aspect[0],
                 sex_age=aspect[1],
                 kind=aspect[2],
-                ours=tuple(sorted(found)),
-                theirs=tuple(sorted(other_looks[aspect])),
+                ours=tuple(sorted(found.values())),
+                theirs=tuple(sorted(other_looks[aspect].values())),
             )
             for aspect, found in looks.items()
-            if aspect in other_looks and not found & other_looks[aspect]
+            if aspect in other_looks and not found.keys() & other_looks[aspect].keys()
         ),
         only_ours=_without_bare([mark for mark in mine if not _is_named(mark, every_other)]),
         only_theirs=_without_bare([mark for mark in other if not _is_named(mark, every_mine)]),
@@ -93,12 +93,12 @@ def _aspect(mark: Mark) -> _Aspect:
     return mark.part, mark.sex_age, kind_of(mark.look)
 
 
-def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, set[str]]:
-    """Return (part, sex or age, kind) -> looks of the whole part."""
-    looks: dict[_Aspect, set[str]] = {}
+def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, dict[str, str]]:
+    """Return (part, sex or age, kind) -> look of the whole part -> its word in the text."""
+    looks: dict[_Aspect, dict[str, str]] = {}
     for mark in marks:
         if mark.part and mark.look and not mark.marking:
-            looks.setdefault(_aspect(mark), set()).add(mark.look)
+            looks.setdefault(_aspect(mark), {}).setdefault(mark.look, mark.look_word or mark.look)
     return looks
 
 

@@ -107,8 +107,8 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         lead=round(lead, 6),
         lead_by_stage=lead_by_stage,
         deciding_stage=deciding,
-        only_first=tuple(map(str, found.only_ours)),
-        only_second=tuple(map(str, found.only_theirs)),
+        only_first=tuple(mark.shown for mark in found.only_ours),
+        only_second=tuple(mark.shown for mark in found.only_theirs),
         same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
         is_anchor_of=owner.taxon_id if owner else None,
         score_text=score_text,
@@ -185,7 +185,7 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
         by_themselves = found.elsewhere(marks)
         # A colour without a part is weak evidence, shown only if there is no other mark.
-        alone = list(map(str, [mark for mark in by_themselves if mark.part] or by_themselves))[:_MOST_MARKS]
+        alone = [mark.shown for mark in [each for each in by_themselves if each.part] or by_themselves][:_MOST_MARKS]
         if alone:
             sentences.append(f"Only the {_name(candidate)} description mentions {_listed(alone)}.")
     return sentences or ["Their descriptions mention the same marks."]

@@ -141,7 +141,7 @@ def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
     items = []
     for mark, count in marks.items():
         of = "" if count == n_others else f" <small>{count} of {n_others}</small>"
-        items.append(f"<li>{escape(str(mark))}{of}</li>")
+        items.append(f"<li>{escape(mark.shown)}{of}</li>")
     others = "that of the other candidate" if n_others == 1 else f"those of the {n_others} other candidates"
     least = min(marks.values())
     some = f" ({least} of {n_others}: not in {least} of these {n_others})" if least < n_others else ""
@@ -155,7 +155,7 @@ def _table(found: Contrast, name: str, against: str) -> str:
     """Return the table of differing parts, then of marks that only one of the two species has."""
     lines = [(each.named, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
     alone = [
-        ", ".join([str(mark) for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
+        ", ".join([mark.shown for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
         for marks in (found.only_theirs, found.only_ours)
     ]
     if any(alone):
