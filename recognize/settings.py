@@ -52,6 +52,11 @@ class IdentifySettings:
     """Progress on stderr: bars or lines, or one line of JSON per second."""
     resume: bool = True
     """Continue the file of `--output`; false starts it from scratch."""
+    retry_failed: bool = False
+    """Retry photos of the file of `--output` that were unreadable or that the reader failed on."""
+    unknown_prior: float | None = None
+    """Prior probability that a photo shows a species outside the knowledge base; above 0, below 1. Default: estimated
+    from the photos."""
     reader_samples: int = 1
     """Model calls per photo, each with the candidates in another order; at least 1."""
     place_odds: float = PLACE_ODDS
@@ -67,6 +72,8 @@ class IdentifySettings:
     def __post_init__(self) -> None:
         if not 0 < self.off_list_share < 1:
             raise ValueError(f"expected off_list_share above 0 and below 1, got {self.off_list_share}")
+        if self.unknown_prior is not None and not 0 < self.unknown_prior < 1:
+            raise ValueError(f"expected unknown_prior above 0 and below 1, got {self.unknown_prior}")
         if not 0 <= self.burst_seconds < inf:
             raise ValueError(f"expected burst_seconds of at least 0, got {self.burst_seconds}")
         _check_samples(self.reader_samples)

@@ -171,7 +171,7 @@ def test_a_command_has_few_options(verb: str) -> None:
     leaves = command.commands.values() if isinstance(command, click.Group) else [command]
     for leaf in leaves:
         own = [option for option in leaf.params if isinstance(option, click.Option) and option.expose_value]
-        assert len(own) <= (20 if verb == "identify" else 16), leaf.name
+        assert len(own) <= (18 if verb == "identify" else 16), leaf.name
 
 
 def test_version_is_printed(cli: Any) -> None:

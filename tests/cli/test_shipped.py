@@ -42,7 +42,7 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
 
 def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: Path, unpacked: Path) -> None:
     home = {"FIELDMARK_HOME": str(unpacked)}
-    command = ("identify", drawings, "--format", "jsonl", "--unknown-prior", "0.01")
+    command = ("identify", drawings, "--format", "jsonl", "--set", "unknown_prior=0.01")
 
     def answers(least: str) -> list[dict[str, Any]]:
         outcome = cli.run(*command, "--min-confidence", least, env=home, check=True)

@@ -41,14 +41,13 @@ if TYPE_CHECKING:
     from data.places.gazetteer import Place
     from data.records import Identification
 
-CALIBRATED = ("min_confidence", "unknown_prior")  # options that only change calibrated answers
 GROUPS = {
-    "Answer": ("kb", "preset", "n", "min_confidence", "unknown_prior", "fast"),
+    "Answer": ("kb", "preset", "n", "min_confidence", "fast"),
     "Encounters": ("group", "group_by"),
     "Expected species": ("species_list", "place"),
     "Explanation": ("scores", "explain", "cards"),
     "Reader (a vision model)": ("reader", *readers.OPTIONS),
-    "Output": ("form", "rows_per", "file", "retry_failed"),
+    "Output": ("form", "rows_per", "file"),
 }
 
 
@@ -65,10 +64,6 @@ GROUPS = {
 @click.option(
     "--min-confidence", type=options.Number(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
     help="Minimum confidence of an answer; below it the answer rolls up to genus, family or order.",
-)  # fmt: skip
-@click.option(
-    "--unknown-prior", type=options.Number(0, 1, min_open=True, max_open=True), metavar="PROBABILITY",
-    help="Prior probability that a photo shows a species outside the knowledge base.  [default: estimated]",
 )  # fmt: skip
 @click.option(
     "--group", type=click.Choice(("burst",)),
@@ -109,7 +104,6 @@ GROUPS = {
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write to FILE, and resume an earlier run that wrote it.",
 )  # fmt: skip
-@click.option("--retry-failed", is_flag=True, help="Retry photos that were unreadable or that the reader failed on.")
 @click.pass_context
 def identify(
     ctx: click.Context,
@@ -118,7 +112,6 @@ def identify(
     preset: str,
     n: int,
     min_confidence: float,
-    unknown_prior: float | None,
     group: str | None,
     group_by: str | None,
     species_list: Path | None,
@@ -133,7 +126,6 @@ def identify(
     form: rows.Form | None,
     rows_per: rows.Rows,
     file: Path | None,
-    retry_failed: bool,
 ) -> None:
     """Identify the species in photos.
 
@@ -199,13 +191,15 @@ def identify(
             n=n_candidates if reader else n,
             n_chunks=run.reader_chunks(preset) if reader else None,
             min_confidence=min_confidence,
-            unknown_prior=unknown_prior,
+            unknown_prior=run.unknown_prior,
             species_list=expected,
             place=None if place is None else read_place(place),
             place_odds=run.place_odds,
             fast=fast,
         )
-        warn_of_calibration(options.given_options(ctx, CALIBRATED), recognizer, store, reader=reader)
+        given = options.given_options(ctx, ["min_confidence"])
+        given += [] if run.unknown_prior is None else ["the setting unknown_prior"]
+        warn_of_calibration(given, recognizer, store, reader=reader)
         fit = species_lists.list_fit(store, recognizer, share, n_outside=n_outside, quiet=quiet)
         reading, parameters = None, identify_parameters(store, recognizer)
         if reader:
@@ -230,7 +224,7 @@ def identify(
             settings.home,
             parameters,
             per=rows_per,
-            retry_failed=retry_failed,
+            retry_failed=run.retry_failed,
             wanted=wanted,
             start_over=not run.resume,
         )
@@ -251,7 +245,7 @@ def identify(
                     f"--cards writes no pages for {unit}s that were done before ({n_without:,} have none); "
                     "--set resume=false writes all"
                 )
-        if unknown_prior is None and recognizer.calibration is not None and todo:
+        if run.unknown_prior is None and recognizer.calibration is not None and todo:
             settle_unknown_prior(
                 recognizer, sink, [each.photos for each in wanted], f"{unit}s", quiet=quiet or run.progress == "jsonl"
             )
@@ -327,7 +321,7 @@ def _check_options(ctx: click.Context, *, reader: bool, has_list: bool, has_file
     needs: list[tuple[str, bool, Sequence[str], Sequence[str]]] = [
         ("--reader", reader, readers.OPTIONS, of_reader),
         ("--species-list", has_list, (), ["off_list_share"]),
-        ("--output", has_file, ["retry_failed"], ["resume"]),
+        ("--output", has_file, (), ["resume", "retry_failed"]),
         ("--group burst", group is not None, (), ["burst_seconds"]),
     ]
     for option, is_given, dependent, settings in needs:

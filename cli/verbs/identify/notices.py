@@ -33,7 +33,7 @@ def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
 
 
 def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
-    """Return the number of photos done by an earlier run, and of the failed ones, which `--retry-failed` retries.
+    """Return the number of photos done by an earlier run, and of the failed ones, which `retry_failed` retries.
 
     `all_of_them` is the number with its noun: `5 photos`.
     """
@@ -44,7 +44,7 @@ def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[
         "without some of the reader's samples": missing.get("samples", 0),
     }
     parts = [f"{n:,} {how}" for how, n in counts.items() if n]
-    retry = f"; {', '.join(parts)} (use --retry-failed to retry)" if parts else ""
+    retry = f"; {', '.join(parts)} (use --set retry_failed=true to retry)" if parts else ""
     return f"Resuming: {n_done:,} of {all_of_them} done before{retry}"
 
 
@@ -94,7 +94,7 @@ def warn_of_missing(
         unreadable: photos of encounters that the other photos answered in this run.
         can_retry: whether there is a file to resume.
     """
-    retry = "; use --retry-failed to retry" if can_retry else ""
+    retry = "; use --set retry_failed=true to retry" if can_retry else ""
     if n_failed:
         output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
     if n := missing.get("photos", 0):

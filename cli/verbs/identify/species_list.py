@@ -113,7 +113,7 @@ def list_fit(
     if not quiet:
         output.note(boost_text(prior))
         if recognizer.calibration_id is not None and is_mostly_outside(len(listed.taxon_ids), n_outside):
-            output.note("Many listed species are not in this knowledge base: consider a larger --unknown-prior")
+            output.note("Many listed species are not in this knowledge base: consider --set unknown_prior=0.5")
     for warning in short_list_warnings(prior):
         output.warn(warning)
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
@@ -144,5 +144,5 @@ def fit_warnings(fit: ListFit) -> Iterator[str]:
         yield (
             f"The list does not fit these photos: {fit.n_sure_off:,} of {sure} show species that are not "
             f"on it. Use --set off_list_share={fit.share_off:g} instead of {fit.off_list_share:g}; or, if the list is "
-            "right, raise --unknown-prior, because these species may not be in the knowledge base"
+            "right, use a larger --set unknown_prior=P, because these species may not be in the knowledge base"
         )

@@ -205,8 +205,7 @@ def test_a_web_address_is_a_row_with_an_error_and_a_remedy(cli: Any, built_kb: P
 
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
-    [("--min-confidence", "50%", "from 0 to 1"), ("--unknown-prior", "1", "above 0 and below 1"),
-     ("--max-cost", "cheap", "of at least 0")],
+    [("--min-confidence", "50%", "from 0 to 1"), ("--max-cost", "cheap", "of at least 0")],
 )  # fmt: skip
 def test_a_number_out_of_range_is_answered_with_the_range(cli: Any, option: str, value: str, expected: str) -> None:
     outcome = cli.call("identify", "a.jpg", option, value)
@@ -263,7 +262,7 @@ def test_answers_stay_at_species_without_a_calibration(cli: Any, built_kb: Path,
 @pytest.mark.parametrize("preset", PHOTO_PRESETS)
 def test_every_preset_has_an_estimated_confidence(cli: Any, built_kb: Path, drawings: Path, preset: str) -> None:
     command = ("identify", drawings, "--kb", built_kb, "--preset", preset, "--format", "jsonl")
-    outcome = cli.call(*command, "--min-confidence", "0", "--unknown-prior", "0.01", check=True)
+    outcome = cli.call(*command, "--min-confidence", "0", "--set", "unknown_prior=0.01", check=True)
     rows = parsed(outcome.stdout)
     assert all(row["calibration"].startswith("estimated-") for row in rows)
     assert all(0 <= row["answer"]["p_unknown"] <= 1 and 0 <= row["answer"]["confidence"] <= 1 for row in rows)
@@ -283,10 +282,10 @@ def test_a_note_says_that_confidence_is_estimated(cli: Any, built_kb: Path, draw
 def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--preset", "vr-rag-v1")
     why = "none ships for the profile starter; kb calibrate fits it to this knowledge base\n"
-    both = cli.call(*command, "--unknown-prior", "0.2", "--min-confidence", "0.9", "--quiet", check=True)
-    assert both.stderr == f"warning: --min-confidence and --unknown-prior have no effect: {why}"
-    one = cli.call(*command, "--unknown-prior", "0.3", "--quiet", check=True)
-    assert one.stderr == f"warning: --unknown-prior has no effect: {why}"
+    both = cli.call(*command, "--set", "unknown_prior=0.2", "--min-confidence", "0.9", "--quiet", check=True)
+    assert both.stderr == f"warning: --min-confidence and the setting unknown_prior have no effect: {why}"
+    one = cli.call(*command, "--set", "unknown_prior=0.3", "--quiet", check=True)
+    assert one.stderr == f"warning: the setting unknown_prior has no effect: {why}"
     assert cli.call(*command, "--quiet", check=True).stderr == ""
 
 
@@ -312,7 +311,9 @@ def test_a_calibration_must_fit_the_species_and_be_readable(
     assert "Without this file, confidence is estimated" in outcome.stderr
 
 
-@pytest.mark.parametrize("option", [("--min-confidence", "1.5"), ("--unknown-prior", "0"), ("--unknown-prior", "1")])
+@pytest.mark.parametrize(
+    "option", [("--min-confidence", "1.5"), ("--set", "unknown_prior=0"), ("--set", "unknown_prior=1")]
+)
 def test_an_invalid_probability_exits_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
     assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
 
@@ -397,8 +398,8 @@ def test_retry_failed_tries_unreadable_photos_again(cli: Any, built_kb: Path, dr
     assert cli.call(*command).exit_code == 7
     again = cli.call(*command)
     assert again.exit_code == 7, "the row with the error is still there"
-    assert "Resuming: 5 of 5 photos done before; 1 unreadable (use --retry-failed to retry)" in again.stderr
-    retried = cli.call(*command, "--retry-failed", "--set", "progress=jsonl")
+    assert "Resuming: 5 of 5 photos done before; 1 unreadable (use --set retry_failed=true to retry)" in again.stderr
+    retried = cli.call(*command, "--set", "retry_failed=true", "--set", "progress=jsonl")
     assert retried.exit_code == 7
     last = json.loads(retried.stderr.splitlines()[-2])
     assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
@@ -415,7 +416,7 @@ def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: 
     assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
 
 
-@pytest.mark.parametrize("option", ["--retry-failed", "--set resume=false"])
+@pytest.mark.parametrize("option", ["--set retry_failed=true", "--set resume=false"])
 def test_resume_options_need_an_output_file(cli: Any, built_kb: Path, drawings: Path, option: str) -> None:
     outcome = cli.call("identify", drawings, "--kb", built_kb, *option.split())
     assert outcome.exit_code == 2
@@ -494,7 +495,7 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert row["answer_without_list"] == plain["answer"]
     counts = "list.csv (table): 2 species, 1 of them in this knowledge base (missing: Pinguinus impennis)"
     assert f"{counts}; 1 line for several" in outcome.stderr
-    assert "consider a larger --unknown-prior" in outcome.stderr, "half of the list is missing"
+    assert "consider --set unknown_prior=0.5" in outcome.stderr, "half of the list is missing"
     assert "1 name of list.csv matches no species: Snowy Owll (unknown; did you mean Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} on their scores" in outcome.stderr
     table = cli.call(*command, "--scores", check=True).stdout
@@ -653,7 +654,7 @@ def test_a_note_gives_the_estimated_share_of_unknown_species(cli: Any, built_kb:
     (prior,) = {row["unknown_prior"] for row in parsed(outcome.stdout)}
     assert 0 < prior < 1
     assert f"{percent(prior)} of the photos are estimated to show species outside the knowledge base" in outcome.stderr
-    given = cli.call(*command, "--unknown-prior", "0.35", check=True)
+    given = cli.call(*command, "--set", "unknown_prior=0.35", check=True)
     assert {row["unknown_prior"] for row in parsed(given.stdout)} == {0.35}
     assert "are estimated to show" not in given.stderr
     assert "are estimated to show" not in cli.call(*command, "--quiet", check=True).stderr
@@ -675,7 +676,7 @@ def test_a_resumed_run_estimates_the_share_of_unknown_species_from_all_its_photo
     assert together[:2] == [early] * 2 and late != early and len(together) == 2 + len(others)
     assert f"{percent(late)} of the photos are estimated" in note and "rows of earlier runs keep their own" in note
     assert run(drawings, "--set", "resume=false")[0] == [late] * len(together), "from all photos, as in one run"
-    assert cli.call("identify", drawings, *command, "--unknown-prior", "0.2").exit_code == 2
+    assert cli.call("identify", drawings, *command, "--set", "unknown_prior=0.2").exit_code == 2
 
 
 def test_a_resumed_run_with_fewer_photos_says_where_the_share_of_unknown_species_comes_from(

@@ -156,9 +156,12 @@ def test_unreadable_photos_are_named_and_the_others_answer(cli: Any, built_kb: P
     assert "One answer from 2 photos." in card.read_text()
     assert card.read_text().count("another photo") == 1
     again = cli.call(*command)
-    assert "4 of 4 encounters done before; 1 with an unreadable photo (use --retry-failed to retry)" in again.stderr
+    assert (
+        "4 of 4 encounters done before; 1 with an unreadable photo (use --set retry_failed=true to retry)"
+        in again.stderr
+    )
     shutil.copy(photos / "2.jpg", photos / "1.jpg")
-    assert cli.call(*command, "--retry-failed", check=True).exit_code == 0
+    assert cli.call(*command, "--set", "retry_failed=true", check=True).exit_code == 0
 
 
 def test_a_resumed_run_keeps_encounters_whole(cli: Any, built_kb: Path, photos: Path, shoot: Any) -> None:

@@ -144,9 +144,9 @@ def test_retry_failed_repeats_only_failed_reader_calls(
 
     again = cli.call(*command)
     assert (again.exit_code, server.n_calls) == (7, n_photos), "a failure stays until it is retried"
-    assert "2 without the reader's answer (use --retry-failed to retry)" in again.stderr
+    assert "2 without the reader's answer (use --set retry_failed=true to retry)" in again.stderr
 
-    retried = cli.call(*command, "--retry-failed", check=True)
+    retried = cli.call(*command, "--set", "retry_failed=true", check=True)
     assert server.n_calls == n_photos + 2
     assert f"Resuming: {n_photos - 2} of {n_photos} photos done before\n" in retried.stderr
     rows = tmp_path / "all" / name
@@ -187,7 +187,10 @@ def test_answered_samples_decide_and_failures_are_recorded(
     command = ("identify", drawings / "bubo-scandiacus.png", "--kb", built_kb, "--reader", "--set", "reader_samples=4")
     file = tmp_path / "names.csv"
     done = cli.call(*command, "--output", file, check=True)
-    assert "Some samples of the reader failed for 1 of 1 photo; the others decided; use --retry-failed" in done.stderr
+    assert (
+        "Some samples of the reader failed for 1 of 1 photo; the others decided; use --set retry_failed=true"
+        in done.stderr
+    )
     row = next(csv.DictReader(io.StringIO(file.read_text())))
     assert (row["answer_scientific_name"], row["reader_agreement"]) == (first_shown[1], "0.5")
     assert (row["reader_samples"], row["reader_answered"]) == ("4", "2")
@@ -208,7 +211,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     assert re.search(f"50 % of its samples agree; {silent}", page.read_text())
 
     server.script = second_of
-    retried = cli.call(*command, "--output", file, "--retry-failed", check=True)
+    retried = cli.call(*command, "--output", file, "--set", "retry_failed=true", check=True)
     assert server.n_calls == 6, "only the failed sample is requested again"
     assert "failed" not in retried.stderr
     row = next(csv.DictReader(io.StringIO(file.read_text())))

@@ -89,7 +89,7 @@ def test_a_list_that_does_not_fit_gets_a_better_share() -> None:
         "The list puts another species first in 2 of 40 photos with at least 90 % confidence without it: compare the "
         "answers without the list",
         "The list does not fit these photos: 30 of 40 photos with at least 90 % confidence without it show species "
-        "that are not on it. Use --set off_list_share=0.75 instead of 0.1; or, if the list is right, raise "
-        "--unknown-prior, because these species may not be in the knowledge base",
+        "that are not on it. Use --set off_list_share=0.75 instead of 0.1; or, if the list is right, use a "
+        "larger --set unknown_prior=P, because these species may not be in the knowledge base",
     ]
     assert list(species_lists.fit_warnings(ListFit((), 0.75, n_sure=40, n_sure_off=30))) == []
