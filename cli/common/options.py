@@ -74,11 +74,8 @@ class Number(click.FloatRange):
             self.fail(f"expected a number {self.range_in_words()}, such as 0.5, got {str(value)!r}.", param, ctx)
 
     def range_in_words(self) -> str:
-        """Return the range in words: `from 0 to 1`, `above 0 and below 1`."""
-        low = f"above {self.min:g}" if self.min_open else f"from {self.min:g}"
-        if self.max is None:
-            return f"of at least {self.min:g}"
-        return f"{low} and below {self.max:g}" if self.max_open else f"{low} to {self.max:g}"
+        """Return the range in words: `from 0 to 1`, `of at least 0`."""
+        return f"of at least {self.min:g}" if self.max is None else f"from {self.min:g} to {self.max:g}"
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
