@@ -1,0 +1,75 @@
+"""Photos of known birds, and pictures of noise, identified with the shipped knowledge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import kb
+import recognize
+from data.records import Identification
+from recognize.settings import MIN_CONFIDENCE
+
+# The photo of the README, and photos outside the training of the models, drawn by chance.
+PHOTOS = (
+    "cardinalis-cardinalis/birds525-valid-11",
+    "setophaga-striata/nabirds33-08",
+    "cardellina-canadensis/nabirds33-08",
+    "junco-hyemalis/nabirds33-36",
+    "molothrus-ater/vbet-11",
+    "geothlypis-trichas/nabirds33-10",
+    "setophaga-townsendi/nabirds33-41",
+    "agelaius-phoeniceus/birds525-valid-15",
+    "parkesia-noveboracensis/nabirds33-23",
+    "passerella-iliaca/nabirds33-30",
+    "spinus-tristis/vbet-06",
+    "passerculus-sandwichensis/nabirds33-43",
+    "setophaga-pensylvanica/nabirds33-26",
+)
+
+
+def noise(rng: np.random.Generator) -> list[Any]:
+    """Return pictures of random pixels, of random blocks, and of random colours that blend."""
+    pixels = rng.integers(0, 256, (300, 400, 3), dtype=np.uint8)
+    few = Image.fromarray(pixels[:6, :8])
+    return [
+        Image.fromarray(pixels),
+        Image.fromarray(pixels[..., 0]),
+        few.resize((400, 300), Image.Resampling.NEAREST),
+        few.resize((400, 300), Image.Resampling.BICUBIC),
+    ]
+
+
+@pytest.fixture(scope="module")
+def rows(birds: Path, unpacked: Path) -> list[Identification]:
+    """Return the answers to the photos, then to the noise, each by itself."""
+    encoders = recognize.load_encoders("starter")
+    pictures = [*(birds / "photos" / f"{photo}.jpg" for photo in PHOTOS), *noise(np.random.default_rng(0))]
+    with kb.open(home=unpacked, encoders=encoders) as store:
+        recognizer = recognize.Recognizer(store, encoders)
+        return [next(recognizer.identify([picture])) for picture in pictures]
+
+
+def test_most_known_birds_are_named_with_a_sane_confidence(rows: list[Identification]) -> None:
+    named = [row for row in rows[: len(PHOTOS)] if row.answer is not None and row.answer.rank == "species"]
+    right = [row for row in named if row.candidates[0].taxon_id == Path(row.image).parent.name]
+    assert len(right) >= 7
+    assert len(named) - len(right) <= 2
+    assert all(row.answer is not None and (row.answer.confidence or 0) >= MIN_CONFIDENCE for row in right)
+
+
+def test_the_cardinal_of_the_readme_is_sure(rows: list[Identification]) -> None:
+    answer = rows[0].answer
+    assert answer is not None
+    assert answer.name == "Cardinalis cardinalis"
+    assert (answer.confidence or 0) > 0.6
+
+
+def test_noise_is_no_species(rows: list[Identification]) -> None:
+    assert len(rows) > len(PHOTOS)
+    for row in rows[len(PHOTOS) :]:
+        assert row.answer is None or row.answer.rank != "species"
