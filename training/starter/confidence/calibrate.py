@@ -27,7 +27,7 @@ from training.starter.confidence.worlds import Run, World, draw_runs
 from training.starter.study import Study, read_study
 from training.tables import study_options
 
-N_KNOWLEDGE_BASES: Final = 24  # of each fold
+N_KNOWLEDGE_BASES: Final = 32  # of each fold
 MODES: Final[tuple[Mode, ...]] = ("none", "single", "several")
 RIDGE: Final = 1e-3
 _DIGITS: Final = 6  # of coefficients
@@ -117,7 +117,7 @@ def shipped_calibration(study: Study) -> Calibration:
         spaces=encoders.spaces,
         parameters=fit_all(study),
         fitted_on=(
-            f"{N_KNOWLEDGE_BASES * len(study.folds)} random knowledge bases of 20 to 2,135 species with 0 to 3 anchors "
+            f"{N_KNOWLEDGE_BASES * len(study.folds)} random knowledge bases of 1 to 2,135 species with 0 to 3 anchors "
             "a species; photos of held and of other species, new to the model and known to it"
         ),
     )

@@ -1,6 +1,6 @@
 """Random knowledge bases, and photos identified with them.
 
-A confidence must hold in knowledge bases that nobody has seen yet. So it is fitted on many random ones: of 20 to all
+A confidence must hold in knowledge bases that nobody has seen yet. So it is fitted on many random ones: of one to all
 species, chosen singly or by family; with none to three anchors a species, with and without texts; with photos of
 species that they hold and of species that they do not, known to the model or new to it.
 """
@@ -27,7 +27,7 @@ from recognize.scoring.presets import Settings, score
 from recognize.scoring.stages import Queries, Ranking
 from training.starter.study import Model
 
-FEWEST: Final = 20
+FEWEST: Final = 1
 MOST_PHOTOS: Final = 30  # of each kind and knowledge base
 MOST_ANCHORS: Final = 3
 ALL_TRAINED: Final = 0.35
@@ -239,17 +239,20 @@ def draw_all_trained(world: World, rng: np.random.Generator) -> IntArray:
 
 
 def draw_species(world: World, rng: np.random.Generator, *, of: IntArray) -> IntArray:
-    """Return some species, ascending, chosen singly or by family."""
+    """Return some species, ascending, chosen singly or by family; at least one of them has photos to identify."""
     n = int(np.exp(rng.uniform(np.log(FEWEST), np.log(len(of)))))
+    first = int(rng.choice(np.intersect1d(of, world.labels[world.photos])))
+    others = of[of != first]
     if rng.random() >= BY_FAMILY:
-        return np.sort(rng.choice(of, n, replace=False))
+        return np.sort(np.append(rng.choice(others, n - 1, replace=False), first))
     # Half of them take one order after the other, as `kb build --taxon` does.
     keep_orders = rng.random() < 0.5
-    families = [(world.lineages[i].get("order", "") if keep_orders else "", world.families[i]) for i in of]
-    rank = _shuffled({order for order, _ in families}, rng), _shuffled({family for _, family in families}, rng)
-    order = np.array(sorted(range(len(of)), key=lambda i: (rank[0][families[i][0]], rank[1][families[i][1]])))
+    families = {i: (world.lineages[i].get("order", "") if keep_orders else "", world.families[i]) for i in of.tolist()}
+    by_rank = list(zip(families[first], *families.values(), strict=True))
+    rank = [_shuffled(set(names), rng) | {names[0]: -1} for names in by_rank]
+    order = sorted(others.tolist(), key=lambda i: (rank[0][families[i][0]], rank[1][families[i][1]]))
     # A region lacks some species of its families.
-    return np.sort(rng.choice(of[order[: min(len(of), n * 4 // 3)]], n, replace=False))
+    return np.sort(np.append(rng.choice(order[: max(n - 1, n * 4 // 3)], n - 1, replace=False), first))
 
 
 def _shuffled(names: set[str], rng: np.random.Generator) -> dict[str, int]:

@@ -158,7 +158,8 @@ def test_species_of_a_region_are_of_few_families(world: World, monkeypatch: pyte
         for seed in range(12):
             species = draw_species(world, np.random.default_rng(seed), of=everything)
             assert (np.diff(species) > 0).all()
-            assert FEWEST - 1 <= len(species) <= len(everything)
+            assert FEWEST <= len(species) <= len(everything)
+            assert np.isin(world.labels[world.photos], species).any()
             found.append(len({world.families[i] for i in species}))
             assert share == 0 or found[-1] <= len(species) / 15 + 1
     assert np.mean(n_families[0.0]) > np.mean(n_families[1.0]) + 2
