@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Final
 
 from data.records import Answer, Candidate, Identification, Reading
-from recognize.answer_text import both_names, is_reader_choice, percent, place_line, unanswered_text
+from recognize.answer_text import both_names, is_reader_choice, percent, place_line, unanswered_text, unknown_text
 from recognize.confidence.answers import status_of
 from recognize.confidence.calibration import ESTIMATED
 from recognize.explanation.evidence import Explanation
-
-_MIN_UNKNOWN_SHOWN: Final = 0.1  # smaller probabilities of an unknown species are not mentioned
 
 
 def verdict(row: Identification) -> str:
@@ -101,14 +98,15 @@ def _how_sure(row: Identification) -> str:
         parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
     else:
         parts.append("<p>No species, genus, family or order is certain enough. The closest matches are listed.</p>")
+    if answer.rank != "none" and status_of(answer) == "unknown":
+        parts.append(f"<p>Probably not in the knowledge base ({percent(answer.p_unknown or 0)}).</p>")
     if answer.looks_like:
         alike = escape(both_names(answer.looks_like_common_name, answer.looks_like))
         parts.append(f"<p>Looks like {alike}, which the knowledge base does not hold.</p>")
     if place := place_line(row):
         parts.append(f"<p class=small>{escape(place)}.</p>")
-    if answer.rank != "none" and answer.p_unknown is not None and answer.p_unknown >= _MIN_UNKNOWN_SHOWN:
-        unknown = percent(answer.p_unknown)
-        parts.append(f"<p class=small>{unknown} chance of a species outside the knowledge base.</p>")
+    if unknown := unknown_text(row):
+        parts.append(f"<p class=small>{unknown}.</p>")
     return "".join(parts)
 
 
