@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.confidence.lookalikes import taxon_of
+from recognize.confidence.lookalikes import lineage_of
 from recognize.confidence.ranks import RANKS, Lineage
 from recognize.scoring.exact import or_zero, rounded
 from recognize.scoring.fusion import anchor_mode
@@ -121,7 +121,7 @@ def find_evidence(
         row, at = int(knowledge.prototype_rows[first]), int(np.searchsorted(seen, first))
         has_anchors = bool(knowledge.anchor_counts[first])
         text = or_zero(ranking.stages.get("text", np.zeros(1))[:N_JUDGED])
-        alike = taxon_of(knowledge.background_names[likest[photo]]).lineage if background.shape[1] else {}
+        alike = lineage_of(knowledge.background_names[likest[photo]]) if background.shape[1] else {}
         rows[photo] = (
             1.0, *masses, level, trained_mass,
             prototypes[photo, row] if row >= 0 else 0.0, centroids[photo, at] if has_anchors else 0.0, text[0],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
 from recognize.confidence.evidence import N_JUDGED, SHARPNESS, has_background
-from recognize.confidence.lookalikes import taxon_of
+from recognize.confidence.lookalikes import lineage_of
 from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
 from recognize.scoring.exact import rounded
 from recognize.scoring.knowledge import Knowledge
@@ -73,5 +73,5 @@ class Kinship:
         """Name at each rank of all species with looks."""
         knowledge = self._knowledge
         held = self._lineages(np.concatenate([knowledge.trained, knowledge.with_anchors[self._is_new]]))
-        lineages = [*held, *(taxon_of(name).lineage for name in knowledge.background_names)]
+        lineages = [*held, *(lineage_of(name) for name in knowledge.background_names)]
         return {rank: np.array([lineage.get(rank, "") for lineage in lineages]) for rank in RANKS[1:]}

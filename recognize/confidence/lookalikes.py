@@ -9,6 +9,7 @@ from typing import Any, Final
 from data.codec import from_json
 from data.records import Taxon, taxon_id
 from data.starter.knowledge import SPECIES_FILE, read_bytes
+from recognize.confidence.ranks import Lineage
 
 LIKENESS: Final = 0.5
 """Softmax mass of a look-alike among background and knowledge base, at least."""
@@ -26,8 +27,14 @@ def taxon_of(scientific_name: str) -> Taxon:
     found = _shipped().get(id)
     if found is not None:
         return from_json(Taxon, found)
-    lineage = {"genus": scientific_name.split(" ")[0]}
-    return Taxon(taxon_id=id, scientific_name=scientific_name, rank="species", lineage=lineage)
+    return Taxon(taxon_id=id, scientific_name=scientific_name, rank="species", lineage=lineage_of(scientific_name))
+
+
+def lineage_of(scientific_name: str) -> Lineage:
+    """Return the lineage of a species as it ships with Fieldmark, else its genus alone; much faster than `taxon_of`."""
+    found = _shipped().get(taxon_id(scientific_name))
+    lineage: Lineage = {"genus": scientific_name.split(" ")[0]} if found is None else found["lineage"]
+    return lineage
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from cli.common import output
 from cli.verbs.identify import rows
 from cli.verbs.identify.table import evidence_text
 from cli.verbs.show import species_payload, term_payload
@@ -312,6 +313,14 @@ def test_the_most_confident_alternatives_come_first() -> None:
     assert lines[2:] == [
         "    or E (Avis E), 20 %", "    or C (Avis C), 5 %", "    or B (Avis B), under 1 %",
     ]  # fmt: skip
+
+
+def test_the_longest_names_fit_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "line_width", lambda: 80)
+    names = {"common_name": "Chestnut-crowned Laughingthrush", "scientific_name": "Trochalopteron erythrocephalum"}
+    candidates = tuple(replace(each, **names) for each in RANKED.candidates)
+    lines = rows.lines("table", replace(RANKED, answer=SURE, candidates=candidates)).splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 def test_alternatives_have_no_percentage_without_a_calibration() -> None:

@@ -22,7 +22,7 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
     lines = [
         _heading(row),
         *(wrapped(text, indent="  ") for text in answer_lines(row)),
-        *(f"    {text}" for text in alternative_texts(row)),
+        *(wrapped(text, indent="    ") for text in alternative_texts(row)),
         *([f"  {unknown}"] if unknown else []),
         *_without_list_lines(row),
         *_place_lines(row),
