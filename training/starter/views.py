@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +34,14 @@ _SMALL_PX: Final = (36, 140)
 def birds_in(folder: Path, photos: Sequence[Photo], detector: NanoDet) -> list[Box | None]:
     """Return the box of the surest bird in each photo, if any."""
     found: list[Box | None] = []
-    for photo in photos:
-        with Image.open(folder / photo.path) as image:
-            detections = detector.detect([image.convert("RGB")])[0]
-        birds = [each.box for each in detections if each.kind == BIRD and each.score >= MIN_SCORE]
-        found.append(birds[0] if birds else None)
+    for start in range(0, len(photos), 16):
+        images = []
+        for photo in photos[start : start + 16]:
+            with Image.open(folder / photo.path) as image:
+                images.append(image.convert("RGB"))
+        for detections in detector.detect(images):
+            sure = (each.box for each in detections if each.kind == BIRD and each.score >= MIN_SCORE)
+            found.append(next(sure, None))
     return found
 
 
@@ -92,15 +97,19 @@ def _made_small(image: Image.Image, region: tuple[float, float, float, float], r
     return Image.open(stored).convert("RGB").resize((IMAGE_PX, IMAGE_PX), Image.Resampling.BICUBIC)
 
 
-def write_frozen(folder: Path, photos: Sequence[Photo], work: Path, tower: Tower) -> None:
+def write_frozen(folder: Path, photos: Sequence[Photo], boxes: Sequence[Box | None], work: Path, tower: Tower) -> None:
     """Write the features of `N_VIEWS` views of each photo to `frozen.npy` in the work folder, float32."""
-    boxes = birds_in(folder, photos, NanoDet())
     features = np.zeros((N_VIEWS, len(photos), tower.n_features), dtype=np.float32)
-    for view in range(N_VIEWS):
-        for i, (photo, box) in enumerate(zip(photos, boxes, strict=True)):
-            with Image.open(folder / photo.path) as image:
-                rgb = image.convert("RGB")
-            features[view, i] = tower.features_of_pixels(view_of(rgb, box, view, np.random.default_rng([view, i])))
-        log.info("view %d of %d", view + 1, N_VIEWS)
+
+    def encode(i: int) -> None:
+        with Image.open(folder / photos[i].path) as image:
+            rgb = image.convert("RGB")
+        for view in range(N_VIEWS):
+            features[view, i] = tower.features_of_pixels(view_of(rgb, boxes[i], view, np.random.default_rng([view, i])))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for n, _ in enumerate(pool.map(encode, range(len(photos))), start=1):
+            if n % 500 == 0:
+                log.info("features of %d of %d photos", n, len(photos))
     np.save(work / "frozen.partial.npy", features)
     (work / "frozen.partial.npy").replace(work / "frozen.npy")

@@ -12,7 +12,6 @@ from recognize.detect.coco import KINDS
 from recognize.detect.nanodet import NanoDet, tiles_of
 from recognize.detect.overlap import common_share, distinct
 from recognize.evaluation.collection import read_collection
-from training.detect.convert import differing_outputs
 from training.starter.protocol import set_aside
 
 FILE = Path(__file__).parents[3] / "recognize/detect/weights/nanodet.onnx"
@@ -39,13 +38,8 @@ def birds_of(found: tuple[Detection, ...]) -> list[Detection]:
     return [each for each in found if each.kind == "bird"]
 
 
-def test_the_file_is_at_most_8_mb() -> None:
-    assert FILE.stat().st_size <= 8e6
-
-
-def test_the_outputs_are_those_of_the_float32_weights(shared: Path) -> None:
-    wide = (shared / "weights/nanodet.onnx").read_bytes()
-    assert differing_outputs(wide, FILE.read_bytes(), n=2) == 0
+def test_the_file_is_at_most_4_mb() -> None:
+    assert FILE.stat().st_size <= 4e6
 
 
 def test_a_bird_is_found_with_a_box_around_it(detector: NanoDet) -> None:
@@ -87,11 +81,30 @@ def test_the_kinds_are_those_of_coco() -> None:
     assert (len(set(KINDS)), KINDS.index("bird"), KINDS[-1]) == (80, 14, "toothbrush")
 
 
-def test_birds_are_found_in_most_photos(detector: NanoDet, birds: Path) -> None:
+@pytest.fixture(scope="module")
+def photos(birds: Path) -> list[Image.Image]:
+    """Some photos that are not set aside."""
     collection = read_collection(birds)
     aside = set_aside(collection)
     hidden = {*aside.new, *aside.known}
-    paths = [birds / photo.path for photo in collection.photos[::140] if photo.path not in hidden]
-    photos = [Image.open(path).convert("RGB") for path in paths]
+    paths = [birds / photo.path for photo in collection.photos[::70] if photo.path not in hidden]
+    return [Image.open(path).convert("RGB") for path in paths]
+
+
+def test_birds_are_found_in_most_photos(detector: NanoDet, photos: list[Image.Image]) -> None:
     n_found = sum(bool(birds_of(found)) for found in detector.detect(photos))
-    assert n_found >= 0.85 * len(photos) >= 30
+    assert n_found >= 0.85 * len(photos) >= 60
+
+
+def test_int8_finds_the_birds_of_float32(detector: NanoDet, photos: list[Image.Image], shared: Path) -> None:
+    """The same photos have birds, but for one in twenty, and sides of boxes differ by 3 % of the photo on average."""
+    wide = NanoDet(shared / "weights/nanodet.onnx")
+    pairs = [(birds_of(a), birds_of(b)) for a, b in zip(wide.detect(photos), detector.detect(photos), strict=True)]
+    assert sum(bool(a) != bool(b) for a, b in pairs) <= 0.05 * len(photos)
+    moved = [
+        abs(side - other) / max(photo.size)
+        for photo, (a, b) in zip(photos, pairs, strict=True)
+        if a and b
+        for side, other in zip(a[0].box, b[0].box, strict=True)
+    ]
+    assert 0 < sum(moved) / len(moved) <= 0.03

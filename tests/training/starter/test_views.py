@@ -15,7 +15,6 @@ from data.records import Box, Detection
 from recognize.detect.nanodet import MIN_SCORE
 from recognize.evaluation.collection import Photo
 from recognize.starter.tower import IMAGE_PX, pixels_of
-from training.starter import views
 from training.starter.views import N_VIEWS, birds_in, view_of, write_frozen
 
 BOX = Box(left=100, top=60, right=200, bottom=140)
@@ -127,7 +126,7 @@ def test_the_bird_of_a_photo_is_its_first_sure_one(tmp_path: Path, photos: tuple
 
 
 def test_the_file_has_the_features_of_all_views(
-    tmp_path: Path, photos: tuple[Photo, ...], picture: Image.Image, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, photos: tuple[Photo, ...], picture: Image.Image
 ) -> None:
     class MeanTower:
         """Features: mean colours of the left and the right half."""
@@ -138,9 +137,7 @@ def test_the_file_has_the_features_of_all_views(
             return np.concatenate([half.mean(axis=(1, 2)) for half in np.split(pixels, 2, axis=2)])
 
     tower: Any = MeanTower()
-    bird = Detection(box=BOX, kind="bird", score=0.9)
-    monkeypatch.setattr(views, "NanoDet", lambda: FixedDetector((bird,), ()))
-    write_frozen(tmp_path, photos, tmp_path, tower)
+    write_frozen(tmp_path, photos, (BOX, None), tmp_path, tower)
     found = np.load(tmp_path / "frozen.npy")
     assert (found.shape, found.dtype) == ((N_VIEWS, 2, 6), np.float32)
     for view in range(4):
