@@ -70,10 +70,10 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
     "best": _NOT_FITTED,
     "starter": {
         "single": FusionWeights(
-            text=0.790, visual=1.511, new_species=1.443, prototype=0.918, trained_text=0.656, trained_visual=0.382
+            text=0.832, visual=1.510, new_species=1.821, prototype=0.844, trained_text=0.859, trained_visual=0.336
         ),
         "several": FusionWeights(
-            text=0.588, visual=1.763, new_species=0.456, prototype=0.410, trained_text=0.600, trained_visual=0.996
+            text=0.598, visual=1.761, new_species=0.894, prototype=0.412, trained_text=0.807, trained_visual=0.889
         ),
     },
 }
