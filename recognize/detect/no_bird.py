@@ -14,7 +14,7 @@ from data.records import Detection
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LOW_COSINE: Final = 0.4
+LOW_COSINE: Final = 0.35
 """A picture where no bird was detected shows none if its cosine to every prototype and anchor is lower. Fitted to the
 prototypes of the starter by `benchmarks/no_bird.py`."""
 FLAT: Final = 1.0

@@ -27,8 +27,8 @@ def pictures(n: Any) -> Any:
 
 def test_the_files_stay_below_their_size_limits() -> None:
     folder = Weights().folder
-    assert (folder / TOWER_FILE).stat().st_size <= 33e6
-    assert (folder / HEADS_FILE).stat().st_size <= 10e6
+    assert (folder / TOWER_FILE).stat().st_size <= 14e6
+    assert (folder / HEADS_FILE).stat().st_size <= 11e6
 
 
 def test_a_hash_is_bundled_for_each_training_photo(encoders: Any) -> None:
