@@ -1,11 +1,29 @@
 """Opening of model files."""
 
-from recognize.model_file import open_model
+import numpy as np
+import pytest
+
+from recognize import model_file
+from recognize.model_file import int8_overflows, open_model
 from recognize.starter.encoders import TOWER_FILE, Weights
+from recognize.starter.tower import IMAGE_PX
+
+TOWER = Weights().folder / TOWER_FILE
 
 
-def test_models_run_on_one_thread_and_without_overflow() -> None:
-    """Int8 sums overflow on older processors unless onnxruntime is asked for precision."""
-    options = open_model(Weights().folder / TOWER_FILE).get_session_options()
+@pytest.mark.parametrize("overflows", [False, True])
+def test_exact_sums_are_asked_for_where_int8_overflows(overflows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each picture has one thread."""
+    monkeypatch.setattr(model_file, "int8_overflows", lambda: overflows)
+    options = open_model(TOWER).get_session_options()
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
-    assert options.get_session_config_entry("session.x64quantprecision") == "1"
+    assert options.get_session_config_entry("session.x64quantprecision") == str(int(overflows))
+
+
+def test_features_are_those_of_exact_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, whether this processor overflows or not."""
+    pixels = np.random.default_rng(0).uniform(-1, 1, size=(1, 3, IMAGE_PX, IMAGE_PX)).astype(np.float32)
+    found = open_model(TOWER).run(None, {"pixels": pixels})[0]
+    assert isinstance(int8_overflows(), bool)
+    monkeypatch.setattr(model_file, "int8_overflows", lambda: True)
+    np.testing.assert_array_equal(found, open_model(TOWER).run(None, {"pixels": pixels})[0])
