@@ -47,7 +47,7 @@ def int8_weights(path: Path) -> int:
 
 
 def test_a_quantised_model_gives_nearly_the_same(tmp_path: Path) -> None:
-    """Within 2 % of the spread of what the float32 model gives."""
+    """Within 2 % of the spread of the float32 outputs."""
     model = two_convolutions()
     quantise(model, inputs(20), tmp_path / "small.onnx", stays_float=lambda _: False)
     assert int8_weights(tmp_path / "small.onnx") == 2
