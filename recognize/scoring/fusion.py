@@ -194,7 +194,7 @@ class _Prototypes:
     def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
         self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
         self._trained, self._row_of = knowledge.trained, knowledge.prototype_rows
-        self._has_any = len(knowledge.trained) > 0 or len(knowledge.background) > 0
+        self._has_any = knowledge.has_prototypes
 
     @property
     def stretch(self) -> Scores:

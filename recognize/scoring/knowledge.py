@@ -68,6 +68,11 @@ class Knowledge:
             raise StoreError("The text vectors of the encoders belong to different chunks")
 
     @property
+    def has_prototypes(self) -> bool:
+        """True if the visual encoder has prototypes, whether or not the knowledge base holds their species."""
+        return len(self.trained) > 0 or len(self.background) > 0
+
+    @property
     def chunk_owners(self) -> IntArray:
         """Species of each chunk, ascending."""
         return self.chunks[0].owners if self.chunks else np.empty(0, dtype=np.intp)

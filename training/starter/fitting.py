@@ -53,9 +53,12 @@ def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     lengths = knowledge.anchor_lengths
     looks = queries.visual @ knowledge.mean_anchors().T / np.where(lengths > 0, lengths, 1)
     look_scaled = _scaled(looks, queries.visual.astype(np.float64) @ knowledge.anchor_sample.T)
-    look_scaled[:, knowledge.anchor_counts == 0] = LACKING_LOOK if is_known.any() or len(knowledge.background) else 0
+    has_anchors = knowledge.anchor_counts > 0
+    look_scaled[:, ~has_anchors] = 0
+    if knowledge.has_prototypes:
+        look_scaled[:, ~has_anchors & ~is_known] = LACKING_LOOK
     out[:, is_known, 0] = text_scaled[:, is_known]
-    out[:, is_known, 1] = np.where(knowledge.anchor_counts > 0, look_scaled, 0)[:, is_known]
+    out[:, is_known, 1] = look_scaled[:, is_known]
     if len(knowledge.trained):
         scores = queries.visual @ knowledge.prototypes.T
         out[:, knowledge.trained, 2] = _scaled(scores, queries.visual.astype(np.float64) @ knowledge.prototype_sample.T)
