@@ -106,4 +106,4 @@ class CandidateMaker:
 
 
 def _shown(score: float) -> float | None:
-    return None if isnan(score) else round(score, _DIGITS)  # NaN: the stage does not apply
+    return None if isnan(score) else round(score, _DIGITS) + 0.0  # NaN: the stage does not apply; -0.0 becomes 0.0

@@ -199,4 +199,4 @@ def _table_width(widths: Sequence[int]) -> int:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else printable(str(value))
+    return f"{value:z.3f}" if isinstance(value, float) else printable(str(value))

@@ -46,7 +46,8 @@ class Explanation:
     lead_by_stage: Mapping[str, float] = field(default_factory=dict)
     """Stage -> its contribution to the lead: `text`, `visual`, and for some presets `prototype` and `list`."""
     deciding_stage: str | None = None
-    """Stage with the largest contribution; None without a second candidate, or in a tie."""
+    """Stage with the largest contribution from evidence of the first candidate; None without a second candidate,
+    in a tie, or if there is no such stage."""
     only_first: tuple[str, ...] = ()
     """Field marks that only the first summary mentions."""
     only_second: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class Explanation:
     is_anchor_of: str | None = None
     """Taxon id of the candidate that has this photo, or a copy, as an anchor."""
     score_text: str = ""
-    """Comparison of the scores in a sentence."""
+    """Comparison of the scores."""
     text: str = ""
     """The whole explanation in a few sentences."""
 
@@ -98,8 +99,15 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     found = contrast(*texts)
     lead_by_stage = _lead_by_stage(identification.preset, first, second)
     lead = first.score - second.score
-    deciding = max(lead_by_stage, key=lambda stage: lead_by_stage[stage]) if lead > 0 and lead_by_stage else None
-    score_text = _about_scores(stage_names(identification.preset), first, second, lead_by_stage, deciding)
+    ahead = [stage for stage, part in lead_by_stage.items() if part > 0 and not _lacks(first, stage)]
+    deciding = max(ahead, key=lambda stage: lead_by_stage[stage]) if lead > 0 and ahead else None
+    names = stage_names(identification.preset)
+    score_text = " ".join(
+        [
+            _about_scores(names, first, second, lead_by_stage, deciding),
+            *_about_missing(names, first, second, lead_by_stage),
+        ]
+    )
     return Explanation(
         image=identification.image,
         first=first,
@@ -152,6 +160,11 @@ def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str
     return {stage: round(part - theirs[stage], 6) for stage, part in ours.items() if stage in theirs}
 
 
+def _lacks(candidate: Candidate, stage: str) -> bool:
+    """Return whether a candidate has no evidence in a stage, so that this part of its score is fixed."""
+    return candidate.scores.get(stage, 0.0) is None
+
+
 def _about_scores(
     names: Mapping[str, str],
     first: Candidate,
@@ -159,16 +172,31 @@ def _about_scores(
     lead_by_stage: Mapping[str, float],
     deciding: str | None,
 ) -> str:
-    if deciding is None:
+    if first.score <= second.score:
         return f"{_name(first)} and {_name(second)} have the same score; the order of the knowledge base decides."
-    evidence = f"{'the' if deciding == 'list' else 'its'} {names[deciding]}"
-    against = [names[stage] for stage, difference in lead_by_stage.items() if difference < 0]
-    is_shared = any(difference > 0 for stage, difference in lead_by_stage.items() if stage != deciding)
-    text = f"{_name(first)} scores higher than {_name(second)}{', mostly' if is_shared else ''} on {evidence}"
+    against = [names[stage] for stage, part in lead_by_stage.items() if part < 0 and not _lacks(second, stage)]
+    text, alone = f"{_name(first)} scores higher than {_name(second)}", ""
+    if deciding is not None:
+        others = [part for stage, part in lead_by_stage.items() if part > 0 and stage != deciding]
+        share = "" if not others else ", mostly" if max(others) <= lead_by_stage[deciding] else ", partly"
+        alone = "" if others else " alone"
+        text += f"{share} on {'the' if deciding == 'list' else 'its'} {names[deciding]}"
     if against:
         favour = "favour" if len(against) > 1 or against[0].endswith("s") else "favours"
         return f"{text}; the {_listed(against)} {favour} {_name(second)}."
-    return f"{text}." if is_shared else f"{text} alone."
+    return f"{text}{alone}."
+
+
+def _about_missing(
+    names: Mapping[str, str], first: Candidate, second: Candidate, lead_by_stage: Mapping[str, float]
+) -> list[str]:
+    """Return a sentence for each fixed part that makes a difference; missing descriptions have one of their own."""
+    return [
+        f"{_name(candidate)} has no {names[stage]}: that part of its score is fixed."
+        for stage in ("visual", "prototype")
+        for candidate in (first, second)
+        if lead_by_stage.get(stage) and _lacks(candidate, stage)
+    ]
 
 
 def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry], found: Contrast) -> list[str]:

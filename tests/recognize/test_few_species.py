@@ -64,6 +64,32 @@ def answer(recognizer: recognize.Recognizer, photo: Any) -> Identification:
     return row
 
 
+@pytest.mark.parametrize(
+    ("photo", "sentence"),
+    [
+        (ROBIN, "Avis prima scores higher than Ornis secunda on its reference photos alone."),
+        (JAY, "Ornis secunda scores higher than Avis prima."),
+    ],
+)
+def test_reference_photos_that_a_species_lacks_explain_nothing(birds: Path, photo: str, sentence: str) -> None:
+    """Two species that the model lacks: one with a photo only, one with a text only."""
+    encoders = recognize.load_encoders("starter")
+    sketches = {
+        "Avis prima": Sketch(pictures=[read(birds, ANCHORS[ROBIN])]),
+        "Ornis secunda": Sketch(texts=[TEXTS[JAY]]),
+    }
+    store = MemoryStore(sketches, encoders)
+    row = answer(recognize.Recognizer(store, encoders), read(birds, PHOTOS[photo]))
+    by_name = {candidate.scientific_name: candidate.scores for candidate in row.candidates}
+    assert by_name["Ornis secunda"]["visual"] is None
+    assert by_name["Ornis secunda"]["visual_part"], "a fixed value"
+    assert "-0.0" not in {str(score) for scores in by_name.values() for score in scores.values()}
+    why = recognize.explain(store, row)
+    assert why.score_text == f"{sentence} Ornis secunda has no reference photos: that part of its score is fixed."
+    assert why.deciding_stage == ("visual" if photo == ROBIN else None)
+    assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
+
+
 @pytest.mark.parametrize("preset", sorted(recognize.PRESETS))
 def test_birds_of_a_small_knowledge_base_are_named_and_others_are_not(
     store: MemoryStore, birds: Path, preset: str

@@ -181,7 +181,7 @@ def _bar(part: float | None, longest: float) -> str:
     if part is None:
         return ""
     kind = "bar less" if part < 0 else "bar"
-    return f'{part:+.2f}<i class="{kind}" style="width:{100 * abs(part) / longest:.0f}%"></i>'
+    return f'{part:+z.2f}<i class="{kind}" style="width:{100 * abs(part) / longest:.0f}%"></i>'
 
 
 def _similarities(shown: Sequence[Shown], stages: Mapping[str, str]) -> str:

@@ -61,6 +61,10 @@ def test_optional_columns_are_dropped_from_the_last_with_a_note(terminal: Any) -
     assert "no room" not in output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part"))
 
 
+def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
+    assert "-0.000" not in output.as_table(["a", "b"], [[-0.0, -0.0004]])
+
+
 def test_a_long_cell_is_wrapped_without_loss(terminal: Any) -> None:
     sentence, path = "the quick brown fox jumps over the lazy dog " * 2, "x" * 70
     for width in (30, 40, 60):

@@ -105,6 +105,38 @@ def test_the_prototype_score_is_part_of_the_lead(store: Any) -> None:
     assert "on its learned prototype; the description and reference photos favour" in why.text
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (
+            {"text_part": 1.0, "visual": None, "visual_part": 2.0},
+            {"text_part": 0.5, "visual": 0.1, "visual_part": 0.5},
+            "Northern Cardinal scores higher than Scarlet Tanager, partly on its description. "
+            "Northern Cardinal has no reference photos: that part of its score is fixed.",
+        ),
+        (
+            {"text_part": 3.0, "visual": 0.1, "visual_part": 0.5},
+            {"text_part": 1.0, "visual": None, "visual_part": 1.5},
+            "Northern Cardinal scores higher than Scarlet Tanager on its description alone. "
+            "Scarlet Tanager has no reference photos: that part of its score is fixed.",
+        ),
+        (
+            {"text_part": 0.5, "prototype": None, "prototype_part": 2.0},
+            {"text_part": 1.0, "prototype": 0.1, "prototype_part": 0.5},
+            "Northern Cardinal scores higher than Scarlet Tanager; the description favours Scarlet Tanager. "
+            "Northern Cardinal has no learned prototype: that part of its score is fixed.",
+        ),
+        (
+            {"text_part": 2.0, "visual": None, "visual_part": 1.5},
+            {"text_part": 1.0, "visual": None, "visual_part": 1.5},
+            "Northern Cardinal scores higher than Scarlet Tanager on its description alone.",
+        ),
+    ],
+)
+def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any, first: Any, second: Any, expected: str) -> None:
+    assert explain(store, row_of(first, second)).score_text == expected
+
+
 def test_a_photo_that_is_an_anchor_is_flagged(store: Any, encoders: Any) -> None:
     other = bird("crimson").rotate(40, fillcolor="olive")
     itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
