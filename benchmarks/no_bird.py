@@ -1,9 +1,10 @@
 """Pictures without a bird: share of bird photos that are silenced, and of other pictures that get no species.
 
-    python -m benchmarks.no_bird --data ../shared/birds [--n 600] [--pictures FOLDER]
+    python -m benchmarks.no_bird --data ../shared/birds [--n 600] [--pictures FOLDER] [--work FOLDER]
 
 Bird photos: all but the ones set aside by `training.starter.protocol`; photos outside the model's training
-are counted by themselves, since the model knows the others. At most 1 % may be silenced. Other pictures: made ones;
+are counted by themselves, since the model knows the others, and with `--work` photos of species that the models of the
+folds have not seen. At most 1 % may be silenced. Other pictures: made ones;
 bundled ones of scikit-image, scikit-learn and matplotlib, where these are installed; the parts of bird photos
 beside the bird; and a folder of your own. `LOW_COSINE` and `FLAT` of `recognize.detect.no_bird` are chosen by the table
 of cosines. Where nothing in a picture is detected as a bird, the cosine decides.
@@ -26,9 +27,9 @@ from data.images.decode import read_image
 from data.images.views import boxes_of
 from recognize.detect.nanodet import NanoDet
 from recognize.detect.no_bird import LOW_COSINE, BirdCheck, is_flat
-from recognize.encoders.profiles import load_encoders
-from recognize.starter.encoders import StarterLook
-from training.starter.protocol import read_study_collection, set_aside
+from recognize.starter.encoders import StarterLook, Weights
+from recognize.starter.heads import read_heads
+from training.starter.protocol import N_FOLDS, fold_of, read_study_collection, set_aside
 
 THRESHOLDS = (0.3, 0.35, 0.4, 0.45, 0.5)
 BUNDLED = {
@@ -91,13 +92,14 @@ def beside(picture: Image.Image, detector: NanoDet) -> Image.Image | None:
 class Judge:
     """Judges pictures like `kb identify`, with the shipped knowledge."""
 
-    def __init__(self) -> None:
-        look = load_encoders("starter").visual
-        if not isinstance(look, StarterLook):
-            raise TypeError(f"expected the starter's encoder, got {type(look).__name__}")
-        self.detector, self.look = NanoDet(), look
-        self.prototypes: FloatArray = look.prototypes()[1]
-        self.check = BirdCheck(look, self.prototypes[:0])
+    def __init__(self, heads: Path | None = None) -> None:
+        """Use the shipped model, or one with other heads."""
+        weights = Weights()
+        if heads is not None:
+            weights.heads = read_heads(heads)
+        self.detector, self.look = NanoDet(), StarterLook(weights)
+        self.prototypes: FloatArray = self.look.prototypes()[1]
+        self.check = BirdCheck(self.look, self.prototypes[:0])
 
     def judge(self, picture: Image.Image) -> tuple[bool, bool, float]:
         """Return whether a bird is detected, whether the picture is silenced, and its best cosine."""
@@ -114,6 +116,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--n", type=int, default=600, help="Bird photos of each kind.")
     parser.add_argument("--pictures", type=Path, help="Folder of pictures without birds.")
+    parser.add_argument("--work", type=Path, help="Work folder of training.starter.train.")
     args = parser.parse_args()
     rng = np.random.default_rng(0)
     collection = read_study_collection(args.data)
@@ -135,6 +138,12 @@ def main() -> None:
             strip = beside(picture, judge.detector) if len(found.get("beside birds", ())) < args.n / 4 else None
             if strip is not None:
                 add("beside birds", strip)
+    for fold in range(N_FOLDS) if args.work else ():
+        strange = Judge(args.work / f"fold{fold}.heads.npz")
+        unseen = [i for i in usable if fold_of(collection.photos[i].species) == fold]
+        for number in rng.permutation(unseen)[: args.n // N_FOLDS]:
+            picture = read_image(collection.folder / collection.photos[number].path)
+            found.setdefault("birds, new species", []).append(strange.judge(picture))
     for kind, picture in made(rng, 20):
         add(kind, picture)
     for picture in bundled():

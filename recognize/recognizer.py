@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.arrays import FloatArray
 from data.contracts import Encoders, KnowledgeStore
@@ -206,7 +207,8 @@ class Recognizer:
             listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            evidence, chances = self._judged(rankings, queries, prior)
+            is_seen = np.array([self._is_detected(each) for each in batch if each.photo is not None], dtype=np.bool_)
+            evidence, chances = self._judged(rankings, queries, prior, is_seen)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = 0
@@ -283,14 +285,17 @@ class Recognizer:
             ]
             if any(is_bird):
                 evidence = self._evidence(rankings, queries, self._parameters)
-                even.append(even_unknown(evidence.rows[is_bird], self._parameters))
+                is_seen = np.array([self._is_detected(decoded) for decoded in readable])
+                even.append(even_unknown(evidence.rows, self._parameters, is_seen)[is_bird])
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
         """Return whether detector or recognizer sees a bird; without a detector, only flat photos show none."""
-        if decoded.is_flat:
-            return False
-        return self.detector is None or bool(boxes_of(decoded.detections)) or self._check.shows_bird(vector)
+        return not decoded.is_flat and (self._is_detected(decoded) or self._check.shows_bird(vector))
+
+    def _is_detected(self, decoded: Decoded) -> bool:
+        """Return whether the detector sees a bird; also true without a detector."""
+        return self.detector is None or bool(boxes_of(decoded.detections))
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
         """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""
@@ -385,14 +390,15 @@ class Recognizer:
         )
 
     def _judged(
-        self, rankings: list[Ranking], queries: Queries, prior: float
+        self, rankings: list[Ranking], queries: Queries, prior: float, is_seen: NDArray[np.bool_]
     ) -> tuple[Evidence | None, list[Chances | None]]:
         """Return the evidence and the chances of the first species of each photo; none without a calibration."""
         if self._parameters is None or not rankings:
             return None, [None] * len(rankings)
         evidence = self._evidence(rankings, queries, self._parameters)
         kinship = self._kinship.of(rankings, queries.visual)
-        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior, kinship=kinship))
+        chances = chances_of(evidence.rows, self._parameters, unknown_prior=prior, kinship=kinship, is_seen=is_seen)
+        return evidence, list(chances)
 
     def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
         """Return the species outside the knowledge base that a photo resembles clearly more than any other."""

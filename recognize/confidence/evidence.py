@@ -138,7 +138,8 @@ def _masses(
 ) -> tuple[list[float], float, float]:
     """Return the logits of the masses of `RANKS`, the level of the scores, and the mass of species with a prototype.
 
-    An average species, of score 0, competes too: else the only species of a knowledge base would have all the mass.
+    A species of score 0 competes too, which is an average one in the default preset: else the only species of a
+    knowledge base would have all the mass. In presets that score by cosines it is too low to matter.
     """
     scores = ranking.scores[:N_JUDGED] / temperature
     level = float(np.logaddexp.reduce(scores))

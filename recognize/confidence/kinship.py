@@ -23,8 +23,9 @@ class Kinship:
 
     It is the softmax mass of a taxon among all species that the model or the knowledge base has looks of. For photos of
     species whose prototype was left out, orders with a mass of .40, .59, .82 and .97 were right for .48, .58, .80 and
-    .97; families and genera less often. Without a background it is 1, but 0 for a taxon that all the best species
-    share, where nothing speaks for the taxon but the choice of the knowledge base.
+    .97; families and genera less often. Without a background it is 1, but 0 for a taxon that all species of the
+    knowledge base share, where nothing speaks for it but the choice of the species. No taxon has more than a taxon
+    that it belongs to.
     """
 
     def __init__(self, knowledge: Knowledge, lineages: Callable[[IntArray], Sequence[Lineage]]) -> None:
@@ -42,15 +43,18 @@ class Kinship:
         for photo, ranking in enumerate(rankings):
             if not len(ranking.species):
                 continue
-            judged = self._lineages(ranking.species[:N_JUDGED])
-            for step, rank in enumerate(RANKS[1:]):
-                name = judged[0].get(rank)
+            first, *others = self._lineages(ranking.species[:N_JUDGED])
+            least = 1.0
+            for step in reversed(range(len(RANKS) - 1)):
+                rank, name = RANKS[step + 1], first.get(RANKS[step + 1])
                 if not name:
-                    continue
-                if masses is None:
-                    found[photo, step] = any(lineage.get(rank) != name for lineage in judged)
+                    chance = 0.0 if rank == RANKS[-1] else least
+                elif masses is not None:
+                    chance = float(masses[photo] @ (self._names[rank] == name))
                 else:
-                    found[photo, step] = masses[photo] @ (self._names[rank] == name)
+                    is_shared = all(other.get(rank) == name for other in others) and self._taxa[rank] == {name}
+                    chance = float(not is_shared)
+                least = found[photo, step] = min(least, chance)
         return found
 
     def _masses(self, visual: FloatArray) -> Scores:
@@ -67,6 +71,12 @@ class Kinship:
         """Whether each species with anchors has no prototype."""
         knowledge = self._knowledge
         return knowledge.prototype_rows[knowledge.with_anchors] < 0
+
+    @cached_property
+    def _taxa(self) -> dict[JudgedRank, set[str | None]]:
+        """Taxa of the species of the knowledge base at each rank."""
+        lineages = self._lineages(np.arange(self._knowledge.n_species))
+        return {rank: {lineage.get(rank) for lineage in lineages} for rank in RANKS[1:]}
 
     @cached_property
     def _names(self) -> dict[JudgedRank, NDArray[np.str_]]:

@@ -1,5 +1,7 @@
 """Opening of model files."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,22 @@ def test_features_are_those_of_exact_sums(monkeypatch: pytest.MonkeyPatch) -> No
     """To the last bit, whether this processor overflows or not."""
     pixels = np.random.default_rng(0).uniform(-1, 1, size=(1, 3, IMAGE_PX, IMAGE_PX)).astype(np.float32)
     found = open_model(TOWER).run(None, {"pixels": pixels})[0]
-    assert isinstance(int8_overflows(), bool)
     monkeypatch.setattr(model_file, "int8_overflows", lambda: True)
     np.testing.assert_array_equal(found, open_model(TOWER).run(None, {"pixels": pixels})[0])
+
+
+@pytest.mark.parametrize(("product", "overflows"), [(64 * 255 * 127, False), (32 * 32767, True)])
+def test_a_product_that_is_too_small_is_an_overflow(
+    product: int, overflows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without VNNI, each pair of products is cut to 32767."""
+
+    class Processor:
+        def run(self, outputs: None, numbers: dict[str, Any]) -> list[Any]:
+            assert [numbers[name].min() for name in ("a", "b")] == [255, 127]
+            return [np.full((4, 16), product)]
+
+    monkeypatch.setattr(model_file, "_open", lambda path, *, is_exact: Processor())
+    int8_overflows.cache_clear()
+    assert int8_overflows() is overflows
+    int8_overflows.cache_clear()

@@ -50,6 +50,18 @@ def test_kinship_limits_the_chances_of_a_species_that_is_not_held() -> None:
     assert found.held == dict.fromkeys(RANKS, 0.5)
 
 
+def test_a_photo_without_a_detected_bird_shows_more_probably_none_of_the_knowledge_base() -> None:
+    """Nine times as probably, and no order of an unheld species."""
+    models: Any = {rank: {"bias": 3.0} for rank in RANKS[1:]}
+    parameters = Parameters(temperature=1.0, held={"species": {}}, not_held=models, unknown={"bias": -1.0})
+    rows, is_seen = np.concatenate([row(), row()]), np.array([True, False])
+    seen, unseen = chances_of(rows, parameters, unknown_prior=0.2, is_seen=is_seen)
+    assert seen == chances_of(row(), parameters, unknown_prior=0.2)[0]
+    assert unseen.unknown / (1 - unseen.unknown) == pytest.approx(9 * seen.unknown / (1 - seen.unknown), rel=1e-2)
+    assert set(unseen.not_held.values()) == {0.0}
+    assert unseen.held == seen.held
+
+
 def test_the_chance_of_an_answer_counts_both_cases() -> None:
     """An unheld species cannot be right, but its genus can."""
     found = Chances(held=dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)),

@@ -179,10 +179,17 @@ def test_answers_of_one_run_are_grouped_by_species(wide: Study, fitted: Mapping[
 
 def test_more_unknown_birds_lower_the_confidence(runs: list[Run], fitted: Mapping[Mode, Parameters]) -> None:
     """The prior is estimated from each run: the same held photos get less of it beside many unknown birds."""
-    few, many = (answers(runs, fitted, share) for share in (0.1, 0.7))
-    assert many.confidence[many.is_held].mean() < few.confidence[few.is_held].mean()
-    for found in (few, many):
+    confidences = []
+    for share in (0.1, 0.7):
+        found = answers(runs, fitted, share)
+        photos = [(number, i) for number, run in enumerate(runs) for i in mixed(run, share, seed=number).tolist()]
+        confidences.append(dict(zip(photos, found.confidence.tolist(), strict=True)))
         assert found.confidence[found.right].mean() > found.confidence[~found.right].mean() + 0.2
+    few, many = confidences
+    common = [photo for photo in few.keys() & many.keys() if runs[photo[0]].is_held[photo[1]]]
+    assert len(common) > 20
+    assert all(many[photo] <= few[photo] for photo in common)
+    assert sum(many[photo] for photo in common) < sum(few[photo] for photo in common)
 
 
 def test_the_table_has_a_row_for_each_share(runs: list[Run], fitted: Mapping[Mode, Parameters]) -> None:
