@@ -81,6 +81,8 @@ def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[Anchor
     given = [(key, image.anchor.anchor_id, image.vectors[space]) for image in images if space in image.vectors]
     rows = [(subject, item, np.asarray(vector, dtype=np.float32)) for subject, item, vector in given]
     run.ledger.put_vectors(collection_name("anchors", space), rows)
+    if rows:  # the mark of the vectors before does not hold for these
+        run.ledger.drop_steps([key], ["encode"], space=collection_name("anchors", space))
 
 
 def _failed(key: str, mark: str, reason: str, before: Step | None) -> Step:

@@ -2,7 +2,9 @@
 
 Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
 Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs, and with a detector an anchor's vector
-is that of its best bird. Anchors are encoded again when the detector or the rule of views changes.
+is that of its best bird. Anchors are encoded again when the detector or the rule of views changes. Where that cannot
+be done, because a file is missing or damaged, the mark of the step keeps the views of the vector, so that readers are
+warned.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from data.images.views import Views, encode_views, views_of_anchor
 from data.records import Anchor
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
-from kb.store.ledger import Step
+from kb.store.ledger import FINGERPRINT_DIGITS, Step
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
@@ -40,8 +42,9 @@ def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
     by_id = {subject_id(subject): subject for subject in subjects}
     pending: dict[str, list[Subject]] = {}
     for collection, (kind, _) in run.collections.items():
+        done = run.ledger.steps("encode", collection)
         marks = {
-            key: encode_mark(subject, collection, kind, run.views)
+            key: _mark(run, subject, collection, kind, done.get(key))
             for key, subject in by_id.items()
             if items_of(subject, kind)
         }
@@ -117,7 +120,7 @@ def _encode_texts(
         run.ledger.put_vectors(
             collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True) if v is not None]
         )
-        run.ledger.record(_step(run, subject, collection, kind, None) for subject in group)
+        run.ledger.record([_step(run, subject, collection, kind, None) for subject in group])
 
 
 def _encode_anchors(
@@ -145,7 +148,7 @@ def _encode_anchors(
         if any(anchor_id in run.ledger.vectors(collection, key) for key, anchor_id, _ in rows):
             run.ledger.set_fact(REPLACED, "anchors")
         run.ledger.put_vectors(collection, rows)
-        run.ledger.record(_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group)
+        run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
         # The next build downloads a missing or damaged picture again.
         run.ledger.drop_steps(errors, ["anchor"])
     return len(errors)
@@ -160,11 +163,26 @@ def _read(run: BuildRun, anchor: Anchor) -> Views | str:
 
 
 def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
+    key = subject_id(subject)
+    before = run.ledger.step(key, "encode", collection)
+    mark = _mark(run, subject, collection, kind, before)
+    if error and before is not None:
+        mark = before.fingerprint  # the vectors remain
     return Step(
-        subject_id=subject_id(subject),
+        subject_id=key,
         stage="encode",
         space=collection,
-        fingerprint=encode_mark(subject, collection, kind, run.views),
+        fingerprint=mark,
         status="failed" if error else "done",
         error=error,
     )
+
+
+def _mark(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, before: Step | None) -> str:
+    """Return the mark of the encoded subject; one with anchors without files ends with their views and the new ones."""
+    mark = encode_mark(subject, collection, kind, run.views)
+    if before is None or all(anchor.sha256 is not None for anchor in _anchors(subject)):
+        return mark
+    items, views = mark[:FINGERPRINT_DIGITS], mark[FINGERPRINT_DIGITS:]
+    given = before.fingerprint[FINGERPRINT_DIGITS:].partition("+")[0]
+    return mark if given == views else f"{items}{given}+{views}"

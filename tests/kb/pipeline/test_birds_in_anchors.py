@@ -1,6 +1,7 @@
 """Reference photos are encoded like photos: from the whole and the crop to the bird."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from data.images.decode import read_image
 from data.images.views import boxes_of, encode_birds, views_mark
 from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
+from kb import OwnPhoto
 from kb.sources.starter import StarterSource
+from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
 
 MAGPIE = "pica-pica"
@@ -85,6 +88,54 @@ def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Pat
         kb.build(path, taxa, PageSource(bare=["avis-001"]), cornered, only=stage)
         assert contents(path, cornered) == expected
         assert kb.verify(path).ok
+
+
+def outdated_and_state(path: Path, encoders: Encoders) -> tuple[int, str]:
+    with kb.open(path) as store:
+        return store.outdated_anchors(encoders), store.generation
+
+
+@pytest.mark.parametrize("detector", [None, Larger()])
+def test_anchors_without_a_file_stay_outdated_and_the_others_are_encoded_once(
+    tmp_path: Path, detector: Corner | None
+) -> None:
+    encoders, path, photo = recognize.load_encoders("starter"), tmp_path / "a.kb", tmp_path / "photo.png"
+    earlier, cornered = replace(encoders, detector=detector), replace(encoders, detector=Corner())
+    source = StarterSource(spaces=encoders.anchor_spaces)
+    [taxon] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
+    photo.write_bytes(drawings_of(MAGPIE, "anchor")[0].png())
+    kb.build(path, [taxon], source, earlier)
+    kb.add(path, taxon, earlier, photos=[OwnPhoto(path=photo)])
+    before = contents(path, cornered)
+    assert before[0] == 1
+    kb.build(path, [taxon], source, cornered, only="encode")
+    after = contents(path, cornered)
+    assert after[0] == 1, "the vectors without a file are the old ones"
+    assert sum(old != new for old, new in zip(before[2], after[2], strict=True)) == 1, "the photo has a new one"
+    state = outdated_and_state(path, cornered)
+    kb.build(path, [taxon], source, cornered)
+    assert outdated_and_state(path, cornered) == state, "nothing is encoded again"
+    kb.build(path, [taxon], source, earlier)
+    assert contents(path, earlier) == (0, *before[1:])
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.drop_steps([taxon.taxon_id], ["anchor"])
+    kb.build(path, [taxon], source, cornered)
+    assert contents(path, cornered) == (0, *after[1:]), "the source gave its vectors again"
+
+
+def test_a_failed_encoding_leaves_the_anchors_outdated(tmp_path: Path) -> None:
+    encoders, taxa, path = recognize.load_encoders("starter"), made_up_taxa(1), tmp_path / "a.kb"
+    larger, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
+    kb.build(path, taxa, PageSource(), larger)
+    for file in (path / "anchors").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    for _ in range(2):
+        kb.build(path, taxa, PageSource(), cornered, only="encode")
+        assert contents(path, cornered)[0] == 1
+        assert contents(path, larger)[0] == 0
+    kb.build(path, taxa, PageSource(), cornered)
+    assert contents(path, cornered)[0] == 0
 
 
 def test_the_mark_of_views_names_the_detector_and_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
