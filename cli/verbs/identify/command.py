@@ -200,7 +200,7 @@ def identify(
         given = options.given_options(ctx, ["min_confidence"])
         given += [] if run.unknown_prior is None else ["the setting unknown_prior"]
         warn_of_calibration(given, recognizer, store, reader=reader)
-        fit = species_lists.list_fit(store, recognizer, share, n_outside=n_outside, quiet=quiet)
+        fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
         reading, parameters = None, identify_parameters(store, recognizer)
         if reader:
             reading = stack.enter_context(
@@ -249,6 +249,8 @@ def identify(
             settle_unknown_prior(
                 recognizer, sink, [each.photos for each in wanted], f"{unit}s", quiet=quiet or run.progress == "jsonl"
             )
+        if todo and not quiet:
+            species_lists.suggest_prior(recognizer, n_outside)
         n_placed = n_with_range = 0
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = run.progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))

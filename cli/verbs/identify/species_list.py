@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recognize.confidence.prior import ListPrior
 
 MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
+PRIOR_OUTSIDE = 0.5  # suggested prior of unknown species where that share is larger
 FEW_LISTED = 10  # fewer species hardly cover a place
 MOST_MISSING = 5  # named
 LARGE_ODDS = 100  # a short list that favours its species more than this gets a warning
@@ -98,13 +99,8 @@ def short_list_warnings(prior: ListPrior) -> Iterator[str]:
         )
 
 
-def list_fit(
-    store: KnowledgeBase, recognizer: Recognizer, share: float, *, n_outside: int, quiet: bool
-) -> ListFit | None:
-    """Report how much listed species are favoured; return the counts of the list's effect, None without a list.
-
-    `n_outside` counts the listed species outside the knowledge base; if they are many, a calibration should know.
-    """
+def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
+    """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
     listed, prior = recognizer.species_list, recognizer.prior
     if listed is None or prior is None:
         return None
@@ -112,11 +108,25 @@ def list_fit(
 
     if not quiet:
         output.note(boost_text(prior))
-        if recognizer.calibration_id is not None and is_mostly_outside(len(listed.taxon_ids), n_outside):
-            output.note("Many listed species are not in this knowledge base: consider --set unknown_prior=0.5")
     for warning in short_list_warnings(prior):
         output.warn(warning)
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
+
+
+def suggest_prior(recognizer: Recognizer, n_outside: int) -> None:
+    """Suggest a larger prior of unknown species if many listed species are outside the knowledge base.
+
+    Args:
+        recognizer: a recognizer with the prior that is used.
+        n_outside: number of listed species outside the knowledge base.
+    """
+    listed, prior = recognizer.species_list, recognizer.unknown_prior
+    if listed is None or recognizer.calibration_id is None or prior is None or prior >= PRIOR_OUTSIDE:
+        return
+    if is_mostly_outside(len(listed.taxon_ids), n_outside):
+        output.note(
+            f"Many listed species are not in this knowledge base: consider --set unknown_prior={PRIOR_OUTSIDE:g}"
+        )
 
 
 def is_mostly_outside(n_here: int, n_outside: int) -> bool:

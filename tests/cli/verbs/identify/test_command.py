@@ -23,6 +23,7 @@ from PIL import Image
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
+from recognize import Recognizer
 from recognize.answer_text import percent
 from recognize.settings import PHOTO_PRESETS
 
@@ -646,6 +647,21 @@ def test_a_table_is_not_written_to_a_file(cli: Any, tmp_path: Path) -> None:
     refused = cli.call("identify", "x.jpg", "--output", "x.csv", "--format", "table")
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: --output takes no tables.")
+
+
+def test_a_larger_prior_is_suggested_only_where_it_is_lower(
+    cli: Any, built_kb: Path, drawings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("list.csv").write_text("common_name\nSnowy Owl\nGreat Auk\n")
+    command = ("identify", drawings, "--kb", built_kb, "--species-list", "list.csv", "--format", "jsonl")
+
+    def is_suggested(*given: str) -> bool:
+        return "consider --set unknown_prior=0.5" in cli.call(*command, *given, check=True).stderr
+
+    assert [is_suggested("--set", f"unknown_prior={prior}") for prior in ("0.49", "0.5", "0.7")] == [True, False, False]
+    for estimate in (0.1, 0.6):
+        monkeypatch.setattr(Recognizer, "estimate_unknown_prior", lambda *_, estimate=estimate: estimate)
+        assert is_suggested() is (estimate < 0.5)
 
 
 def test_a_note_gives_the_estimated_share_of_unknown_species(cli: Any, built_kb: Path, drawings: Path) -> None:
