@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
+
+from annotated_types import Ge, Gt, Le, Lt
 
 from data.metrics import N_RESAMPLES
 
@@ -44,42 +45,29 @@ ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
 class IdentifySettings:
     """Settings of a run that identifies photos."""
 
-    burst_seconds: float = BURST_SECONDS
-    """Seconds between two photos of a burst, at least 0; for `--group burst`. A guess; set your own."""
-    off_list_share: float = OFF_LIST_SHARE
-    """Expected share of photos with species that are not on the species list; above 0, below 1."""
+    burst_seconds: Annotated[float, Ge(0)] = BURST_SECONDS
+    """Seconds between two photos of a burst; for `--group burst`. A guess; set your own."""
+    off_list_share: Annotated[float, Gt(0), Lt(1)] = OFF_LIST_SHARE
+    """Expected share of photos with species that are not on the species list."""
     progress: Literal["auto", "jsonl"] = "auto"
     """Progress on stderr: bars or lines, or one line of JSON per second."""
     resume: bool = True
     """Continue the file of `--output`; false starts it from scratch."""
     retry_failed: bool = False
     """Retry photos of the file of `--output` that were unreadable or that the reader failed on."""
-    unknown_prior: float | None = None
-    """Prior probability that a photo shows a species outside the knowledge base; above 0, below 1. Default: estimated
-    from the photos."""
-    reader_samples: int = 1
-    """Model calls per photo, each with the candidates in another order; at least 1."""
-    place_odds: float = PLACE_ODDS
+    unknown_prior: Annotated[float, Gt(0), Lt(1)] | None = None
+    """Prior probability that a photo shows a species outside the knowledge base. Default: estimated from the photos."""
+    reader_samples: Annotated[int, Ge(1)] = 1
+    """Model calls per photo, each with the candidates in another order."""
+    place_odds: Annotated[float, Ge(1)] = PLACE_ODDS
     """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing;
     1 ignores places."""
     reader_context: Literal["refined", "summary", "article", "names"] = "refined"
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
     alone. VR-RAG, table 5."""
-    reader_candidates: int | None = None
-    """Candidates shown to the reader, at most 26. Default: `--top`; where chunks are ranked, the species of the 10 best
+    reader_candidates: Annotated[int, Ge(1), Le(MAX_READER_CANDIDATES)] | None = None
+    """Candidates shown to the reader. Default: `--top`; where chunks are ranked, the species of the 10 best
     chunks."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.off_list_share < 1:
-            raise ValueError(f"expected off_list_share above 0 and below 1, got {self.off_list_share}")
-        if self.unknown_prior is not None and not 0 < self.unknown_prior < 1:
-            raise ValueError(f"expected unknown_prior above 0 and below 1, got {self.unknown_prior}")
-        if not 0 <= self.burst_seconds < inf:
-            raise ValueError(f"expected burst_seconds of at least 0, got {self.burst_seconds}")
-        _check_samples(self.reader_samples)
-        _check_candidates(self.reader_candidates)
-        if not 1 <= self.place_odds < float("inf"):
-            raise ValueError(f"expected place_odds of at least 1, got {self.place_odds:g}")
 
     def reader_chunks(self, preset: str) -> int | None:
         """Return the number of chunks that give the reader its candidates; None for presets that rank species."""

@@ -55,7 +55,8 @@ def type_in_words(hint: Any) -> str:  # noqa: ANN401  # a type hint can be any o
         bounds = [(word, getattr(each, name)) for each in arguments[1:]
                   for name, word in (("ge", "from"), ("gt", "above"), ("le", "to"), ("lt", "below"))
                   if getattr(each, name, None) is not None]  # fmt: skip
-        return " ".join([type_in_words(arguments[0]), *(f"{word} {bound}" for word, bound in bounds)])
+        joint = " and " if "below" in dict(bounds) else " "  # from 0 to 1, above 0 and below 1
+        return f"{type_in_words(arguments[0])} {joint.join(f'{word} {bound}' for word, bound in bounds)}"
     if origin in (Union, types.UnionType):
         return " or ".join(type_in_words(each) for each in arguments if each is not type(None))
     if origin is Literal:
@@ -82,7 +83,7 @@ def parse_value(hint: Any, value: object, *, is_text: bool) -> object:  # noqa: 
     """
     from pydantic import TypeAdapter
 
-    adapter: TypeAdapter[object] = TypeAdapter(hint)
+    adapter: TypeAdapter[object] = TypeAdapter(hint, config={"allow_inf_nan": False})
     if not is_text:
         return adapter.validate_json(json.dumps(value, default=str), strict=True)
     text = str(value)

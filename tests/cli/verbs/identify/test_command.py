@@ -206,8 +206,12 @@ def test_a_web_address_is_a_row_with_an_error_and_a_remedy(cli: Any, built_kb: P
 
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
-    [("--min-confidence", "50%", "from 0 to 1"), ("--max-cost", "cheap", "of at least 0")],
-)  # fmt: skip
+    [
+        ("--min-confidence", "50%", "from 0 to 1"),
+        ("--min-confidence", "1.5", "from 0 to 1"),
+        ("--max-cost", "cheap", "of at least 0"),
+    ],
+)
 def test_a_number_out_of_range_is_answered_with_the_range(cli: Any, option: str, value: str, expected: str) -> None:
     outcome = cli.call("identify", "a.jpg", option, value)
     message = f"error: Invalid value for '{option}': expected a number {expected}, such as 0.5, got '{value}'."
@@ -313,10 +317,22 @@ def test_a_calibration_must_fit_the_species_and_be_readable(
 
 
 @pytest.mark.parametrize(
-    "option", [("--min-confidence", "1.5"), ("--set", "unknown_prior=0"), ("--set", "unknown_prior=1")]
+    ("key", "value", "expected"),
+    [
+        ("unknown_prior", "0", "a number above 0 and below 1"),
+        ("unknown_prior", "1", "a number above 0 and below 1"),
+        ("unknown_prior", "abc", "a number above 0 and below 1"),
+        ("off_list_share", "1", "a number above 0 and below 1"),
+        ("burst_seconds", "inf", "a number from 0"),
+        ("place_odds", "0.9", "a number from 1"),
+        ("reader_samples", "0", "a whole number from 1"),
+        ("reader_candidates", "27", "a whole number from 1 to 26"),
+    ],
 )
-def test_an_invalid_probability_exits_with_2(cli: Any, built_kb: Path, drawings: Path, option: tuple[str, str]) -> None:
-    assert cli.call("identify", drawings, "--kb", built_kb, *option).exit_code == 2
+def test_a_setting_out_of_range_fails_with_its_source_and_range(cli: Any, key: str, value: str, expected: str) -> None:
+    outcome = cli.call("identify", "a.jpg", "--set", f"{key}={value}")
+    message = f'error: Setting "identify.{key}" in --set: expected {expected}, got {value!r}.'
+    assert (outcome.exit_code, outcome.stderr.splitlines()[0]) == (2, message)
 
 
 def test_explain_shows_evidence_and_photo_credits(cli: Any, built_kb: Path, drawings: Path) -> None:
