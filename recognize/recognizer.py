@@ -431,7 +431,7 @@ class Recognizer:
             chances = self._place_prior.chances(listed, placed, chances, lineages, taken)
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
-            lineages = self._maker.lineages(placed.species[: max(n, N_JUDGED)])
+            lineages = self._maker.lineages(placed.species[:N_JUDGED])
             confidences = candidate_confidences(
                 placed, chances, lineages, temperature=self._parameters.temperature, n=n
             )

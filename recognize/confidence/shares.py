@@ -20,20 +20,21 @@ def candidate_confidences(
     """Return the confidence of the first `n` species.
 
     The chances of the genus, family and order of the first species are shared by the other species of each among the
-    best `N_JUDGED`, by the softmax of their scores. So the species of a genus have no more confidence than the genus,
-    and it does not depend on `n`. No species gets more than the first.
+    best `N_JUDGED`, by the softmax of their scores; species beyond them get 0. So the species of a genus have no more
+    confidence than the genus, and it does not depend on `n`. No species gets more than the first.
 
     Args:
         ranking: a ranking with at least one species.
         chances: chances of its first species.
-        lineages: lineages of its first `max(n, N_JUDGED)` species.
+        lineages: lineages of its first `N_JUDGED` species.
         temperature: divisor of the scores, of the calibration.
         n: number of species.
     """
-    scores = ranking.scores[: max(n, N_JUDGED)]
+    scores = ranking.scores[:N_JUDGED]
     likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
     shares = np.minimum((1 - chances.unknown) * likely, chances.right("species"))
-    return tuple(round(share, CHANCE_DIGITS) for share in shares[: min(n, len(scores))].tolist())
+    found = [round(share, CHANCE_DIGITS) for share in shares[: min(n, len(scores))].tolist()]
+    return (*found, *[0.0] * (min(n, len(ranking.scores)) - len(found)))
 
 
 def distributed(

@@ -9,6 +9,7 @@ import pytest
 
 from recognize.confidence import shares
 from recognize.confidence.chances import Chances
+from recognize.confidence.evidence import N_JUDGED
 from recognize.confidence.ranks import RANKS
 from recognize.scoring.stages import Ranking
 
@@ -22,7 +23,9 @@ def sure(held: float, unknown: float = 0.0, **higher: float) -> Chances:
 
 
 def candidate_confidences(ranked: Ranking, *given: Any, lineages: Any = None, **settings: Any) -> tuple[float, ...]:
-    return shares.candidate_confidences(ranked, *given, lineages or [{}] * len(ranked.species), **settings)
+    return shares.candidate_confidences(
+        ranked, *given, lineages or [{}] * min(len(ranked.species), N_JUDGED), **settings
+    )
 
 
 def test_alternatives_share_the_remainder_by_the_softmax_of_their_scores() -> None:
@@ -35,6 +38,14 @@ def test_confidences_do_not_depend_on_the_number_of_candidates() -> None:
     whole = candidate_confidences(scores, sure(0.7), temperature=1.0, n=4)
     assert candidate_confidences(scores, sure(0.7), temperature=1.0, n=2) == whole[:2]
     assert sum(whole) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, N_JUDGED, N_JUDGED + 1, 3 * N_JUDGED])
+def test_species_beyond_the_judged_ones_get_no_share(n: int) -> None:
+    scores = ranking(*[1.0] * (2 * N_JUDGED))
+    found = candidate_confidences(scores, sure(0.51), temperature=1.0, n=n)
+    assert found == pytest.approx([0.51, *[0.01] * (N_JUDGED - 1), *[0.0] * N_JUDGED][:n], abs=1e-9)
+    assert len(found) == min(n, 2 * N_JUDGED)
 
 
 def test_no_alternative_exceeds_the_first_species() -> None:
