@@ -28,7 +28,7 @@ from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperatu
 from recognize.confidence.range_support import Support
 from recognize.confidence.shares import candidate_confidences
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
-from recognize.detect.no_bird import BirdCheck, other_kind
+from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
 from recognize.kept import KeptPhotos
 from recognize.photos import Decoded
@@ -207,7 +207,11 @@ class Recognizer:
             listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            is_seen = np.array([self._is_detected(each) for each in batch if each.photo is not None], dtype=np.bool_)
+            readable = [decoded for decoded in batch if decoded.photo is not None]
+            is_seen = np.array(
+                [self._sees_bird(each, vector) for each, vector in zip(readable, queries.visual, strict=True)],
+                dtype=np.bool_,
+            )
             evidence, chances = self._judged(rankings, queries, prior, is_seen)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
@@ -285,13 +289,17 @@ class Recognizer:
             ]
             if any(is_bird):
                 evidence = self._evidence(rankings, queries, self._parameters)
-                is_seen = np.array([self._is_detected(decoded) for decoded in readable])
+                is_seen = np.array([self._sees_bird(*each) for each in zip(readable, queries.visual, strict=True)])
                 even.append(even_unknown(evidence.rows, self._parameters, is_seen)[is_bird])
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
         """Return whether detector or recognizer sees a bird; without a detector, only flat photos show none."""
         return not decoded.is_flat and (self._is_detected(decoded) or self._check.shows_bird(vector))
+
+    def _sees_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
+        """Return whether the detector sees a bird, or the photo is clearly like one."""
+        return self._is_detected(decoded) or self._check.shows_bird(vector, CLEAR_COSINE)
 
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""

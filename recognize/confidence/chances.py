@@ -16,8 +16,8 @@ from recognize.scoring.pairs import Scores
 CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 _CERTAIN: Final = 1e-9
 NOT_SEEN: Final = 0.9
-"""Chance at even odds that a photo without a detected bird shows an unknown one, or none. Nothing is detected in 6 % of
-the photos of birds and in 97 % of pictures without one; half of the unknown photos count as such pictures."""
+"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in 5 % of photos of
+birds, and in 97 % of pictures without one; half of the unknown photos count as such pictures."""
 
 Flags = NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ def chances_of(
         parameters: parameters of the preset and of the anchor mode of the knowledge base.
         unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
         kinship: highest chances of genus, family and order if the species is not held, `(n, 3)`; default: 1.
-        is_seen: whether a bird was detected in each photo, `(n,)`; default: in all. Where none was, an unknown species,
+        is_seen: whether a bird is seen in each photo, `(n,)`; default: in all. Where none was, an unknown species,
             or no bird at all, is more probable, and no genus, family or order is, unless the species is held.
     """
     unknown = at_prior(even_unknown(rows, parameters, is_seen), unknown_prior)

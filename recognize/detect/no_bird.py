@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LOW_COSINE: Final = 0.35
 """A picture where no bird was detected shows none if its cosine to every prototype and anchor is lower. Chosen for the
 prototypes of the starter by `benchmarks/no_bird.py`, so that under 1 % of the birds of new species are lost."""
+CLEAR_COSINE: Final = 0.7
+"""A picture with such a cosine is taken for a bird as if one was detected; of 268 pictures without a bird one has it."""
 FLAT: Final = 1.0
 """A picture shows nothing if neighbouring parts of it differ less, in grey levels."""
 SURE: Final = 0.5
@@ -35,14 +37,14 @@ class BirdCheck:
         self._prototypes = encoder.prototypes()[1] if isinstance(encoder, TrainedOnSpecies) else None
         self._anchors = anchors
 
-    def shows_bird(self, vector: FloatArray) -> bool:
+    def shows_bird(self, vector: FloatArray, least: float = LOW_COSINE) -> bool:
         """Return whether a picture with details, where no bird was detected, may show one.
 
-        `vector` is the vector of the picture, `(dim,)`, or the mean of several.
+        `vector` is the vector of the picture, `(dim,)`, or the mean of several; `least` the least cosine of a bird.
         """
         unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
         known = () if self._prototypes is None else (self._prototypes, self._anchors)
-        return not known or any(len(rows) and float((rows @ unit).max()) >= LOW_COSINE for rows in known)
+        return not known or any(len(rows) and float((rows @ unit).max()) >= least for rows in known)
 
 
 def is_flat(picture: Image) -> bool:
