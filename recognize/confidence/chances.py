@@ -16,8 +16,8 @@ from recognize.scoring.pairs import Scores
 CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 _CERTAIN: Final = 1e-9
 NOT_SEEN: Final = 0.9
-"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in 5 % of photos of
-birds, and in 97 % of pictures without one; half of the unknown photos count as such pictures."""
+"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in 5 % of the
+photos of birds, and in 97 % of pictures without one; half of the unknown photos count as such pictures."""
 
 Flags = NDArray[np.bool_]
 
