@@ -82,7 +82,7 @@ def test_reference_photos_that_a_species_lacks_explain_nothing(birds: Path, phot
     row = answer(recognize.Recognizer(store, encoders), read(birds, PHOTOS[photo]))
     by_name = {candidate.scientific_name: candidate.scores for candidate in row.candidates}
     assert by_name["Ornis secunda"]["visual"] is None
-    assert by_name["Ornis secunda"]["visual_part"], "a fixed value"
+    assert by_name["Ornis secunda"]["visual_part"] == 0.0
     assert "-0.0" not in {str(score) for scores in by_name.values() for score in scores.values()}
     why = recognize.explain(store, row)
     assert why.score_text == f"{sentence} Ornis secunda has no reference photos: that part of its score is fixed."
