@@ -31,7 +31,7 @@ from recognize.starter.encoders import StarterLook, Weights
 from recognize.starter.heads import read_heads
 from training.starter.protocol import N_FOLDS, fold_of, read_study_collection, set_aside
 
-THRESHOLDS = (0.3, 0.35, 0.4, 0.45, 0.5)
+THRESHOLDS = (0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 BUNDLED = {
     "skimage": "data",
     "sklearn": "datasets/images",

@@ -11,7 +11,6 @@ import fieldmark
 
 if TYPE_CHECKING:
     from recognize.confidence.calibration import Calibration as Calibration
-    from recognize.confidence.calibration import read_calibration as read_calibration
     from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
     from recognize.encounters import bursts as bursts
@@ -39,7 +38,6 @@ _MODULES: Final = {
     "evaluate_rankings": "recognize.evaluation.report",
     "explain": "recognize.explanation.evidence",
     "load_encoders": "recognize.encoders.profiles",
-    "read_calibration": "recognize.confidence.calibration",
 }
 """Public name -> its module."""
 

@@ -18,7 +18,7 @@ from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
-from recognize.confidence.calibration import Calibration, Parameters, shipped_calibration
+from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
 from recognize.confidence.chances import Chances, chances_of, even_unknown
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
 from recognize.confidence.kinship import Kinship
@@ -107,9 +107,9 @@ class Recognizer:
             m: size of the pool; default: of the preset.
             anchor_pooling: `mean`, `max` or `centroid` of a species' anchors; default: of the preset.
             weights: weights of the default preset; default: of the profile.
-            calibration: own calibration of the store, ignored if made for other species, encoders or another preset
-                (`misfit`). Without one that fits, confidence is estimated by the shipped calibration of the profile,
-                if it has one for the preset and its default settings.
+            calibration: own calibration; default: that of the store, from `kb calibrate`. It is ignored if made for
+                other species, encoders or another preset (`misfit`). Without one that fits, confidence is estimated by
+                the shipped calibration of the profile, if it has one for the preset and its default settings.
             min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, family, order, then
                 none. Needs a calibration.
             unknown_prior: prior probability that a photo shows a species outside the store; default: estimated from
@@ -164,6 +164,8 @@ class Recognizer:
         self.calibration_id: str | None = None
         self.misfit = ""
         """Reason that the given calibration is not used, a verb phrase; empty if it is used."""
+        if calibration is None and (file := store.calibration_file(preset)) is not None:
+            calibration = read_calibration(file)
         if (m, anchor_pooling, weights) == (None, None, None):
             self._calibrate(calibration)
         elif calibration is not None:

@@ -176,7 +176,7 @@ def make_recognizer(
     n_chunks: int | None = None,
     fast: bool = False,
 ) -> Recognizer:
-    """Return the recognizer of a knowledge base, with `n` candidates per photo and the calibration where it fits.
+    """Return the recognizer of a knowledge base, with `n` candidates per photo.
 
     With `fast` it looks for no birds in photos.
 
@@ -186,14 +186,12 @@ def make_recognizer(
     """
     import recognize
 
-    file = store.layout.calibration / f"{preset}.json"
     encoders = encoders_of(store)
     made = recognize.Recognizer(
         store,
         replace(encoders, detector=None) if fast else encoders,
         preset=preset,
         k=n,
-        calibration=recognize.read_calibration(file) if file.is_file() else None,
         min_confidence=min_confidence,
         unknown_prior=unknown_prior,
         species_list=species_list,

@@ -20,6 +20,6 @@ card() { # a page of `kb identify --cards`, of a drawing of the demo
 
 plates() { python -m training.plates sheet "$pictures/plates.png"; }
 
-charts() { python -m training.starter.reliability --data ../shared/birds --work work --pictures "$pictures"; }
+charts() { python -m training.starter.confidence.reliability --data ../shared/birds --work work --pictures "$pictures"; }
 
 for picture in "${@:-card}"; do "$picture"; done

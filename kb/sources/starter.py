@@ -70,10 +70,9 @@ class StarterSource(ArticleSource):
 
     @cached_property
     def name(self) -> str:
-        """`starter` and a digest of facts, drawings and vectors."""
-        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), index_digest().encode()]
-        if self._with_vectors:
-            files.append(read_bytes(FILE))
+        """`starter` and a digest of facts, and of vectors or drawings."""
+        anchors = read_bytes(FILE) if self._vectors.spaces else index_digest().encode()
+        files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), anchors]
         digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
         return f"starter/{digest[:12]}"
 
@@ -169,10 +168,13 @@ class StarterSource(ArticleSource):
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield up to `limit` anchors of each species: shipped vectors, else drawings, alternating sexes."""
+        """Yield up to `limit` anchors of each species: shipped vectors, or drawings, alternating sexes.
+
+        Never both: a picture that looks like a drawing would look most like the species that has one.
+        """
         for subject_id, _ in articles:
-            given = self._vectors.of(subject_id)[:limit]
-            yield subject_id, AnchorBatch(images=tuple(given or self._drawings(subject_id, limit)))
+            found = self._vectors.of(subject_id)[:limit] if self._vectors.spaces else self._drawings(subject_id, limit)
+            yield subject_id, AnchorBatch(images=tuple(found))
 
     def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
         """Return the shipped vector of a species' full description, or None."""

@@ -185,6 +185,11 @@ class KnowledgeBase(Closing):
         """Return where the picture of an anchor lies."""
         return self.layout.anchors.path_of(sha256)
 
+    def calibration_file(self, preset: str) -> Path | None:
+        """Return the file that `kb calibrate` wrote for a preset, if it did."""
+        file = self.layout.calibration / f"{preset}.json"
+        return file if file.is_file() else None
+
     def left_out(self) -> list[tuple[str, str, str]]:
         """Return `(name, reason, detail)` of everything that was left out, sorted by reason."""
         return sorted(self.ledger.left_out(), key=lambda row: (row[1], row[0]))

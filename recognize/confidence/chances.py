@@ -16,8 +16,9 @@ from recognize.scoring.pairs import Scores
 CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 _CERTAIN: Final = 1e-9
 NOT_SEEN: Final = 0.9
-"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in 5 % of the
-photos of birds, and in 97 % of pictures without one; half of the unknown photos count as such pictures."""
+"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in
+6.5 % of the photos of birds that are new to the model, in 0.2 to 1.9 % of others, and in at least 96 % of pictures
+without one (`benchmarks/no_bird.py`, 0.7); half of the unknown photos count as such pictures."""
 
 Flags = NDArray[np.bool_]
 

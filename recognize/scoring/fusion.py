@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
 from recognize.scoring.exact import DOUBT, Rescore, Stages, find_pools, or_zero, rounded, settle
@@ -32,10 +31,6 @@ from recognize.scoring.stages import (
 
 AnchorMode = Literal["single", "several"]
 
-LACKING_LOOK: Final = 0.0
-"""Deviations above the average that count as the visual score of a species with neither anchors nor a prototype, where
-the model has prototypes. A higher value names more of these species, and pictures of no bird too: with 1.2 noise became
-a shearwater without photos."""
 _ALIKE: Final = 1e-6  # a smaller deviation is rounding
 _SCALED: Final = 512  # photos at once, which bounds memory
 
@@ -101,7 +96,7 @@ def default(
     (or their maximum or mean). Species that the visual encoder was trained on have a prototype score too. Scores are
     standardised per photo over (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no
     stage dominates by its scale; prototypes of other species complete few anchors and prototypes. The final score is
-    the weighted sum. A missing stage counts as 0, the average, but see `LACKING_LOOK`. Equal scores keep the order of
+    the weighted sum. A missing stage counts as 0, the average. Equal scores keep the order of
     rows. The stages `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
@@ -128,13 +123,12 @@ def default(
         species = _unique_pairs(proposed, knowledge.n_species)
         text_weights, visual_weights = prototypes.weights_of(species.items)
         best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
-        lacks_look = prototypes.lacks(species.items) & (anchors.counts(species.items) == 0)
 
         def fuse(at: IntArray, s_c: Scores, s_i: Scores, s_p: Scores) -> tuple[Scores, Scores, Scores]:
             photos = species.photos[at]
             return (
                 text_weights[at] * text_scale.apply(photos, s_c),
-                visual_weights[at] * np.where(lacks_look[at], LACKING_LOOK, visual_scale.apply(photos, s_i)),
+                visual_weights[at] * visual_scale.apply(photos, s_i),
                 prototypes.part(species[at], s_p),
             )
 
@@ -194,7 +188,6 @@ class _Prototypes:
     def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
         self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
         self._trained, self._row_of = knowledge.trained, knowledge.prototype_rows
-        self._has_any = knowledge.has_prototypes
 
     @property
     def stretch(self) -> Scores:
@@ -205,11 +198,6 @@ class _Prototypes:
         """Return the species of the `m` best prototypes."""
         rows = find_pools(scores, m, lambda rows: dot_pairs(self._matrix, self._queries, rows))
         return Pairs(rows.photos, self._trained[rows.items])
-
-    def lacks(self, species: IntArray) -> NDArray[np.bool_]:
-        """Return which species have no prototype; none if the model has no prototypes at all."""
-        found: NDArray[np.bool_] = (self._row_of[species] < 0) & self._has_any
-        return found
 
     def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
         """Return the weights of text and anchors for each species."""

@@ -91,6 +91,9 @@ class MemoryStore:
         """Return no terms."""
         return []
 
+    def calibration_file(self, preset: str) -> Path | None:
+        return None
+
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
         if not set(spaces) <= set(self.spaces):

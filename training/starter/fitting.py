@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.fusion import LACKING_LOOK, FusionWeights
+from recognize.scoring.fusion import FusionWeights
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 
@@ -53,10 +53,7 @@ def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     lengths = knowledge.anchor_lengths
     looks = queries.visual @ knowledge.mean_anchors().T / np.where(lengths > 0, lengths, 1)
     look_scaled = _scaled(looks, queries.visual.astype(np.float64) @ knowledge.anchor_sample.T)
-    has_anchors = knowledge.anchor_counts > 0
-    look_scaled[:, ~has_anchors] = 0
-    if knowledge.has_prototypes:
-        look_scaled[:, ~has_anchors & ~is_known] = LACKING_LOOK
+    look_scaled[:, knowledge.anchor_counts == 0] = 0
     out[:, is_known, 0] = text_scaled[:, is_known]
     out[:, is_known, 1] = look_scaled[:, is_known]
     if len(knowledge.trained):

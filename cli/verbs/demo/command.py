@@ -62,7 +62,9 @@ def demo(workdir: Path | None) -> None:
             show_term(store, encoders)
         with timed("3. Find birds by a description"):
             show_trials(ask_in_words(store, encoders))
-        with timed("4. Identify birds in pictures"):
+        with timed("4. Fit the confidence to this knowledge base"):
+            show_calibration(path, store, encoders)
+        with timed("5. Identify birds in pictures"):
             show_drawings(store, encoders, pictures)
         output.write(f"Finished in {time.monotonic() - began:.1f} s. The results are in {folder}.\n")
         output.write(next_steps(path, pictures))
@@ -103,6 +105,26 @@ def show_term(store: KnowledgeBase, encoders: Encoders) -> None:
     output.write(output.wrapped(found.passage or "Nothing found.", indent="   "))
     for source in found.sources:
         output.write(f"   source: our own words on {source.title}, {source.licence}")
+
+
+def show_calibration(path: Path, store: KnowledgeBase, encoders: Encoders) -> None:
+    """Calibrate with the reference drawings, as `kb calibrate` does, and print the errors before and after."""
+    from kb.store.calibrations import save_calibration
+    from recognize.calibration.calibrate import calibrate
+    from recognize.calibration.sources import photos_of_anchors
+    from recognize.confidence.calibration import calibration_bytes
+    from recognize.scoring.knowledge import read_knowledge
+
+    knowledge = read_knowledge(store, encoders)
+    source = photos_of_anchors(store, encoders, knowledge, anchor_path=store.anchor_path)
+    made = calibrate(store, encoders, knowledge, source)
+    save_calibration(path, "default", calibration_bytes(made.calibration))
+    estimated, calibrated = made.quality.estimated, made.quality.calibrated
+    before = "" if estimated is None else f"{100 * estimated.calibration_error:.0f} % before, "
+    output.write("   kb calibrate: each reference drawing is identified with and without its species")
+    output.write(
+        f"   mean gap between confidence and accuracy: {before}{100 * calibrated.calibration_error:.0f} % after"
+    )
 
 
 def show_drawings(store: KnowledgeBase, encoders: Encoders, folder: Path) -> None:

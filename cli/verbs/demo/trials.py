@@ -36,8 +36,8 @@ class Trial:
     """1 is the best; None if the right species is not among the answers."""
     n: int
     """Number of species in the knowledge base."""
-    score: float | None
-    """Score of the right species."""
+    value: str
+    """Score or confidence of the right species."""
     first: str
     """The first answer."""
 
@@ -49,7 +49,7 @@ def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
     trials = []
     for text, right in DESCRIPTIONS:
         matches = kb.search(store, text, encoders.sentence, n=len(store.taxon_ids))
-        ranked = [(match.taxon_id, match.common_name, match.score) for match in matches]
+        ranked = [(match.taxon_id, match.common_name, f"{match.score:.3f}") for match in matches]
         trials.append(trial_of(store, text, right, ranked))
     return trials
 
@@ -59,27 +59,30 @@ def ask_with_drawings(
 ) -> list[Trial]:
     """Return a trial for each `(picture file, right taxon_id)`."""
     from recognize import Recognizer
+    from recognize.answer_text import percent
 
     recognizer = Recognizer(store, encoders, preset=preset, k=len(store.taxon_ids))
     trials = []
     for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):
-        ranked = [(candidate.taxon_id, candidate.common_name, candidate.score) for candidate in row.candidates]
+        ranked = [
+            (each.taxon_id, each.common_name, "-" if each.confidence is None else percent(each.confidence))
+            for each in row.candidates
+        ]
         trials.append(trial_of(store, path.name, right, ranked))
     return trials
 
 
-def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, float]]) -> Trial:
-    """Return the trial with the answers `(taxon_id, common name, score)`, best first."""
-    rank, score = next(
-        ((i, score) for i, (taxon_id, _, score) in enumerate(ranked, 1) if taxon_id == right), (None,) * 2
-    )
+def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, str]]) -> Trial:
+    """Return the trial with the answers `(taxon_id, common name, score or confidence)`, best first."""
+    found = ((i, value) for i, (taxon_id, _, value) in enumerate(ranked, 1) if taxon_id == right)
+    rank, value = next(found, (None, "-"))
     [entry] = store.species([right])
     return Trial(
         question=question,
         right=entry.taxon.common_name,
         rank=rank,
         n=len(store.taxon_ids),
-        score=score,
+        value=value,
         first=ranked[0][1] if ranked else "nothing",
     )
 
@@ -99,16 +102,15 @@ def write_drawings(folder: Path) -> list[tuple[Path, str]]:
 
 
 def line_of(trial: Trial) -> str:
-    """Return the rank and score of the right species, and the first answer if it is another.
+    """Return the rank and score or confidence of the right species, and the first answer if it is another.
 
     Example:
-        >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, score=0.25, n=20, first="Mallard"))
-        'rank  3 of 20   0.250  Blue Jay                  jay.png  (first: Mallard)'
+        >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, value="0.250", n=20, first="Mallard"))
+        'rank  3 of 20     0.250  Blue Jay                  jay.png  (first: Mallard)'
     """
     place = f"rank {trial.rank:>2} of {trial.n}" if trial.rank else f"not among {trial.n}"
-    score = f"{trial.score:.3f}" if trial.score is not None else "-"
     beside = "" if trial.rank == 1 else f"  (first: {trial.first})"
-    return f"{place} {score:>7}  {trial.right:<25} {trial.question}{beside}"
+    return f"{place} {trial.value:>9}  {trial.right:<25} {trial.question}{beside}"
 
 
 def total(trials: Sequence[Trial]) -> str:

@@ -17,6 +17,7 @@ from recognize import Recognizer
 from recognize.calibration import calibrate as calibration_module
 from recognize.calibration.calibrate import calibrate
 from recognize.calibration.sources import LabelledSource, photos_of_anchors, photos_of_files
+from recognize.confidence.calibration import calibration_bytes
 from recognize.evaluation.picture_hash import picture_hash
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from tests.toy.encoders import toy_encoders
@@ -170,6 +171,16 @@ def test_a_calibration_of_the_anchors_is_used_and_calibrated(world: World) -> No
     assert made.calibration.kind == "own"
     assert made.calibration.fitted_on.startswith("70 reference photos of 14 species, calibration error 0.")
     assert (made.quality.n_photos, made.quality.n_species, made.quality.estimated) == (70, 14, None)
+
+
+def test_a_calibration_kept_in_the_store_is_used_without_being_asked_for(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, kept = world.calibrate(world.anchors()).calibration, tmp_path / "vr-rag-v2.json"
+    kept.write_bytes(calibration_bytes(made))
+    monkeypatch.setattr(world.store, "calibration_file", lambda preset: kept if preset == "vr-rag-v2" else None)
+    assert Recognizer(world.store, world.encoders, preset="vr-rag-v2").calibration == made
+    assert Recognizer(world.store, world.encoders, preset="vr-rag-v1").calibration is None
 
 
 def test_a_calibration_is_for_its_preset_and_species(world: World, tmp_path: Path) -> None:

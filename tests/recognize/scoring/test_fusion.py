@@ -8,7 +8,7 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.errors import StoreError
-from recognize.scoring.fusion import LACKING_LOOK, FusionWeights, default
+from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 from recognize.scoring.vr_rag import anchors_only
@@ -81,19 +81,6 @@ def test_few_anchors_are_measured_against_all_species_of_the_model() -> None:
     alike = as_unit_rows([[1, 0.1, 0, 0], [1, 0.2, 0, 0]])
     two = default(knowledge(**(one | {"anchors": table([0, 1], alike)}), **nobody, **known), photo, weights=WEIGHTS)[0]
     assert two.stages["visual_part"].min() > 1, "both are far more similar than other birds"
-
-
-def test_a_species_with_a_text_alone_counts_as_looking_above_the_average() -> None:
-    """Of many species with a prototype, the best wrong one is above the average."""
-    prototypes = as_unit_rows(np.random.default_rng(1).normal(size=(30, 4)))
-    many = knowledge(n_species=31, chunks=(table([30], AXES[:1]),), trained=np.arange(30), prototypes=prototypes)
-    ranking = default(many, ask([1, 0, 0, 0]), weights=WEIGHTS)[0]
-    at = ranking.species.tolist().index(30)
-    assert ranking.scores[at] == pytest.approx(LACKING_LOOK * WEIGHTS.visual), "a single text has no deviation"
-    plain = knowledge(trained=np.empty(0, dtype=np.intp), prototypes=np.empty((0, 4), dtype=np.float32))
-    without = default(plain, ask([0, 0, 1, 1]), weights=WEIGHTS)[0]
-    parts = dict(zip(without.species.tolist(), without.stages["visual_part"].tolist(), strict=True))
-    assert parts[2] == parts[3] == 0, "without prototypes as before"
 
 
 def test_the_parts_add_up_to_the_score() -> None:

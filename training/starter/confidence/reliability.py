@@ -42,7 +42,9 @@ FRONTIER: Final = (0.5, 0.65, 0.72, 0.75, 0.8)
 N_RESAMPLES: Final = 1_000
 N_BINS: Final = 10
 SHOWN: Final = "default"
-"""Preset of the pictures."""
+"""Preset of the pictures, and of the tables by number of reference photos."""
+MODES: Final[Mapping[Mode, str]] = {"several": "several", "single": "one", "none": "none"}
+"""Anchor mode -> number of reference photos a species."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +190,9 @@ def main(data: Path, work: Path, folder: Path | None, n: int) -> None:
     for preset, runs in draw_runs(measured_world(study), sorted(PRESETS), n=n, seed=SEED).items():
         lines += by_share(f"Random knowledge bases, {preset}", runs, fitted[preset])
         if preset == SHOWN:
+            for mode, number in MODES.items():
+                title = f"Random knowledge bases, {preset}, reference photos a species: {number}"
+                lines += by_share(title, [run for run in runs if run.mode == mode], fitted[preset])
             found = answers(runs, fitted[preset], 0.3)
             lines += frontier(f"Random knowledge bases, {preset}: unknown birds with a name", found)
             if folder is not None:

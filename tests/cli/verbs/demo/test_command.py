@@ -19,7 +19,9 @@ from kb.sources.starter import StarterSource
 from recognize import load_encoders
 from training.plates.catalogue import PLATES
 
-LINE = re.compile(r"^   rank +(\d+) of (\d+) +-?[\d.]+  (\S.*?)  +(\S.*?)(?:  \(first: (.+)\))?$")
+LINE = re.compile(
+    r"^   rank +(\d+) of (\d+) +(?:-?\d\.\d+|(?:under |over )?\d+ %)  (\S.*?)  +(\S.*?)(?:  \(first: (.+)\))?$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ def test_the_demo_looks_up_a_term(demo: Demo) -> None:
     assert definition in " ".join(demo.part(2))
 
 
-@pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (4, len(PLATES))])
+@pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (5, len(PLATES))])
 def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     found = [match for line in demo.part(step) if (match := LINE.match(line))]
     ranks = [int(match[1]) for match in found]
@@ -71,8 +73,15 @@ def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     assert first >= 0.6 * n
 
 
+def test_the_fitted_confidence_is_kept_and_used(demo: Demo) -> None:
+    with kb.open(demo.folder / "birds.kb") as store:
+        assert list(store.status().calibrations) == ["default"]
+    confident = [line for line in demo.part(5) if re.search(r"(9\d|over 99) %", line)]
+    assert len(confident) > 0.8 * len(PLATES), "without the fit it is a third"
+
+
 def test_a_wrong_first_answer_is_shown_on_its_line(demo: Demo) -> None:
-    for step in (3, 4):
+    for step in (3, 5):
         for match in filter(None, map(LINE.match, demo.part(step))):
             assert (match[5] is None) == (match[1] == "1")
 
@@ -99,7 +108,7 @@ def test_drawings_are_never_called_photos(demo: Demo) -> None:
 def test_piped_output_is_plain_text_with_times(demo: Demo) -> None:
     assert "\x1b" not in demo.text
     assert "\r" not in demo.text
-    assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 4
+    assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 5
     assert re.search(r"(?m)^Finished in \d+\.\d s\.", demo.text)
 
 
@@ -139,12 +148,12 @@ def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None
     assert trial.rank > 1
     assert trial.first == "Eurasian Magpie"
     assert line_of(trial).endswith("(first: Eurasian Magpie)")
-    assert (missing.rank, missing.score, missing.first) == (None, None, "American Goldfinch")
+    assert (missing.rank, missing.value, missing.first) == (None, "-", "American Goldfinch")
     assert line_of(missing).startswith("not among 20")
 
 
 def test_totals_count_a_missing_answer_as_wrong() -> None:
     def trial(rank: int | None) -> Trial:
-        return Trial(question="q", right="r", rank=rank, n=9, score=0.1, first="f")
+        return Trial(question="q", right="r", rank=rank, n=9, value="0.1", first="f")
 
     assert total([trial(1), trial(5), trial(6), trial(None)]) == "1 of 4 first, 2 of 4 among the first five"
