@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from data.starter.drawings import read_drawings
 from data.starter.knowledge import StarterSpecies, read_species, read_terms
 from data.starter.vectors import read_vectors
 
@@ -56,10 +55,10 @@ def test_the_numbers_of_species_and_terms_are_large_enough() -> None:
 
 
 def test_the_documentation_gives_the_numbers_of_shipped_species() -> None:
-    with_photos = read_vectors().rows.keys() | {drawing.taxon_id for drawing in read_drawings()}
+    with_photos = read_vectors().rows.keys()
     readme, tutorial = (Path(name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorials/birder.md"))
     assert f"{len(SPECIES):,} species that ship" in readme
-    assert f"{len(with_photos):,} of them have reference\nphotos or drawings" in readme
+    assert f"{len(with_photos):,} of them have reference\nphotos" in readme
     assert f"knowledge of {len(SPECIES):,} species" in tutorial
 
 
