@@ -42,10 +42,11 @@ class ChatModel(Protocol):
         """The model and its provider, without secrets; part of fingerprints."""
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to one request.
+        """Return the complete reply to one request; `text` is the answer alone, without reasoning.
 
         Raises:
             Refused: if the model declines to answer.
+            CutOff: if the reply ended at its limit of tokens.
             CostStop: if the reply could exceed the cost limit; no request was sent.
             NotCached: if only cached replies are allowed and this one is not cached.
             SourceError: if the provider failed for good.

@@ -182,6 +182,10 @@ class MalformedAnswer(SourceError):
     """The answer has an unexpected format, such as HTML instead of JSON."""
 
 
+class CutOff(MalformedAnswer):
+    """A model's reply ended at its limit of tokens."""
+
+
 class TooLarge(MalformedAnswer):
     """The answer exceeds the size limit."""
 

@@ -138,7 +138,7 @@ def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
     def read(above: str, table: Mapping[str, object]) -> None:
         for name, value in table.items():
             key = above + name
-            if isinstance(value, Mapping):
+            if isinstance(value, Mapping) and key not in hints:
                 read(f"{key}.", value)
                 continue
             parsed = _checked(hints, key, value, str(file), is_text=False)

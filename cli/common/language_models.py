@@ -119,6 +119,7 @@ def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
     meter = chat.budget.meter
     calls = [f"{meter.calls:,}"]
     calls += [f"{meter.cached:,} from the cache"] if meter.cached else []
+    calls += [f"{meter.cut_off:,} cut off and asked for again"] if meter.cut_off else []
     calls += [f"{chat.n_retries:,} retries"] if chat.n_retries else []
     repairs = sorted(getattr(distilling.distiller, "repairs", {}).items(), key=lambda item: (-item[1], item[0]))
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -63,6 +64,8 @@ def type_in_words(hint: Any) -> str:  # noqa: ANN401  # a type hint can be any o
         return "one of " + ", ".join(map(str, arguments))
     if origin in (tuple, list):
         return "a list, each " + type_in_words(arguments[0])
+    if origin is Mapping:
+        return "a table; as text, a JSON object"
     plain: dict[object, str] = {
         int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path",
     }  # fmt: skip
@@ -87,6 +90,8 @@ def parse_value(hint: Any, value: object, *, is_text: bool) -> object:  # noqa: 
     if not is_text:
         return adapter.validate_json(json.dumps(value, default=str), strict=True)
     text = str(value)
+    if get_origin(hint) is Mapping:
+        return adapter.validate_json(text)
     if text.lower() == "none" and type(None) in get_args(hint):
         return None
     is_list = any(get_origin(each) in (tuple, list) for each in (hint, *get_args(hint)))

@@ -30,6 +30,8 @@ class ChatRequest:
     top_logprobs: int | None = None
     """Number of alternatives per token of the reply; None asks for no log-probabilities."""
     seed: int | None = None
+    first_words: tuple[str, ...] = ()
+    """Words in lower case: a reply that begins with one of them may be cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +48,18 @@ class ChatReply:
     """Reply of a chat model and its cost; a cached reply costs nothing."""
 
     text: str
+    """The answer, without reasoning."""
     model: str
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
     """None if the price of the model is unknown."""
     logprobs: tuple[TokenLogprobs, ...] | None = None
-    """None if the server returned none."""
+    """Of the tokens of the answer; None if the server returned none."""
     finish: Literal["stop", "length"] = "stop"
     cached: bool = False
+    reasoning: str = ""
+    """The model's thoughts before the answer, where it sends them."""
     citations: tuple[WebPassage, ...] = ()
     """Sources named by a model that searches the web, in the order of its marks [1], [2], ...; texts may be empty."""
 

@@ -129,10 +129,10 @@ class Reading:
 
     @property
     def missing(self) -> str:
-        """Part that another run may bring: `reader` if all samples failed, `samples` if some did, else empty."""
-        if not self.failures:
-            return ""
-        return "samples" if self.answered else "reader"
+        """Missing part: `reader` if no sample was answered, `samples` if some got no reply, else empty."""
+        if not self.answered:
+            return "reader"
+        return "samples" if self.failures else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

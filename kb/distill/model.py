@@ -144,8 +144,6 @@ class ModelDistiller:
             reply = await self._chat.reply(_request(messages))
             self._count(reply)
             found = check_reply(reply.text, sentences, article.text, rules, hider)
-            if reply.finish == "length":
-                found.problems.append("- it was cut off; make it shorter")
             if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
                 found.problems.append("- it has no visible features, but the article describes some")
             if not found.problems or attempt == N_RETRIES:

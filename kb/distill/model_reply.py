@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from data.json_object import json_object
 from data.records import Statement
 from kb.distill.claims import swapped, unsupported
 from kb.distill.fencing import NumberedSentence, one_line
@@ -16,7 +16,6 @@ from kb.distill.species_names import NameHider
 from kb.distill.visual import describes_looks
 
 SCHEMA = cited_texts_schema("statements", cited="sentences")
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _MARKUP = re.compile(r"<<<|>>>|```|https?://|</?[a-z]+>|\bwww\.|^[#*\[{]", re.IGNORECASE)
 MIN_WORDS = 2
 MAX_WORDS_A_STATEMENT = 60
@@ -77,28 +76,15 @@ def check_reply(
 
 
 def _items(text: str, result: CheckedReply) -> list[object]:
-    payload = _json(text, result)
-    statements = payload.get("statements") if isinstance(payload, dict) else None
+    payload, is_wrapped = json_object(text)
+    if payload is not None and is_wrapped:
+        result.repairs["text around the JSON"] += 1
+    statements = None if payload is None else payload.get("statements")
     if isinstance(statements, list):
         return statements
     result.is_readable = False
     result.problems.append('- it is not a JSON object such as {"statements": [{"text": ..., "sentences": [...]}]}')
     return []
-
-
-def _json(text: str, result: CheckedReply) -> object:
-    bare = _THINKING.sub("", text).strip()
-    try:
-        found: object = json.loads(bare)
-        return found
-    except ValueError:
-        pass
-    try:
-        found = json.loads(bare[bare.index("{") : bare.rindex("}") + 1])
-    except ValueError:
-        return None
-    result.repairs["text around the JSON"] += 1
-    return found
 
 
 class _Dropped(Exception):

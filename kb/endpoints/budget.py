@@ -33,6 +33,8 @@ class Meter:
     """Upper bound for requests that got no reply but may be charged; counts against the limit."""
     unpriced: int = 0
     """Replies of models without a known price."""
+    cut_off: int = 0
+    """Replies that ended at their limit of tokens; they were asked for again with more."""
 
 
 class Budget:

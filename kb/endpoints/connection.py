@@ -9,6 +9,7 @@ from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Budget, BudgetedChat
 from kb.endpoints.cached_chat import CachedChat
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.growing_chat import GrowingChat
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryingChat, RetryPolicy
@@ -47,13 +48,15 @@ class Connection(Closing):
         self._bare = OpenAIChat(endpoint, key)
         budgeted = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
         self._retrying = RetryingChat(budgeted, retry)
-        self._model: ChatModel = self._retrying
+        self._model: ChatModel = GrowingChat(self._retrying, max_tokens=endpoint.max_tokens, meter=self.budget.meter)
         self._cache = cache
         if cache is not None:
+            # Around the growth, so that a reply has one key whatever tokens it took.
             self._model = CachedChat(
-                self._retrying,
+                self._model,
                 cache,
                 max_in_flight=endpoint.max_concurrent,
+                key_name=endpoint.key_name,
                 offline=offline,
                 meter=self.budget.meter,
             )

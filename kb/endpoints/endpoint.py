@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from data.errors import ConfigError
+from data.files import sha256_hex
 from kb.http import is_loopback
 
 JsonMode = Literal["schema", "object", "text"]
+SystemRole = Literal["system", "developer", "user"]
+
+OURS: Final = frozenset({"messages", "model", "stream", "n", "max_tokens", "max_completion_tokens"})
+"""Fields of a request that `extra_body` may not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,7 @@ class Endpoint:
     price_out: float | None = None
     price_per_request: float = 0.0
     max_concurrent: int = 8
-    timeout_s: float = 120.0
+    timeout: float = 120.0
     """Seconds for one try, from the request to the last byte of the reply."""
     json: JsonMode = "schema"
     """Request form for JSON: `schema`, `object` (`json_object`), or `text` (in words only)."""
@@ -52,6 +59,15 @@ class Endpoint:
     """Most tokens per image; only used for the cost limit."""
     image_px: int = 1024
     """Longest side of an image in pixels; the reader scales photos down to it."""
+    max_tokens: int | None = None
+    """Most tokens of a reply, reasoning included. Without it as many as the task needs, and up to 32,768 more where a
+    reply is cut off."""
+    reasoning_effort: str | None = None
+    """Effort of a model that reasons first, in the words of its provider: `low`, `medium`, `high`, `none`."""
+    extra_body: Mapping[str, object] = field(default_factory=dict)
+    """More fields of every request, such as `{chat_template_kwargs = {enable_thinking = false}}`."""
+    system_role: SystemRole = "system"
+    """Role of instructions: `system`, `developer`, or `user` (before the first message of the user)."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -68,8 +84,12 @@ class Endpoint:
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise ConfigError(f"{name}: expected US dollars, 0 or more, got {value!r}")
-        if min(self.max_concurrent, self.image_tokens, self.image_px) < 1 or not self.timeout_s > 0:
-            raise ConfigError("max_concurrent, timeout_s, image_tokens and image_px: expected numbers above 0")
+        if min(self.max_concurrent, self.image_tokens, self.image_px) < 1 or not self.timeout > 0:
+            raise ConfigError("max_concurrent, timeout, image_tokens and image_px: expected numbers above 0")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ConfigError(f"max_tokens: expected a number above 0, got {self.max_tokens}")
+        if taken := sorted(OURS & set(self.extra_body)):
+            raise ConfigError(f"extra_body: {', '.join(taken)} cannot be set there")
 
     @property
     def name(self) -> str:
@@ -79,6 +99,14 @@ class Endpoint:
         """
         host = urlsplit(self.base_url).hostname or ""
         return f"{self.model}@{host}" if is_loopback(host) else self.address
+
+    @property
+    def key_name(self) -> str:
+        """The name in the keys of cached replies: with a digest of the settings that change replies, if any."""
+        changes = {"reasoning_effort": self.reasoning_effort, "extra_body": dict(self.extra_body)}
+        if not any(changes.values()):
+            return self.name
+        return f"{self.name} {sha256_hex(json.dumps(changes, sort_keys=True))[:12]}"
 
     @property
     def address(self) -> str:

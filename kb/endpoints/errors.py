@@ -22,6 +22,19 @@ _REJECTED = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",
     re.I,
 )
+# Of chat templates: the first one may name system messages too.
+_ROLES = (
+    (re.compile(r"roles? must alternate|alternating roles|consecutive (?:user|message)", re.I), "consecutive messages"),
+    (
+        re.compile(
+            r"system (?:role|messages?|prompts?)\b.{0,60}(?:not support|unsupported|not allowed|must be|beginning)"
+            r"|(?:unsupported|unknown|invalid|unexpected) (?:message )?role.{0,20}system"
+            r"|only user and assistant roles",
+            re.I,
+        ),
+        "system messages",
+    ),
+)
 _REFUSALS = ("content_filter", "content_policy_violation", "moderation_blocked")
 
 
@@ -51,6 +64,10 @@ def status_error(
         if code == "insufficient_quota":
             return SourceError(text, hint="The account has no credit left; replies so far are cached.")
         return RateLimited(text, retry_after_s=_retry_after_s(headers))
+    if status in (400, 422, 500):
+        for pattern, name in _ROLES:
+            if pattern.search(message):
+                return UnsupportedParameter(text, name)
     if status in (408, 409) or status >= 500:
         # 503 may carry a Retry-After too.
         wait_s = _retry_after_s(headers)

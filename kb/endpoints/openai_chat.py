@@ -37,8 +37,8 @@ class OpenAIChat(Closing):
     """A `ChatModel` over one endpoint: one try per reply, at most `max_concurrent` requests at a time.
 
     Cache, retries and cost limit are wrappers around it, joined by `Connection`. A parameter that the server rejects
-    (temperature, seed, log-probabilities, a JSON schema, ...) is left out from then on, so a model without
-    log-probabilities replies without them.
+    (temperature, seed, log-probabilities, a JSON schema, a system message, ...) is left out or replaced from then on:
+    a model without log-probabilities replies without them.
 
     Args:
         endpoint: address, model and prices.
@@ -48,7 +48,7 @@ class OpenAIChat(Closing):
     def __init__(self, endpoint: Endpoint, key: str = "") -> None:
         self.endpoint = endpoint
         self.name = endpoint.name
-        self._key = key
+        self.key = key
         self._client: AsyncOpenAI | None = None
         self._slots: asyncio.Semaphore | None = None
         self._unsupported: set[str] = set()
@@ -72,7 +72,7 @@ class OpenAIChat(Closing):
         endpoint = self.endpoint
         while True:  # each pass learns a parameter that the server rejects
             without = self.unsupported
-            payload = payload_of(endpoint.model, request, json_mode=endpoint.json, without=without)
+            payload = payload_of(endpoint, request, without=without)
             try:
                 answer = await in_background(self._post(payload))
             except UnsupportedParameter as error:
@@ -96,26 +96,26 @@ class OpenAIChat(Closing):
 
         where = self.endpoint.address
         if self._client is None:
-            self._client = _client(self.endpoint, self._key)
+            self._client = _client(self.endpoint, self.key)
         if self._slots is None:
             self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
         failure: FieldmarkError
         try:
-            async with self._slots, asyncio.timeout(self.endpoint.timeout_s):
+            async with self._slots, asyncio.timeout(self.endpoint.timeout):
                 # As text: the SDK would drop the fields that servers add.
                 return _parsed(
-                    where, await self._client.post("/chat/completions", body=payload, cast_to=str), key=self._key
+                    where, await self._client.post("/chat/completions", body=payload, cast_to=str), key=self.key
                 )
         # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
         except TimeoutError:
-            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
         except openai.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             failure = status_error(
-                where, error.status_code, headers, error.body, key=self._key, key_name=self.endpoint.api_key_env
+                where, error.status_code, headers, error.body, key=self.key, key_name=self.endpoint.api_key_env
             )
         except openai.APITimeoutError:
-            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout_s:g} s")
+            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
         except openai.APIConnectionError as error:
             cause = type(error.__cause__).__name__
             if _is_refused(error):
@@ -138,7 +138,7 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
         # Never None: the SDK would send OPENAI_API_KEY to any address.
         api_key=key or "none",
         max_retries=0,
-        timeout=endpoint.timeout_s,
+        timeout=endpoint.timeout,
         default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )

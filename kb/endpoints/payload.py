@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from data.errors import MalformedAnswer, Refused
-from data.records import ChatMessage, ChatReply, ChatRequest, Source, TokenLogprobs, WebPassage
-from kb.endpoints.endpoint import JsonMode, Prices
+from data.records import ChatReply, ChatRequest, Source, TokenLogprobs, WebPassage
+from kb.endpoints.endpoint import Endpoint, Prices, SystemRole
+from kb.endpoints.reasoning import separated, tokens_of_answer
 
 Payload = dict[str, Any]
 # Parameters that servers may reject, by the name in their errors; they are left out or replaced.
-OPTIONAL = ("temperature", "seed", "max_tokens", "top_logprobs", "logprobs", "response_format")
+OPTIONAL = (
+    "temperature", "seed", "max_tokens", "top_logprobs", "logprobs", "response_format", "reasoning_effort",
+    "system messages", "consecutive messages",
+)  # fmt: skip
 _MAGIC = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 # Tokens per message besides its text: role, separators.
 TOKENS_PER_MESSAGE = 16
 
 
-def payload_of(model: str, request: ChatRequest, *, json_mode: JsonMode, without: Collection[str] = ()) -> Payload:
-    """Return the body of a chat request, without the parameters of `OPTIONAL` that the server rejects."""
-    if "response_format" in without:
-        json_mode = "text"
-    messages = [_message(message) for message in request.messages]
-    payload: Payload = {"model": model, "messages": messages}
+def payload_of(endpoint: Endpoint, request: ChatRequest, *, without: Collection[str] = ()) -> Payload:
+    """Return the body of a chat request, without the parameters of `OPTIONAL` that the server rejects.
+
+    Without system messages, instructions are part of the user's next message; without consecutive messages of one
+    role, these are joined to one, texts and pictures in turn.
+    """
+    json_mode = "text" if "response_format" in without else endpoint.json
+    in_words = "" if request.json_schema is None or json_mode == "schema" else _schema_in_words(request.json_schema)
+    messages = _messages(request, "user" if "system messages" in without else endpoint.system_role, in_words)
+    if "consecutive messages" in without:
+        messages = _joined(messages, [True] * len(messages))
+    payload: Payload = {"model": endpoint.model, "messages": messages}
     if "temperature" not in without:
         payload["temperature"] = request.temperature
     if request.max_tokens is not None:
@@ -38,11 +48,11 @@ def payload_of(model: str, request: ChatRequest, *, json_mode: JsonMode, without
         if json_mode == "schema":
             schema = {"name": "reply", "strict": True, "schema": dict(request.json_schema)}
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
-        else:
-            messages.append({"role": "system", "content": _schema_in_words(request.json_schema)})
-            if json_mode == "object":
-                payload["response_format"] = {"type": "json_object"}
-    return payload
+        elif json_mode == "object":
+            payload["response_format"] = {"type": "json_object"}
+    if endpoint.reasoning_effort is not None and "reasoning_effort" not in without:
+        payload["reasoning_effort"] = endpoint.reasoning_effort
+    return payload | dict(endpoint.extra_body)
 
 
 def most_input_tokens(request: ChatRequest, *, image_tokens: int) -> int:
@@ -74,15 +84,19 @@ def reply_of(
         raise Refused(f"{where} declined: {shortened(refusal)}")
     if finish == "content_filter":
         raise Refused(f"{where}: the provider's filter blocked the reply")
-    text = _text(message.get("content"), where)
-    logprobs = _logprobs(choice.get("logprobs"), where)
+    content = _text(message.get("content"), where)
+    thoughts, said = separated(content)
+    thoughts = "\n".join(part for part in (_field_of_reasoning(message), thoughts) if part)
+    text, logprobs = said or "", _logprobs(choice.get("logprobs"), where)
+    if thoughts and logprobs:
+        logprobs = tokens_of_answer(logprobs, text) if text else None
     if not text and not logprobs and finish != "length":
-        raise MalformedAnswer(f"{where}: an empty reply")
+        raise MalformedAnswer(f"{where}: " + ("reasoning without an answer" if thoughts else "an empty reply"))
     tokens_in, tokens_out = _usage(answer)
     cost = None
     if prices is not None:
         most_in = most_input_tokens(request, image_tokens=image_tokens) if tokens_in is None else tokens_in
-        most_out = (request.max_tokens or len(text.encode())) if tokens_out is None else tokens_out
+        most_out = (request.max_tokens or len(f"{thoughts}{text}".encode())) if tokens_out is None else tokens_out
         cost = prices.cost_usd(most_in, most_out)
     model = answer.get("model") if isinstance(answer, Mapping) else None
     return ChatReply(
@@ -93,6 +107,7 @@ def reply_of(
         cost_usd=cost,
         logprobs=logprobs,
         finish="length" if finish == "length" else "stop",
+        reasoning=thoughts,
         citations=_citations(answer, message),
     )
 
@@ -103,12 +118,56 @@ def shortened(value: object, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _message(message: ChatMessage) -> Payload:
-    if not message.images:
-        return {"role": message.role, "content": message.text}
-    parts: list[Payload] = [{"type": "text", "text": message.text}] if message.text else []
-    parts += [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
-    return {"role": message.role, "content": parts}
+def _messages(request: ChatRequest, system_role: SystemRole, in_words: str) -> list[Payload]:
+    """Return the messages; `in_words`, the form of the reply, ends the last text of the user.
+
+    It is no message of its own: some templates take instructions at the beginning alone.
+    """
+    last = max((i for i, message in enumerate(request.messages) if message.role == "user"), default=-1)
+    messages = []
+    for i, message in enumerate(request.messages):
+        text = "\n\n".join(part for part in (message.text, in_words if i == last else "") if part)
+        role = system_role if message.role == "system" else message.role
+        messages.append({"role": role, "content": _content(text, message.images)})
+    is_system = [message.role == "system" for message in request.messages]
+    return _joined(messages, is_system) if system_role == "user" else messages
+
+
+def _content(text: str, images: Sequence[bytes]) -> str | list[Payload]:
+    if not images:
+        return text
+    parts: list[Payload] = [{"type": "text", "text": text}] if text else []
+    return parts + [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in images]
+
+
+def _joined(messages: Sequence[Payload], at: Sequence[bool]) -> list[Payload]:
+    """Return the messages with those at some places joined to the next one, if it has the same role."""
+    found: list[Payload] = []
+    joins = False
+    for message, joins_next in zip(messages, at, strict=True):
+        if joins and found[-1]["role"] == message["role"]:
+            found[-1] = {"role": message["role"], "content": _both(found[-1]["content"], message["content"])}
+        else:
+            found.append(message)
+        joins = joins_next
+    return found
+
+
+def _both(first: str | list[Payload], second: str | list[Payload]) -> str | list[Payload]:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [
+        part
+        for content in (first, second)
+        for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    ]
+
+
+def _field_of_reasoning(message: Mapping[str, Any]) -> str:
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(found := message.get(name), str) and found.strip():
+            return found.strip()
+    return ""
 
 
 def _data_url(image: bytes) -> str:

@@ -12,20 +12,23 @@ from data.errors import FieldmarkError, MissingRequirement
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.growing_chat import GrowingChat
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.payload import shortened
+from kb.endpoints.reasoning_probe import find_reasoning
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 Kind = Literal["text", "vision", "search"]
-Ability = Literal["answers", "JSON schema", "logprobs", "vision", "citations", "price"]
+Ability = Literal["answers", "answers at once", "JSON schema", "logprobs", "vision", "citations", "price"]
 ABILITIES: dict[Kind, tuple[Ability, ...]] = {
-    "text": ("answers", "JSON schema", "price"),
-    "vision": ("answers", "vision", "logprobs", "JSON schema", "price"),
-    "search": ("answers", "citations", "price"),
+    "text": ("answers", "answers at once", "JSON schema", "price"),
+    "vision": ("answers", "answers at once", "vision", "logprobs", "JSON schema", "price"),
+    "search": ("answers", "answers at once", "citations", "price"),
 }
 # The fallback when an ability is missing.
 WITHOUT: dict[Ability, str] = {
     "answers": "features that need this model are not available",
+    "answers at once": "replies that are cut off are asked for again with more tokens",
     "JSON schema": "the schema is described in words; replies that do not follow it are requested again",
     "logprobs": "yes/no answers are weighed by the confidence that the model states, or by sampling",
     "vision": "photos cannot be read or judged",
@@ -63,10 +66,10 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     with OpenAIChat(endpoint, key) as chat:
         for ability in ABILITIES[kind]:
             try:
-                is_there, seen = _TESTS[ability](chat)
+                is_there, seen, *advice = _TESTS[ability](chat)
             except FieldmarkError as error:
                 needs_hint = isinstance(error, MissingRequirement) and error.hint
-                is_there, seen = False, f"{error} ({error.hint})" if needs_hint else str(error)
+                is_there, seen, advice = False, f"{error} ({error.hint})" if needs_hint else str(error), []
             found.append(
                 Probe(
                     endpoint=kind,
@@ -74,7 +77,7 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
                     ability=ability,
                     is_there=is_there,
                     seen=seen,
-                    without="" if is_there else WITHOUT[ability],
+                    without="" if is_there else "; ".join([WITHOUT[ability], *advice]),
                 )
             )
             if ability == "answers" and not is_there:
@@ -90,16 +93,30 @@ def _reply(
     json_schema: dict[str, object] | None = None,
     top_logprobs: int | None = None,
     max_tokens: int = 300,
+    first_words: tuple[str, ...] = (),
 ) -> ChatReply:
     message = ChatMessage(role="user", text=text, images=images)
     request = ChatRequest(
-        messages=(message,), json_schema=json_schema, top_logprobs=top_logprobs, max_tokens=max_tokens
-    )
-    return wait_for(RetryingChat(chat, _PATIENCE).reply(request))
+        messages=(message,), json_schema=json_schema, top_logprobs=top_logprobs, max_tokens=max_tokens,
+        first_words=first_words,
+    )  # fmt: skip
+    growing = GrowingChat(RetryingChat(chat, _PATIENCE), max_tokens=chat.endpoint.max_tokens, warns=False)
+    return wait_for(growing.reply(request))
 
 
 def _answers(chat: OpenAIChat) -> tuple[bool, str]:
     return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+
+
+def _answers_at_once(chat: OpenAIChat) -> tuple[bool, str] | tuple[bool, str, str]:
+    found = find_reasoning(chat.endpoint, chat.key, _PATIENCE)
+    if not found.tokens:
+        return True, "no reasoning before the answer"
+    advice = f"max_tokens = {found.max_tokens} saves this"
+    if found.remedy:
+        advice += f", and {found.remedy} saves most of the reasoning"
+    seen = f"reasons first, {found.tokens:,} tokens for a small question"
+    return False, seen if found.is_complete else f"{seen}, and is not done then", advice
 
 
 def _json_schema(chat: OpenAIChat) -> tuple[bool, str]:
@@ -116,7 +133,10 @@ def _json_schema(chat: OpenAIChat) -> tuple[bool, str]:
 
 
 def _logprobs(chat: OpenAIChat) -> tuple[bool, str]:
-    reply = _reply(chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5)
+    reply = _reply(
+        chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5,
+        first_words=("yes", "no"),
+    )  # fmt: skip
     if not reply.logprobs:
         return False, "none returned"
     top = reply.logprobs[0].top
@@ -125,7 +145,7 @@ def _logprobs(chat: OpenAIChat) -> tuple[bool, str]:
     tokens = {token.strip().lower() for token, _ in top}
     if not tokens & {"yes", "no"}:
         seen = ", ".join(sorted(tokens))
-        return False, f"neither yes nor no is among the top tokens: {seen} (reasoning first?)"
+        return False, f"neither yes nor no is among the top tokens: {seen}"
     return True, f"{len(top)} alternatives per token"
 
 
@@ -156,12 +176,13 @@ def _quoted(reply: ChatReply) -> str:
     return repr(shortened(reply.text, 40))
 
 
-_TESTS: dict[Ability, Callable[[OpenAIChat], tuple[bool, str]]] = {
+_TESTS: dict[Ability, Callable[[OpenAIChat], tuple[bool, str] | tuple[bool, str, str]]] = {
     "answers": _answers,
+    "answers at once": _answers_at_once,
     "JSON schema": _json_schema,
     "logprobs": _logprobs,
     "vision": _vision,
     "citations": _citations,
     "price": _price,
 }
-"""Ability -> its test: whether a model has it, and what it replied."""
+"""Ability -> its test: whether a model has it, what it replied, and advice."""

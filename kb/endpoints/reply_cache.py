@@ -41,7 +41,7 @@ def request_json(request: ChatRequest) -> str:
         "temperature": request.temperature,
         "top_logprobs": request.top_logprobs,
         "seed": request.seed,
-    }
+    } | ({"first_words": request.first_words} if request.first_words else {})
     return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ _NUMBER_WORDS = frozenset(
         *("twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "twice", "half", "double"),
     )
 )
+_log = logging.getLogger(__name__)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MARK = re.compile(r"\s*\[\d+\]")
 
@@ -62,9 +64,11 @@ def write_passage(
     try:
         reply = wait_for(chat.reply(request_for(answer.query, texts, prompts)))
         sentences = supported(parse_reply(reply.text), texts, answer.query)
-    except (Refused, MalformedAnswer):
+    except (Refused, MalformedAnswer) as error:
+        _log.warning("The passage on %r is put together without the model: %s", answer.query, error)
         return answer
     if not sentences:
+        _log.warning("The passage on %r is put together without the model: no sentence is in its texts", answer.query)
         return answer
     numbers = {number: i for i, number in enumerate(dict.fromkeys(n for _, cited in sentences for n in cited), start=1)}
     parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from data.contracts import ChatModel
+from data.json_object import json_object
 from data.prompts import Prompts
 from data.records import ChatMessage, ChatReply, ChatRequest, Reading
 from recognize.reader.reader import MAX_TOKENS, PLACEHOLDERS
-from recognize.reader.replies import NONE, ReadCounts, json_object
+from recognize.reader.replies import NONE, ReadCounts
 
 NamingRule = Literal["json", "text", "none", "no species", "unread"]
 """Rule that read a reply: JSON, plain text, words for none, a name of no species, or unreadable."""
@@ -78,7 +79,7 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
     The rules: the key `species` of a JSON object; else the last or first line as a name, with a few words before it;
     else words for none. A name that matches no single species is `no species`.
     """
-    parsed = json_object(reply.text)
+    parsed, _ = json_object(reply.text)
     if parsed is not None and "species" in parsed:
         name, reason = str(parsed["species"]).strip(), str(parsed.get("reason", "")).strip()
         if name.lower().rstrip(".") in ("", NONE):

@@ -22,6 +22,7 @@ from recognize.settings import MAX_READER_CANDIDATES
 
 FAILED: Final = "the reader failed"
 MAX_TOKENS: Final = 300  # of a reply
+_MAX_QUOTED: Final = 80  # characters of an unreadable reply
 _TOP_LOGPROBS: Final = 5  # alternatives per token, for the margin
 _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
@@ -155,7 +156,7 @@ def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Rea
     read = [sample for sample in samples if sample.rule not in ("unread", "failed")]
     failures = tuple(sample.reason for sample in samples if sample.rule == "failed")
     if not read:
-        why = f"{FAILED}: {'; '.join(dict.fromkeys(failures))}" if failures else "no reply could be read"
+        why = f"{FAILED}: {'; '.join(dict.fromkeys(_failure(sample) for sample in samples))}"
         return Reading(choice=None, agreement=0.0, reason=why, samples=len(samples), answered=0, failures=failures)
     counts = Counter(sample.choice for sample in read)
 
@@ -175,6 +176,12 @@ def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Rea
         answered=len(read),
         failures=failures,
     )
+
+
+def _failure(sample: Sample) -> str:
+    if sample.rule == "failed":
+        return sample.reason
+    return f"no choice in the reply {' '.join(sample.reason.split())[:_MAX_QUOTED]!r}"
 
 
 def _described(candidate: Candidate, text: str | None) -> str:

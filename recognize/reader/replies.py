@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Final, Literal
 
+from data.json_object import json_object
 from data.records import Candidate, ChatReply
 
 NONE: Final = "none"
@@ -104,7 +104,7 @@ def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
 
     JSON without the key is not an answer: its reason may name candidates that it rules out.
     """
-    parsed = {key.lower(): value for key, value in (json_object(text) or {}).items()}
+    parsed = {key.lower(): value for key, value in (json_object(text)[0] or {}).items()}
     if "answer" in parsed:
         return _plain(str(parsed["answer"])), str(parsed.get("reason", "")).strip(), True
     plain = text.strip()
@@ -149,18 +149,6 @@ def _named_in(text: str, shown: Sequence[Candidate]) -> list[int]:
 
 def _folded(text: str) -> str:
     return " ".join(text.lower().replace("-", " ").replace("’", "'").replace("gray", "grey").split())
-
-
-def json_object(text: str) -> Mapping[str, object] | None:
-    """Return the JSON object in a reply, possibly with words around it."""
-    first, last = text.find("{"), text.rfind("}")
-    if not 0 <= first < last:
-        return None
-    try:
-        parsed = json.loads(text[first : last + 1])
-    except ValueError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
 
 
 def _names(candidate: Candidate) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.errors import MalformedAnswer
-from rerank.reasoning import without_reasoning
+from data.json_object import json_object
 
 _BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
 _LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
@@ -28,28 +27,15 @@ class Ranking:
 
 
 def json_in(text: str) -> tuple[Mapping[str, object], bool]:
-    r"""Return the JSON object of a reply, and whether other text surrounds it.
-
-    Reasoning (`<think>...</think>`) is skipped; of several objects the last complete one counts.
+    """Return the JSON object of a reply, and whether other text surrounds it.
 
     Raises:
         MalformedAnswer: if the reply holds no JSON object.
-
-    Example:
-        >>> json_in('Here it is:\n```json\n{"ranking": [2, 1]}\n```')
-        ({'ranking': [2, 1]}, True)
     """
-    visible = without_reasoning(text).strip()
-    try:
-        found = json.loads(visible)
-    except json.JSONDecodeError:
-        found = _last_object(visible)
-        if found is None:
-            raise MalformedAnswer(f"expected a JSON object, got {visible[:80]!r}") from None
-        return found, True
-    if not isinstance(found, dict):
-        raise MalformedAnswer(f"expected a JSON object, got {visible[:80]!r}")
-    return found, False
+    found, is_wrapped = json_object(text)
+    if found is None:
+        raise MalformedAnswer(f"expected a JSON object, got {text.strip()[:80]!r}")
+    return found, is_wrapped
 
 
 def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str = "ranking") -> Ranking:
@@ -101,31 +87,14 @@ def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
     entries = payload.get(field)
     if isinstance(entries, list):
         return entries, is_wrapped
-    visible = without_reasoning(text)
-    bracketed = _BRACKETED.findall(visible)
-    if bracketed and ">" in visible:
+    bracketed = _BRACKETED.findall(text)
+    if bracketed and ">" in text:
         return bracketed, True
-    listed = _LISTED.search(visible)
+    listed = _LISTED.search(text)
     numbers = re.findall(r"\d+", listed[0]) if listed else []
     # A lone number in front of other words is not a ranking ("3, the heron, ...").
-    is_row = len(numbers) > 1 or visible.strip(" .\n") == "".join(numbers)
+    is_row = len(numbers) > 1 or text.strip(" .\n") == "".join(numbers)
     return (numbers if is_row else ()), True
-
-
-def _last_object(text: str) -> dict[str, object] | None:
-    decoder = json.JSONDecoder()
-    found: dict[str, object] | None = None
-    at = text.find("{")
-    while at >= 0:
-        try:
-            payload, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError:
-            at = text.find("{", at + 1)
-            continue
-        if isinstance(payload, dict):
-            found = payload
-        at = text.find("{", end)
-    return found
 
 
 def _whole(entry: object) -> int | None:

@@ -15,7 +15,6 @@ from rerank.prompting import Prompts
 MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them
 TOKENS_PER_PLACE: Final = 10
 TOKENS_PER_NOTE: Final = 120
-CUT_OFF_FACTOR: Final = 4  # more room for a reply that was cut off: a model with reasoning writes that first
 
 
 class CotrrRequests:
@@ -72,10 +71,7 @@ class CotrrRequests:
         """Return the request after an unusable reply; it differs, so that a cache does not return the same reply."""
         correction = ChatMessage(role="user", text=self._prompts.fill("cotrr_again", problem=problem))
         previous = ChatMessage(role="assistant", text=reply.text or "(nothing)")
-        max_tokens = request.max_tokens
-        if reply.finish == "length" and max_tokens is not None:
-            max_tokens *= CUT_OFF_FACTOR
-        return replace(request, messages=(*request.messages, previous, correction), max_tokens=max_tokens)
+        return replace(request, messages=(*request.messages, previous, correction))
 
     def n_wanted(self, n: int) -> int:
         """Return the number of photos that a ranking of `n` photos should name."""

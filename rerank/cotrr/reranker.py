@@ -263,7 +263,7 @@ class CotrrReranker:
         try:
             return parse(reply.text)
         except MalformedAnswer as error:
-            problem = "it was cut off" if reply.finish == "length" else str(error)
+            problem = str(error)
             if is_retry:
                 self.tally.counts["unusable"] += 1
                 raise MalformedAnswer(f"{chat.name}: {problem}") from error

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
+from data.json_object import json_object
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context
 from rerank.ranked_images import total_cost
-from rerank.reasoning import without_reasoning
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
 N_TRIES: Final = 2
-MAX_TOKENS: Final = 1_500  # the questions take about 200; reasoning comes on top
+MAX_TOKENS: Final = 1_500  # the questions take about 200
 MAX_WORDS: Final = 60
 _OPENERS: Final = frozenset((
     "is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would",
 ))  # fmt: skip
-_FENCE: Final = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
 _SCHEMA: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
@@ -99,12 +96,10 @@ def parse_questions(text: str) -> tuple[Question, ...]:
         ...
         ValueError: expected 2 or 3 questions, got 1
     """
-    answer = without_reasoning(text)
-    try:
-        payload = json.loads(_FENCE.sub("", answer))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"expected JSON, got {answer[:60]!r}") from error
-    listed = payload.get("questions") if isinstance(payload, dict) else payload
+    payload, _ = json_object(text)
+    if payload is None:
+        raise ValueError(f"expected a JSON object, got {text[:60]!r}")
+    listed = payload.get("questions")
     if not isinstance(listed, list) or not MIN_QUESTIONS <= len(listed) <= MAX_QUESTIONS:
         n = len(listed) if isinstance(listed, list) else "none"
         raise ValueError(f"expected {MIN_QUESTIONS} or {MAX_QUESTIONS} questions, got {n}")

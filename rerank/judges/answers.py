@@ -9,13 +9,12 @@ from typing import Final, Literal
 
 from data.records import ChatReply, TokenLogprobs
 from rerank.judges.settings import Spelling
-from rerank.reasoning import answer_start, without_reasoning
 
 YesNo = Literal["yes", "no"]
 
 TOP_LOGPROBS: Final = 20  # the paper's, and the most that servers give
 ANSWER_TOKENS: Final = 5  # room for an answer of one word
-REASONING_TOKENS: Final = 4096  # room for a model that reasons before it answers
+FIRST_WORDS: Final = ("yes", "no")  # a reply may be cut off after one of them
 LEAST_MASS: Final = 0.01  # of yes and no together: below it a token is not an answer
 # Characters around a word in a token: blanks and their marks, quotes, punctuation, asterisks of Markdown.
 _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
@@ -74,29 +73,26 @@ def probability_of_yes(token: TokenLogprobs, spelling: Spelling = "merged") -> t
 def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     r"""Return the span of the answer in a reply, None if there is none.
 
-    Reasoning between tags (`<think>...</think>`) is skipped. With `is_reasoned` the answer is the last `Answer: Yes`,
-    or a last line of one word; without, it is the last `Answer: Yes` or a yes or no at the start of the reply.
+    With `is_reasoned` the answer is the last `Answer: Yes`, or a last line of one word; without, it is the last
+    `Answer: Yes` or a yes or no at the start of the reply.
 
     Example:
-        >>> text = "<think>Yes? It has no crest.</think>\n\nNo."
+        >>> text = "No. It has no crest."
         >>> text[slice(*answer_span(text, is_reasoned=False))]
         'No'
     """
-    begin = answer_start(text)
-    if begin is None:
-        return None
-    finals = list(_FINAL.finditer(text, begin))
+    finals = list(_FINAL.finditer(text))
     if finals:
         return finals[-1].span(1)
     if is_reasoned:
         # Reasons may contain many a "no"; only a last line of one word is an answer.
-        lines = list(re.finditer(r"[^\n]+", text[begin:].rstrip()))
+        lines = list(re.finditer(r"[^\n]+", text.rstrip()))
         last = lines[-1] if lines else None
         if last is None or last.group().strip(_AROUND).lower() not in ("yes", "no"):
             return None
-        found = _WORD.search(text, begin + last.start())
+        found = _WORD.search(text, last.start())
         return found.span() if found else None
-    first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text, begin)
+    first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text)
     return first.span(1) if first else None
 
 
@@ -108,13 +104,8 @@ def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
         >>> [span and text[slice(*span)] for span in numbered_spans(text, 3)]
         ['Yes', None, 'no']
     """
-    begin = answer_start(text)
-    if begin is None:
-        return [None] * n
-    spans: dict[int, tuple[int, int]] = {}
-    for found in _NUMBERED.finditer(text[begin:]):  # cut, so that the answer after reasoning begins a line
-        # The last answer to a number counts: it is the final one after reasoning.
-        spans[int(found[1])] = (begin + found.start(2), begin + found.end(2))
+    # The last answer to a number counts: the final one after reasons.
+    spans = {int(found[1]): found.span(2) for found in _NUMBERED.finditer(text)}
     return [spans.get(i) for i in range(1, n + 1)]
 
 
@@ -134,7 +125,6 @@ def text_of(reply: ChatReply) -> str:
 
 
 def reason_of(text: str) -> str:
-    """Return the stated reasons of a reply, without tagged reasoning and without the final line."""
-    answer = without_reasoning(text)
-    finals = list(_FINAL.finditer(answer))
-    return (answer[: finals[-1].start()] if finals else answer).strip()
+    """Return the stated reasons of a reply, without the final line."""
+    finals = list(_FINAL.finditer(text))
+    return (text[: finals[-1].start()] if finals else text).strip()

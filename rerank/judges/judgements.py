@@ -11,7 +11,6 @@ from data.errors import Refused
 from data.records import ChatReply, Judgement, Question, QuestionAnswer
 from rerank.judges.answers import YesNo
 from rerank.ranked_images import total_cost
-from rerank.reasoning import without_reasoning
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -54,7 +53,7 @@ def answer_of(question: Question, judgement: Judgement) -> QuestionAnswer:
 
 def stated(reply: ChatReply) -> Judgement:
     """Return the judgement from a reply that states a number from 0 to 100."""
-    text = without_reasoning(reply.text)
+    text = reply.text
     try:
         payload = json.loads(text)
         number = float(payload["probability"] if isinstance(payload, dict) else payload)

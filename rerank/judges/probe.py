@@ -13,8 +13,7 @@ from PIL import Image
 from data.contracts import ChatModel
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.judges import answers
-from rerank.judges.answers import ANSWER_TOKENS, REASONING_TOKENS, TOP_LOGPROBS
-from rerank.reasoning import has_reasoning
+from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS
 from rerank.scheduling import all_of
 
 
@@ -24,36 +23,29 @@ class Abilities:
 
     gives_logprobs: bool
     """Whether yes or no was among the alternatives of a token."""
-    has_reasoning: bool
-    """Whether the model reasons before it answers."""
     tells_colours: bool
     """Whether the model said yes to red and no to blue; otherwise it may not see images."""
 
 
 async def probe(chat: ChatModel) -> Abilities:
-    """Return the abilities of an endpoint; two cheap calls, and two longer ones if a reply was cut off."""
-    replies = await _show_colours(chat, ANSWER_TOKENS)
-    is_reasoning = any(_has_reasoning(reply) for reply in replies)
-    if any(reply.finish == "length" and _answer(reply) is None for reply in replies):
-        # Reasoning or many words. Templates that open the reasoning themselves leave no tag before its end.
-        replies = await _show_colours(chat, REASONING_TOKENS)
-        is_reasoning = is_reasoning or any(_has_reasoning(reply) for reply in replies)
+    """Return the abilities of an endpoint; two cheap calls."""
+    replies = await _show_colours(chat)
     return Abilities(
         gives_logprobs=all(_is_scored(reply) for reply in replies),
-        has_reasoning=is_reasoning,
         tells_colours=[_answer(reply) for reply in replies] == ["yes", "no"],
     )
 
 
-async def _show_colours(chat: ChatModel, n_tokens: int) -> list[ChatReply]:
+async def _show_colours(chat: ChatModel) -> list[ChatReply]:
     question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
     return await all_of(
         [
             chat.reply(
                 ChatRequest(
                     messages=(ChatMessage(role="user", text=question, images=(plain_image(colour),)),),
-                    max_tokens=n_tokens,
+                    max_tokens=ANSWER_TOKENS,
                     top_logprobs=TOP_LOGPROBS,
+                    first_words=FIRST_WORDS,
                 )
             )
             for colour in ("red", "blue")
@@ -65,11 +57,6 @@ def _answer(reply: ChatReply) -> str | None:
     text = answers.text_of(reply)
     span = answers.answer_span(text, is_reasoned=False)
     return text[slice(*span)].lower() if span else None
-
-
-def _has_reasoning(reply: ChatReply) -> bool:
-    text = answers.text_of(reply)
-    return has_reasoning(text) or (not text.strip() and reply.finish == "length")
 
 
 def _is_scored(reply: ChatReply) -> bool:

@@ -19,7 +19,7 @@ from data.errors import Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
-from rerank.judges.answers import ANSWER_TOKENS, REASONING_TOKENS, TOP_LOGPROBS, YesNo
+from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesNo
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
 from rerank.judges.probe import Abilities, probe
 from rerank.judges.settings import VisionSettings
@@ -152,14 +152,14 @@ class VisionJudge:
     async def _reply(
         self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
     ) -> ChatReply | Refused:
-        has_reasoning = self._abilities is not None and self._abilities.has_reasoning
         request = ChatRequest(
             messages=(ChatMessage(role="user", text=prompt, images=(image.jpeg,)),),
             json_schema=_STATED if kind == "stated" else None,
-            max_tokens=REASONING_TOKENS if has_reasoning else n_tokens,
+            max_tokens=n_tokens,
             temperature=0.0 if seed is None else SAMPLING_TEMPERATURE,
             top_logprobs=TOP_LOGPROBS if kind == "logprobs" else None,
             seed=seed,
+            first_words=FIRST_WORDS if n_tokens == ANSWER_TOKENS else (),
         )
         try:
             return await self._chat.reply(request)
@@ -191,9 +191,7 @@ class VisionJudge:
             if is_exact:
                 return unclear(reply, "neither Yes nor No among the alternatives")
         if word is None:
-            return unclear(
-                reply, "no yes or no in the reply" if reply.finish == "stop" else "reply cut off before an answer"
-            )
+            return unclear(reply, "no yes or no in the reply")
         by = "samples" if kind == "samples" else "text"
         return Judgement(
             probability=float(word == "yes"), answer=word, obtained_by=by, note=note, cost_usd=reply.cost_usd

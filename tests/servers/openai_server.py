@@ -71,6 +71,8 @@ class Answer:
     has_usage: bool = True
     more: dict[str, Any] = field(default_factory=dict)
     """Fields beside the usual ones, such as `citations`."""
+    message: dict[str, Any] = field(default_factory=dict)
+    """Fields of the message beside the usual ones, such as `reasoning_content`."""
     after_s: float = 0.0
 
 
@@ -278,6 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
 def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any]:
     """Return a chat completion as OpenAI's API has it."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
+    message |= answer.message
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
     if call.payload.get("logprobs") and owner.gives_logprobs and answer.logprobs:
         n = call.payload.get("top_logprobs", 0)

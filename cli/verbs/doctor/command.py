@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -89,14 +91,17 @@ def _probes(settings: Settings) -> list[Probe]:
 
 def _text(settings: Settings, probes: list[Probe]) -> str:
     parts = [output.as_fields(_installation(settings))]
-    if probes:
-        rows = [
-            (found.endpoint, found.model, found.ability, "yes" if found.is_there else "no", found.seen, found.without)
-            for found in probes
-        ]
-        parts.append(output.as_table(["endpoint", "model", "ability", "", "reply", "without it"], rows))
-    else:
+    for (endpoint, model), some in groupby(probes, lambda found: (found.endpoint, found.model)):
+        parts.append("\n".join([f"[llm.{endpoint}] {model}", *(line for found in some for line in _lines(found))]))
+    if not probes:
         parts.append("No model set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml.")
     if "image" in settings.llm:
         parts.append("[llm.image] is not probed, since a picture costs cents.")
     return "\n\n".join(parts)
+
+
+def _lines(found: Probe) -> Iterator[str]:
+    """Yield the result of a probe, and what Fieldmark does without the ability."""
+    yield f"  {'yes' if found.is_there else 'no':<5}{found.ability}: {found.seen}"
+    if found.without:
+        yield output.wrapped(found.without, indent=" " * 7)

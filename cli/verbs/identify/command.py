@@ -28,7 +28,7 @@ from cli.verbs.identify.notices import (
     warn_of_missing,
 )
 from cli.verbs.identify.table import evidence_text
-from data.errors import NothingReadable, UsageError
+from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
 from recognize.settings import (
     MAX_READER_CANDIDATES,
@@ -131,8 +131,8 @@ def identify(
 
     Prints the answer for each bird, how sure it is, and up to three alternatives. Folders are searched recursively; -
     reads paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no
-    photo was readable; 7 as well if the reader failed. With --output, an interrupted run resumes where it stopped, and
-    photos that changed are identified again.
+    photo was readable; 7 as well if the reader failed for some photos, 6 if for all. With --output, an interrupted
+    run resumes where it stopped, and photos that changed are identified again.
 
     A detector looks for birds in each photo. Each bird that it is sure of is identified by itself, from the photo and
     the part of it with the bird. With --fast, photos are compared as a whole.
@@ -251,7 +251,7 @@ def identify(
             )
         if todo and not quiet:
             species_lists.suggest_prior(recognizer, n_outside)
-        n_placed = n_with_range = 0
+        n_placed = n_with_range = n_read = 0
         # Bars and rows on the same terminal would overwrite each other.
         is_shown = run.progress != "auto" or (len(todo) > 1 and (file is not None or not sys.stdout.isatty()))
         made = recognizer.identify(todo if is_grouped else [image for (image,) in todo])
@@ -280,6 +280,7 @@ def identify(
 
                     pages.add(write_card(store, row, cards))
                 missing_parts.add(row.reader.missing if row.reader is not None else "")
+                n_read += row.reader is not None and row.reader.answered > 0
                 if row.status != "error" and (failed := [photo.image for photo in row.photos if photo.error]):
                     unreadable += failed
                     missing_parts.add("photos")
@@ -313,6 +314,8 @@ def identify(
         elif recognizer.calibration.kind == "shipped" and settings.kb is not None:
             output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
     warn_of_missing(n_failed, missing, plural(len(names), unit), unreadable, can_retry=file is not None)
+    if missing["reader"] and not n_read and missing["reader"] + n_failed == len(names):
+        ctx.exit(SourceError.exit_code)
     if n_failed or missing["reader"] or missing["photos"]:
         ctx.exit(exit_codes.PARTLY)
 

@@ -40,14 +40,14 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *replies: str, finish: str = "stop") -> None:
-        self.replies, self.finish = list(replies), finish
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
         self.asked: list[ChatRequest] = []
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         self.asked.append(request)
         text = self.replies[min(len(self.asked), len(self.replies)) - 1]
-        return ChatReply(text=text, model="m", finish="length" if self.finish == "length" else "stop")
+        return ChatReply(text=text, model="m")
 
 
 def distil(chat: Scripted, page: Article | None = None, mode: Mode = "model") -> tuple[Distilled, ModelDistiller]:
@@ -113,13 +113,6 @@ def test_a_repeatedly_faulty_reply_fails_the_page(bad: str, words: str) -> None:
     with pytest.raises(MalformedAnswer, match=words):
         distil(chat)
     assert len(chat.asked) == 2
-
-
-def test_a_truncated_reply_is_retried_with_a_note() -> None:
-    chat = Scripted('{"statements": [{"text": "It has', finish="length")
-    with pytest.raises(MalformedAnswer):
-        distil(chat)
-    assert "cut off" in chat.asked[1].messages[3].text
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_booleans_are_not_sentence_numbers_and_duplicates_count_once() -> None:
     "text",
     [
         'Here it is:\n```json\n{"statements": [{"text": "Its bill is thin.", "sentences": [5]}]}\n```\nGood luck!',
-        '<think>{"hm": 1}</think>{"statements": [{"text": "Its bill is thin.", "sentences": [5]}]}',
+        'Of {"hm": 1}: {"statements": [{"text": "Its bill is thin.", "sentences": [5]}]}',
     ],
 )
 def test_text_around_the_json_is_ignored(text: str) -> None:

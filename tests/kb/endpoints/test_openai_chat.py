@@ -138,10 +138,10 @@ def test_cost_is_none_without_prices_and_maximal_without_usage() -> None:
 def test_server_errors_map_to_project_errors_without_retry(
     reaction: Reaction, expected: type[Exception], words: str
 ) -> None:
-    timeout_s = 0.6 if "0.6 s" in words else 30.0
+    timeout = 0.6 if "0.6 s" in words else 30.0
     with OpenAIServer(reaction) as server:
         with pytest.raises(expected, match=words) as caught:
-            ask(server, key=KEY, api_key_env="TEST_KEY", timeout_s=timeout_s)
+            ask(server, key=KEY, api_key_env="TEST_KEY", timeout=timeout)
         assert type(caught.value) is expected
         assert server.n_calls == 1
 

@@ -1,4 +1,4 @@
-"""Citations in replies of different servers."""
+"""Bodies of requests by the settings of an endpoint; citations in replies of different servers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from data.errors import ConfigError, MalformedAnswer
 from data.records import ChatMessage, ChatRequest
-from kb.endpoints.payload import reply_of
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.payload import payload_of, reply_of
 
 URL = "https://a.example/frogs"
 REQUEST = ChatRequest(messages=(ChatMessage(role="user", text="What is amplexus?"),))
@@ -27,3 +29,111 @@ def test_message_annotations_become_citations() -> None:
 @pytest.mark.parametrize("annotations", [None, 5, "x", {"url": URL}, [], ["x", 3]])
 def test_malformed_annotations_are_ignored(annotations: object) -> None:
     assert cited(annotations) == []
+
+
+# --- requests ------------------------------------------------------------------------------------------------------
+
+JPEG = b"\xff\xd8\xff made up"
+TALK = ChatRequest(
+    messages=(
+        ChatMessage(role="system", text="Be brief."),
+        ChatMessage(role="user", text="Photo 1:", images=(JPEG,)),
+        ChatMessage(role="user", text="Photo 2:", images=(JPEG,)),
+        ChatMessage(role="assistant", text="Hm."),
+        ChatMessage(role="user", text="Go on."),
+    ),
+    max_tokens=50,
+)
+
+
+def body(request: ChatRequest = TALK, *, without: tuple[str, ...] = (), **settings: Any) -> dict[str, Any]:
+    return payload_of(Endpoint(model="m", **settings), request, without=without)
+
+
+def told(payload: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return role and content of each message, pictures as #."""
+    return [
+        (
+            message["role"],
+            message["content"]
+            if isinstance(message["content"], str)
+            else " ".join(part.get("text", "#") for part in message["content"]),
+        )
+        for message in payload["messages"]
+    ]
+
+
+def test_messages_have_the_roles_of_the_settings() -> None:
+    rest = [("user", "Photo 1: #"), ("user", "Photo 2: #"), ("assistant", "Hm."), ("user", "Go on.")]
+    assert told(body()) == [("system", "Be brief."), *rest]
+    assert told(body(system_role="developer")) == [("developer", "Be brief."), *rest]
+    in_one = [("user", "Be brief. Photo 1: #"), *rest[1:]]
+    assert told(body(system_role="user")) == told(body(without=("system messages",))) == in_one
+
+
+def test_messages_of_one_role_are_joined_with_texts_and_pictures_in_turn() -> None:
+    joined = ("user", "Photo 1: # Photo 2: #")
+    rest = [("assistant", "Hm."), ("user", "Go on.")]
+    assert told(body(without=("consecutive messages",))) == [("system", "Be brief."), joined, *rest]
+    both = told(body(without=("consecutive messages", "system messages")))
+    assert both == [("user", f"Be brief. {joined[1]}"), *rest]
+
+
+def test_a_schema_in_words_ends_the_last_message_of_the_user() -> None:
+    request = ChatRequest(messages=TALK.messages[:3], json_schema={"type": "object"})
+    roles_and_texts = told(body(request, json="text"))
+    assert [role for role, _ in roles_and_texts] == ["system", "user", "user"]
+    assert "JSON schema" in roles_and_texts[-1][1]
+    assert "JSON schema" not in roles_and_texts[1][1]
+
+
+def test_effort_and_more_fields_are_sent() -> None:
+    more = {"chat_template_kwargs": {"enable_thinking": False}, "temperature": 0.6}
+    payload = body(reasoning_effort="low", extra_body=more)
+    assert (payload["reasoning_effort"], payload["temperature"]) == ("low", 0.6)
+    assert payload["chat_template_kwargs"] == {"enable_thinking": False}
+    assert "reasoning_effort" not in body()
+    assert "reasoning_effort" not in body(reasoning_effort="low", without=("reasoning_effort",))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_tokens": 0}, {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}}]
+)
+def test_wrong_settings_of_a_model_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        Endpoint(model="m", **wrong)
+
+
+def test_settings_that_change_replies_change_the_key_of_the_cache() -> None:
+    plain = Endpoint(model="m")
+    names = {
+        Endpoint(model="m", **settings).key_name
+        for settings in ({"reasoning_effort": "low"}, {"extra_body": {"a": 1}}, {"extra_body": {"a": 2}})
+    }
+    assert len(names | {plain.key_name}) == 4
+    assert plain.key_name == Endpoint(model="m", max_tokens=9_000, timeout=5).key_name == plain.name
+
+
+# --- reasoning -----------------------------------------------------------------------------------------------------
+
+
+def reply(finish: str = "stop", **message: Any) -> Any:
+    answer = {"choices": [{"message": message, "finish_reason": finish}]}
+    return reply_of(answer, REQUEST, where="m", prices=None, image_tokens=1)
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_in_a_field_is_kept_apart(field: str) -> None:
+    found = reply(content="B", **{field: "A? No."})
+    assert (found.text, found.reasoning) == ("B", "A? No.")
+
+
+def test_reasoning_in_the_text_is_kept_apart() -> None:
+    found = reply(content="<think>the answer is A</think> B")
+    assert (found.text, found.reasoning) == ("B", "the answer is A")
+
+
+def test_reasoning_without_an_answer_is_an_error_unless_cut_off() -> None:
+    with pytest.raises(MalformedAnswer, match="reasoning without an answer"):
+        reply(content=None, reasoning_content="Hm.")
+    assert (reply("length", content="<think>Hm").text, reply("length", content="<think>Hm").finish) == ("", "length")

@@ -172,7 +172,8 @@ def test_unreadable_replies_do_not_vote_but_lower_the_agreement() -> None:
 
 def test_unreadable_replies_alone_give_no_choice_and_no_agreement() -> None:
     reading, _, _ = read("?", n_samples=2)
-    assert (reading.choice, reading.agreement, reading.reason) == (None, 0.0, "no reply could be read")
+    assert (reading.choice, reading.agreement, reading.missing) == (None, 0.0, "reader")
+    assert reading.reason == "the reader failed: no choice in the reply '?'"
 
 
 def token(text: Any, logprob: Any, *top: Any) -> TokenLogprobs:
@@ -234,6 +235,7 @@ def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:
     assert (reading.choice, reading.agreement, reading.reason) == ("cyanocitta-cristata", 0.4, "Its crest.")
     assert (reading.samples, reading.answered, len(reading.failures)) == (5, 2, 2)
     assert all("503: out of memory" in why for why in reading.failures)
+    assert reading.missing == "samples"
     assert (len(calls), counts.failed, counts.by_rule) == (5, 2, {"unread": 1, "json": 2})
 
 

@@ -74,7 +74,7 @@ def test_unreadable_and_refused_replies_keep_the_answer() -> None:
     found, _ = read(before, script)
     assert [each.answer for each in found] == [each.answer for each in before]
     assert [each.reader.agreement for each in found] == [0.0, 0.0]
-    assert found[0].reader.reason == "no reply could be read"
+    assert found[0].reader.reason == "the reader failed: no choice in the reply '?'"
     assert "the reader failed" in found[1].reader.reason
     assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
 

@@ -25,7 +25,6 @@ from rerank.cotrr.rankings import json_in, parse_ranking
         ('{"ranking": ["3", "[1]", "photo 2", 2.0]}', 3, (2, 0, 1), {"duplicates": 1}),
         ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"invalid": 5, "missing": 1}),
         ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"not_json": 1}),
-        ('<think>{"ranking": [1, 2]}? No.</think>{"ranking": [2, 1]}', 2, (1, 0), {}),
         ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"not_json": 1}),
         ("[11] > [1] > [12]", 12, (10, 0, 11), {"not_json": 1, "missing": 9}),
         ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"not_json": 1}),

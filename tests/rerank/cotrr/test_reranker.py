@@ -308,8 +308,9 @@ def test_a_truncated_reply_is_retried_with_more_tokens(folder: Any) -> None:
 
     rows, _, server = run(changed(cut), job_of(4), folder, settings=PRESETS["paper"].cotrr)
     assert ids(rows) == by_level(4)
-    first, second = (call.payload["max_tokens"] for call in server.calls[-2:])
-    assert second == 4 * first
+    first, second = (call.payload for call in server.calls[-2:])
+    assert second["max_tokens"] == first["max_tokens"] + 2_048
+    assert second["messages"] == first["messages"], "no parser has seen the first one"
 
 
 def test_a_query_without_rankings_fails_but_keeps_its_notes(folder: Any) -> None:

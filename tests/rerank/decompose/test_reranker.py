@@ -301,7 +301,7 @@ def test_invalid_questions_fall_back_to_the_query(job: Any) -> None:
     judge = TableJudge(TABLE)
     _, reranker = run(job, judge, PRESETS["paper"].decompose, chat=ScriptedChat(lambda _: "Sure! Here you go."))
     plan = reranker.tally.plans["q"]
-    assert plan.source == "fallback" and "expected JSON" in plan.note
+    assert plan.source == "fallback" and "expected a JSON object" in plan.note
     assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
 
 

@@ -11,17 +11,17 @@ from rerank.judges.probe import plain_image, probe
 from tests.rerank.scripted import ScriptedChat
 
 
-def reply(text: Any, *, is_scored: bool = True, finish: str = "stop") -> ChatReply:
+def reply(text: Any, *, is_scored: bool = True) -> ChatReply:
     other = "No" if text == "Yes" else "Yes"
     top = ((text, math.log(0.9)), (other, math.log(0.1)))
     tokens = (TokenLogprobs(token=text, logprob=top[0][1], top=top),) if is_scored else None
-    return ChatReply(text=text, model="m", logprobs=tokens, finish=finish)
+    return ChatReply(text=text, model="m", logprobs=tokens)
 
 
 def found(red: Any, blue: Any) -> Any:
     chat = ScriptedChat(lambda request: red if request.messages[0].images == (plain_image("red"),) else blue)
     abilities = asyncio.run(probe(chat))
-    return (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours), len(chat.requests)
+    return (abilities.gives_logprobs, abilities.tells_colours), len(chat.requests)
 
 
 YES, NO = reply("Yes"), reply("No")
@@ -30,28 +30,15 @@ YES, NO = reply("Yes"), reply("No")
 @pytest.mark.parametrize(
     ("red", "blue", "abilities"),
     [
-        (YES, NO, (True, False, True)),
-        (YES, YES, (True, False, False)),
-        (NO, NO, (True, False, False)),
-        (NO, YES, (True, False, False)),
-        (reply("Yes", is_scored=False), reply("No", is_scored=False), (False, False, True)),
+        (YES, NO, (True, True)),
+        (YES, YES, (True, False)),
+        (NO, NO, (True, False)),
+        (NO, YES, (True, False)),
+        (reply("Yes", is_scored=False), reply("No", is_scored=False), (False, True)),
         # Log probabilities in only one of the two replies do not count.
-        (YES, reply("No", is_scored=False), (False, False, True)),
-        (reply("I see a square.", is_scored=False), NO, (False, False, False)),
+        (YES, reply("No", is_scored=False), (False, True)),
+        (reply("I see a square.", is_scored=False), NO, (False, False)),
     ],
 )
-def test_two_pictures_reveal_the_abilities_of_a_server(red: Any, blue: Any, abilities: tuple[bool, bool, bool]) -> None:
+def test_two_pictures_reveal_the_abilities_of_a_server(red: Any, blue: Any, abilities: tuple[bool, bool]) -> None:
     assert found(red, blue) == (abilities, 2)
-
-
-def test_a_reasoning_model_is_probed_again_with_more_tokens() -> None:
-    def react(request: Any) -> Any:
-        if request.max_tokens < 100:
-            return reply("<think>Hm", is_scored=False, finish="length")
-        return reply("Yes" if request.messages[0].images == (plain_image("red"),) else "No")
-
-    chat = ScriptedChat(react)
-    abilities = asyncio.run(probe(chat))
-    # Only the first reply shows the reasoning; the second has none in its text.
-    assert (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours) == (True, True, True)
-    assert [request.max_tokens > 100 for request in chat.requests] == [False, False, True, True]

@@ -166,7 +166,6 @@ def test_a_reasoning_model_gets_more_tokens_and_its_answer_is_read(photo: Any) -
 
     with OpenAIServer(think) as server, judge_of(server) as judge:
         found = judged(judge, photo)
-        assert asyncio.run(judge.abilities()).has_reasoning
     assert found.answer == "no" and found.probability == pytest.approx(0.25)
 
 
@@ -183,7 +182,7 @@ def test_reasoning_is_detected_by_its_closing_tag_alone(photo: Any, begins: str)
 
     with OpenAIServer(think) as server, judge_of(server) as judge:
         abilities = asyncio.run(judge.abilities())
-        assert (abilities.gives_logprobs, abilities.has_reasoning, abilities.tells_colours) == (True, True, True)
+        assert (abilities.gives_logprobs, abilities.tells_colours) == (True, True)
         assert server.n_calls == 4
         found = judged(judge, photo)
     assert (found.answer, found.obtained_by) == ("yes", "logprobs") and found.probability == pytest.approx(0.7)
@@ -259,21 +258,6 @@ def test_a_question_missing_from_joint_answers_is_asked_again(photo: Any) -> Non
     again = server.calls[-1].text
     assert QUESTIONS[1] in again and f"- {QUESTIONS[0]} Yes" in again
     assert sum(one.cost_usd for one in found) == pytest.approx((509 + 401) / 1e6)
-
-
-@pytest.mark.parametrize("thinks", [True, False])
-def test_joint_questions_get_more_tokens_only_for_reasoning_models(photo: Any, thinks: bool) -> None:
-    def react(call: Any) -> Any:
-        is_short = call.payload["max_tokens"] < 100
-        if is_probe(call):
-            return Answer(text="<think>Is it", finish="length") if thinks and is_short else script(YES)(call)
-        return YES
-
-    questions = [Question(question=text, statement=text, negation="no") for text in QUESTIONS]
-    with OpenAIServer(react) as server, judge_of(server) as judge:
-        asyncio.run(judge.judge_together(judge.look(photo), questions, query="frogs", context=""))
-    (together,) = (call for call in server.calls if "3. " in call.text)
-    assert (together.payload["max_tokens"] > 1_000) is thinks
 
 
 def test_a_refusal_is_a_missing_answer_not_an_error(photo: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.servers.kinds import KINDS, Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
@@ -40,7 +42,7 @@ def test_all_abilities_of_a_full_model_are_found(cli: Any, tmp_path: Path) -> No
         settings(tmp_path, server.base_url, "text", "vision", "search")
         outcome = cli.call("doctor", "--format", "json", check=True)
     found = abilities(outcome)
-    assert len(found) == 11
+    assert len(found) == 14
     assert all(found.values())
 
 
@@ -54,10 +56,9 @@ def test_all_abilities_of_a_full_model_are_found(cli: Any, tmp_path: Path) -> No
         (OpenAIServer(lambda call: "I see nothing." if call.images else ideal(call)), {"vision"}),
         (OpenAIServer(lambda call: Status(status=400, error={"message": "no images"}) if call.images else ideal(call)),
          {"vision"}),
-        (OpenAIServer(lambda call: Answer(text="<think>", logprobs=(("<think>", 0.0, (("<think>", 0.0), ("a", -9.0))),))
-                      if "sky" in call.text else ideal(call)), {"logprobs"}),
+        (OpenAIServer(as_kind(ideal, Kind(name="", thinking="tags"))), {"answers at once"}),
     ],
-    ids=["no logprobs", "no schema", "schema ignored", "blind", "images refused", "thinks aloud"],
+    ids=["no logprobs", "no schema", "schema ignored", "blind", "images refused", "thinks"],
 )  # fmt: skip
 def test_missing_abilities_of_a_vision_model_are_found(
     cli: Any, tmp_path: Path, server: OpenAIServer, lacking: set[str]
@@ -66,6 +67,29 @@ def test_missing_abilities_of_a_vision_model_are_found(
         settings(tmp_path, server.base_url, "vision")
         outcome = cli.call("doctor", "--format", "json", check=True)
     assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
+
+
+def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggested(cli: Any, tmp_path: Path) -> None:
+    def served(call: Call) -> Reaction:
+        if "reasoning_effort" in call.payload:
+            return Status(status=400, error={"message": "Unknown parameter: 'reasoning_effort'"})
+        thinks = call.payload.get("chat_template_kwargs", {}).get("enable_thinking", True)
+        return as_kind(ideal, Kind(name="", thinking="field", n_thoughts=1_800) if thinks else KINDS[0])(call)
+
+    with OpenAIServer(served) as server:
+        settings(tmp_path, server.base_url, "text")
+        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+        text = "; ".join(f"{each['seen']}: {each['without']}" for each in found)
+        assert re.search(r"reasons first, 1,80\d tokens for a small question", text)
+        assert "max_tokens = 8192 saves this" in text
+        assert "extra_body = {chat_template_kwargs = {enable_thinking = false}} saves most" in text
+        # With these settings, no reply is cut off.
+        settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
+        n_before = server.n_calls
+        cli.call("doctor", check=True)
+        texts = [call.text for call in server.calls[n_before:] if "gulls" not in call.text]
+        assert len(texts) == len(set(texts))
+        assert {call.payload["max_tokens"] for call in server.calls[n_before:] if "gulls" not in call.text} == {8192}
 
 
 def test_the_report_explains_the_effect_of_missing_abilities(cli: Any, tmp_path: Path) -> None:

@@ -109,18 +109,35 @@ def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     assert server.n_calls > n_calls
 
 
-def test_the_ranking_answers_if_the_model_refuses(
-    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (Answer(text=None, refusal="I name no birds."), "I name no birds"),
+        (Answer(text="A bird."), "no choice in the reply"),
+    ],
+)
+def test_the_ranking_answers_if_the_model_does_not(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, says: Answer, reason: str
 ) -> None:
-    server.script = lambda _: Answer(text=None, refusal="I name no birds.")
+    server.script = lambda _: says
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl")
-    assert outcome.exit_code == 7
+    assert outcome.exit_code == 6
     assert "The reader failed for 1 of 1 photo; their answers come from the ranking\n" in outcome.stderr
     row = json.loads(outcome.stdout)
     assert (row["status"], row["answer"]["name"]) == ("identified", row["candidates"][0]["scientific_name"])
     assert (row["reader"]["agreement"], row["reader"]["samples"], row["reader"]["answered"]) == (0, 1, 0)
-    assert "the reader failed" in row["reader"]["reason"]
+    assert row["reader"]["reason"].startswith("the reader failed: ")
+    assert reason in row["reader"]["reason"]
+
+
+def test_some_unreadable_replies_are_counted_in_a_warning_and_the_exit_code(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
+) -> None:
+    server.script = lambda call: "A bird." if call.number == 1 else second_of(call)
+    outcome = cli.call("identify", drawings, "--kb", built_kb, "--reader", "--format", "jsonl")
+    assert outcome.exit_code == 7
+    assert re.search(r"The reader failed for 1 of \d+ photos; their answers come from the ranking\n", outcome.stderr)
 
 
 TOO_DARK = Status(status=400, error={"message": "the picture is too dark"})  # not retried automatically, and not cached

@@ -1,0 +1,36 @@
+"""The JSON object in a text, such as a model's reply with words around it."""
+
+from __future__ import annotations
+
+import json
+
+
+def json_object(text: str) -> tuple[dict[str, object] | None, bool]:
+    r"""Return the last complete JSON object in a text, None without one; and whether other text surrounds it.
+
+    Example:
+        >>> json_object('Here it is:\n```json\n{"ranking": [2, 1]}\n```')
+        ({'ranking': [2, 1]}, True)
+        >>> json_object('{"a": {"b": 1}}'), json_object("[1]")
+        (({'a': {'b': 1}}, False), (None, False))
+    """
+    try:
+        whole = json.loads(text.strip())
+    except ValueError:
+        return _last(text), True
+    return (whole if isinstance(whole, dict) else None), False
+
+
+def _last(text: str) -> dict[str, object] | None:
+    decoder = json.JSONDecoder()
+    found: dict[str, object] | None = None
+    at = text.find("{")
+    while at >= 0:
+        try:
+            payload, end = decoder.raw_decode(text, at)
+        except ValueError:
+            at = text.find("{", at + 1)
+            continue
+        found = payload
+        at = text.find("{", end)
+    return found

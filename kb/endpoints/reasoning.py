@@ -1,0 +1,61 @@
+"""Separation of a model's reasoning from its answer, the one place where it happens. Pure.
+
+Models that think first send their thoughts in a field of their own, or in the text between tags, of which templates
+and servers may swallow the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from data.records import TokenLogprobs
+
+_TAGS: Final = r"(?:seed:)?(?:think|thinking|thought|reasoning)"
+_BEGIN: Final = re.compile(rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>", re.IGNORECASE)
+_END: Final = re.compile(rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
+
+
+def separated(text: str) -> tuple[str, str | None]:
+    r"""Return the reasoning and the answer of a reply; None for the answer if there is only reasoning.
+
+    The answer follows the last closing tag. An opening tag after it begins reasoning that was cut off.
+
+    Example:
+        >>> separated("<think>Yes? A crest.</think>\n\nNo"), separated("Yes?</think>No"), separated("No")
+        (('Yes? A crest.', 'No'), ('Yes?', 'No'), ('', 'No'))
+        >>> separated("<think>Yes? It")
+        ('Yes? It', None)
+    """
+    begin = max((found.end() for found in _END.finditer(text)), default=0)
+    thoughts = _without_tags(text[:begin])
+    if cut := _BEGIN.search(text, begin):
+        return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
+    return thoughts, text[begin:].lstrip() if begin else text
+
+
+def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[TokenLogprobs, ...] | None:
+    r"""Return the tokens of the answer at the end of a reply with reasoning; None if they cannot be told apart.
+
+    Servers count the tokens of the reasoning in, wherever they put its text.
+
+    Example:
+        >>> tokens = [TokenLogprobs(token=text, logprob=0.0) for text in ("Hm", ".", "</think>", "\n", "No", ".")]
+        >>> [token.token for token in tokens_of_answer(tokens, "No.")]
+        ['No', '.']
+    """
+    rest = answer.strip()
+    for at in range(len(tokens) - 1, -1, -1):
+        token = tokens[at].token.translate(_BLANK_MARKS).strip()
+        if not rest or not rest.endswith(token):
+            return None
+        rest = rest[: len(rest) - len(token)].rstrip()
+        if not rest and token:
+            return tuple(tokens[at:])
+    return None
+
+
+def _without_tags(text: str) -> str:
+    return _END.sub("", _BEGIN.sub("", text)).strip()

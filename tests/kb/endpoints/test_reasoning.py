@@ -1,0 +1,54 @@
+"""Reasoning and answer of a reply: all forms in which models send thoughts."""
+
+import math
+
+import pytest
+
+from data.records import TokenLogprobs
+from kb.endpoints.reasoning import separated, tokens_of_answer
+
+
+@pytest.mark.parametrize(
+    ("text", "thoughts", "answer"),
+    [
+        ("No.", "", "No."),
+        (" No.", "", " No."),
+        ("<think>Yes?</think>No.", "Yes?", "No."),
+        ("<THINKING>\nYes?\n</Thinking>\nNo.", "Yes?", "No."),
+        ("Yes? Yes. </think>No.", "Yes? Yes.", "No."),  # a template opened the reasoning
+        ("[THINK]Yes?[/THINK]No.", "Yes?", "No."),
+        ("◁think▷Yes?◁/think▷No.", "Yes?", "No."),
+        ("<seed:think>Yes?</seed:think>No.", "Yes?", "No."),
+        ("<|channel|>analysis<|message|>Yes?<|end|><|start|>assistant<|channel|>final<|message|>No.",
+         "Yes?<|end|><|start|>assistant", "No."),
+        ("<think></think>\n\nNo.", "", "No."),
+        ("<think>one</think>Hm.<think>two</think>No.", "oneHm.two", "No."),
+        ("<think>Yes? It has a", "Yes? It has a", None),  # cut off while thinking
+        ("<think>one</think>No.<think>or", "one\nor", None),
+        ("", "", ""),
+    ],
+)  # fmt: skip
+def test_the_answer_is_the_text_after_all_reasoning(text: str, thoughts: str, answer: str | None) -> None:
+    assert separated(text) == (thoughts, answer)
+
+
+def tokens(*texts: str) -> list[TokenLogprobs]:
+    return [TokenLogprobs(token=text, logprob=math.log(0.5)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("given", "answer", "kept"),
+    [
+        (("Yes", "?", "No", "."), "No.", ["No", "."]),
+        (("Yes", "</think>", "\n\n", "No"), "No", ["No"]),
+        (("Hm", "▁No", "▁way"), "No way", ["▁No", "▁way"]),
+        (("No",), "No", ["No"]),
+        (("Yes", "?"), "No", None),
+        ((), "No", None),
+    ],
+)
+def test_the_tokens_of_the_answer_are_the_last_ones(
+    given: tuple[str, ...], answer: str, kept: list[str] | None
+) -> None:
+    found = tokens_of_answer(tokens(*given), answer)
+    assert (None if found is None else [token.token for token in found]) == kept
