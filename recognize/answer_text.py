@@ -17,7 +17,7 @@ def answer_lines(row: Identification) -> list[str]:
     Example:
         >>> answer = Answer(rank="genus", name="Larus", confidence=0.9, p_unknown=0.62)
         >>> answer_lines(Identification(image="a.jpg", answer=answer))
-        ['Probably not in the knowledge base (62 %).', 'Identified to genus: Larus sp., 90 % sure']
+        ['Probably not in the knowledge base (62 %).', 'Of the genus Larus, 90 % sure']
     """
     if row.status == "no_bird":
         return [f"No bird found{f'. The detector sees: {row.shows}' if row.shows else ''}."]
@@ -40,7 +40,7 @@ def answer_lines(row: Identification) -> list[str]:
             lines.append(f"Looks like {alike}, which it does not hold.")
     if answer.rank != "none":
         sure = "best match" if answer.confidence is None else f"{percent(answer.confidence)} sure"
-        lines.append(f"{answer_name(answer)}, {sure}")
+        lines.append(f"Of the {answer.rank} {answer.name}, {sure}" if lines else f"{answer_name(answer)}, {sure}")
     elif not lines:
         lines.append("Not sure.")
     if closest and lines[-1].startswith("Looks like"):  # a long line

@@ -266,7 +266,7 @@ def test_an_unknown_bird_is_shown_with_its_lookalike_and_genus() -> None:
     assert rows.lines("table", row).splitlines()[1:5] == [
         "  Probably not in the knowledge base (93 %).",
         "  Looks like California Quail (Callipepla californica), which it does not hold.",
-        "  Identified to genus: Callipepla sp., 91 % sure",
+        "  Of the genus Callipepla, 91 % sure",
         "    A (Avis A), 83 %",
     ]
     cells = cells_of(row)
