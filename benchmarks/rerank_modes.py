@@ -52,7 +52,7 @@ def main() -> None:
         "(d) full, preset paper": (full, VisionSettings()),
         "(d), stop after a confident no": (replace(full, stop_below=0.05), VisionSettings()),
         "(d), one call per photo: preset default": (PRESETS["default"].decompose, VisionSettings()),
-        "(d), reasoning": (full, VisionSettings(reasoning=True)),
+        "(d), reasoning": (full, VisionSettings(reasons="before")),
         "(d), three samples": (full, VisionSettings(samples=3)),
     }
     lines = [f"{given.photos} photos, {given.reply_ms:.0f} ms per reply, 32 in flight, $2 and $8 per million tokens",

@@ -88,10 +88,10 @@ def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
     if plan.judge != "vision":
         return
     settings, vision = plan.settings.decompose, plan.settings.vision
-    is_together = settings.together and settings.is_chained and not vision.reasoning and vision.samples == 1
+    is_together = settings.together and settings.is_chained and vision.reasons == "none" and vision.samples == 1
     n_each = 1 if is_together or settings.direct else MAX_QUESTIONS
     n = sum(len(job.candidates) for job in jobs) * n_each * vision.samples
-    yield Calls(n=n, model="vision", photos=1, tokens_out=REASONED_ANSWER if vision.reasoning else ANSWER)
+    yield Calls(n=n, model="vision", photos=1, tokens_out=ANSWER if vision.reasons == "none" else REASONED_ANSWER)
     yield Calls(n=2, model="vision", photos=1, tokens_out=ANSWER)  # the probe
 
 

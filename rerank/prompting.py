@@ -12,6 +12,7 @@ PLACEHOLDERS: Final = {
     "decompose": ("context", "query"),
     "direct": ("context", "question"),
     "question": _QUESTION,
+    "question_explained": _QUESTION,
     "question_reasoned": _QUESTION,
     "question_stated": _QUESTION,
     "questions_together": ("context", "query", "questions"),

@@ -25,7 +25,7 @@ PRESETS: Final[Mapping[str, RerankSettings]] = {
     # CoTRR: a second ranking in reverse order costs one more call on notes and cancels most of the position bias.
     "default": RerankSettings(),
     "paper": RerankSettings(
-        decompose=DecomposeSettings(together=False, stop_below=0.0),
+        decompose=DecomposeSettings(together=False, stop_below=0.0, max_unscored=1.0),
         vision=VisionSettings(spelling="exact"),
         cotrr=CotrrSettings(orders=1),
     ),

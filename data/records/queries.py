@@ -47,6 +47,8 @@ class Question:
     question: str
     statement: str
     negation: str
+    is_query: bool = False
+    """The query itself, asked whole: a model gets the paper's wording, without the query a second time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

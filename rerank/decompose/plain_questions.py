@@ -32,7 +32,7 @@ def direct_question(query: str) -> Question:
     """
     query = query.strip()
     subject = re.sub(r"^(An?|The)\b", lambda found: found[0].lower(), query.rstrip(" .!?"))
-    return Question(question=f"Does this image show {subject}?", statement=query, negation=NEGATION)
+    return Question(question=f"Does this image show {subject}?", statement=query, negation=NEGATION, is_query=True)
 
 
 def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:

@@ -55,7 +55,7 @@ async def plan_query(
         found = await asyncio.to_thread(parts, query) if parts is not None else ()
         questions = plain_questions(query, found, uses_looks=settings.context)
         return QueryPlan(questions=questions, passage=passage, source="rule")
-    key = cache_key({"questions": 2, "writer": writer.name, "query": query, "context": passage})
+    key = cache_key({"questions": 3, "writer": writer.name, "query": query, "context": passage})
     cached = cache.get(key)
     if cached is not None:
         return loads(QueryPlan, cached)

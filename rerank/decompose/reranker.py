@@ -227,11 +227,11 @@ class DecomposeReranker:
 
     def _key(self, work: _QueryWork, digest: str) -> str:
         """Return the cache key of the answers on a photo."""
-        texts = [[q.question, q.statement, q.negation] for q in work.plan.questions]
+        texts = [[q.question, q.statement, q.negation, q.is_query] for q in work.plan.questions]
         how = [self._settings.is_chained, self._settings.together, self._stop_below]
         return cache_key(
             {
-                "answers": 2, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
+                "answers": 3, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
                 "context": work.plan.passage, "how": how,
             }
         )  # fmt: skip

@@ -31,7 +31,7 @@ class DecomposeSettings:
     unscored: Literal["zero", "mean"] = "zero"
     """Value of a missing answer: 0, as in the paper, or the mean of that question over the query's other photos."""
     max_unscored: float = 0.2
-    """Share of missing answers, 0 to 1, above which a query fails."""
+    """Share of missing answers, 0 to 1, above which a query fails; 1, as in the paper, never."""
     questions_by: Literal["model", "rule"] | None = None
     """Author of the questions: a chat model or a plain rule. None: a model with a vision judge, the rule otherwise."""
 

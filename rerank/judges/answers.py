@@ -124,7 +124,18 @@ def text_of(reply: ChatReply) -> str:
     return "".join(token.token for token in reply.logprobs) if reply.logprobs else reply.text
 
 
-def reason_of(text: str) -> str:
-    """Return the stated reasons of a reply, without the final line."""
+def reason_of(text: str, answer: tuple[int, int] | None) -> str:
+    """Return the reasons in a reply, without the word of the answer and the line or mark around it.
+
+    Example:
+        >>> text = "No. It has no crest."
+        >>> reason_of(text, answer_span(text, is_reasoned=False))
+        'It has no crest.'
+    """
+    if answer is None:
+        return text.strip()
     finals = list(_FINAL.finditer(text))
-    return (text[: finals[-1].start()] if finals else text).strip()
+    if finals:
+        return text[: finals[-1].start()].strip()
+    before, after = text[: answer[0]].strip(_AROUND), text[answer[1] :].lstrip(_AROUND + "-").strip()
+    return before or after

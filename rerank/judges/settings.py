@@ -9,19 +9,20 @@ from data.images import MAX_SIDE
 
 WithoutLogprobs = Literal["stated", "samples", "text"]
 Spelling = Literal["merged", "exact"]
+Reasons = Literal["none", "before", "after"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisionSettings:
     """Settings of a vision model that answers yes or no.
 
-    Reasoning is off by default. The paper's text has the model explain itself, but its Table 2 counts two tokens an
-    answer, so its cost is without reasoning. Reasoning costs about fifty times the output, and after it the answer
-    token is almost certain, which leaves little to rank by.
+    No reasons by default. The paper's text has each answer "accompanied by" an explanation, in no stated order, but its
+    Table 2 counts two tokens an answer, so its cost is without. Reasons cost about fifty times the output. Before the
+    answer they make its token almost certain, which leaves little to rank by; after it they change no probability.
     """
 
-    reasoning: bool = False
-    """Have the model write its reasons before each answer."""
+    reasons: Reasons = "none"
+    """Reasons that the model writes with each answer: none, `before` it, or `after` it."""
     samples: int = 1
     """Times each question is asked, an odd number: the majority answers, the probability is the mean."""
     without_logprobs: WithoutLogprobs = "stated"

@@ -23,7 +23,7 @@ from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesN
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
 from rerank.judges.probe import Abilities, probe
 from rerank.judges.settings import VisionSettings
-from rerank.prompting import Prompts, fenced_context
+from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context
 from rerank.ranked_images import total_cost
 from rerank.scheduling import all_of
 
@@ -47,12 +47,12 @@ class VisionJudge:
 
     Args:
         chat: the model; wrapped in `rerank.scheduling.FairChat`, queries share its calls fairly.
-        settings: reasoning, samples, and the source of probabilities.
-        prompts: the prompts `question`, `question_reasoned`, `question_stated`, `questions_together` and `direct`.
+        settings: reasons, samples, and the source of probabilities.
+        prompts: the prompts `question*`, `questions_together` and `direct`.
 
     Source:
         Divide and Conquer, section 3.3. Differs: see `VisionSettings` and `answers.probability_of_yes`; with
-        `spelling="exact"`, one sample and no reasoning the probabilities are the paper's.
+        `spelling="exact"`, one sample and no reasons before the answer the probabilities are the paper's.
     """
 
     costs_money = True
@@ -69,7 +69,7 @@ class VisionJudge:
     @property
     def name(self) -> str:
         """The model, the settings and the prompts."""
-        names = ("direct", "question", "question_reasoned", "question_stated", "questions_together")
+        names = tuple(name for name in PLACEHOLDERS if name == "direct" or name.startswith("question"))
         return f"vision {self._chat.name} {self._settings} prompts {self._prompts.digest(*names)}"
 
     def look(self, path: Path) -> SeenImage:
@@ -94,7 +94,8 @@ class VisionJudge:
         kind: Kind = "logprobs" if abilities.gives_logprobs else settings.without_logprobs
         prompt = self._prompt(question, query, context, earlier, kind)
         n = settings.fallback_samples if kind == "samples" else settings.samples
-        n_tokens = REASONED_TOKENS if settings.reasoning else STATED_TOKENS if kind == "stated" else ANSWER_TOKENS
+        has_reasons = settings.reasons != "none" and kind != "stated"
+        n_tokens = REASONED_TOKENS if has_reasons else STATED_TOKENS if kind == "stated" else ANSWER_TOKENS
         replies = await all_of(
             [self._reply(image, prompt, kind, n_tokens=n_tokens, seed=i if n > 1 else None) for i in range(n)]
         )
@@ -104,12 +105,12 @@ class VisionJudge:
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
     ) -> list[Judgement] | None:
-        """Return the answers to all questions from one reply; None with reasoning, samples or no log-probabilities.
+        """Return the answers to all questions from one reply; None with reasons, samples or no log-probabilities.
 
         A question without a usable answer in the reply is asked again on its own.
         """
         abilities = await self.abilities()
-        if self._settings.reasoning or self._settings.samples > 1 or not abilities.gives_logprobs:
+        if self._settings.reasons != "none" or self._settings.samples > 1 or not abilities.gives_logprobs:
             return None
         listed = "\n".join(f"{i}. {question.question}" for i, question in enumerate(questions, 1))
         prompt = self._prompts.fill(
@@ -139,9 +140,9 @@ class VisionJudge:
         background = fenced_context(context)
         if kind == "stated":
             name = "question_stated"
-        elif self._settings.reasoning:
-            name = "question_reasoned"
-        elif question.statement == query.strip():  # the query itself has its own prompt
+        elif self._settings.reasons != "none":
+            name = "question_reasoned" if self._settings.reasons == "before" else "question_explained"
+        elif question.is_query:
             return self._prompts.fill("direct", context=background, question=question.question)
         else:
             name = "question"
@@ -159,7 +160,7 @@ class VisionJudge:
             temperature=0.0 if seed is None else SAMPLING_TEMPERATURE,
             top_logprobs=TOP_LOGPROBS if kind == "logprobs" else None,
             seed=seed,
-            first_words=FIRST_WORDS if n_tokens == ANSWER_TOKENS else (),
+            first_words=FIRST_WORDS if kind != "stated" and self._settings.reasons != "before" else (),
         )
         try:
             return await self._chat.reply(request)
@@ -171,11 +172,11 @@ class VisionJudge:
             return refused(reply)
         if kind == "stated":
             return stated(reply)
-        is_reasoned, is_exact = self._settings.reasoning, self._settings.spelling == "exact"
+        is_reasoned, is_exact = self._settings.reasons == "before", self._settings.spelling == "exact"
         text = answers.text_of(reply)
         span = answers.answer_span(text, is_reasoned=is_reasoned)
         word = _word_at(text, span) if span is not None else None
-        note = answers.reason_of(text) if is_reasoned else ""
+        note = answers.reason_of(text, span) if self._settings.reasons != "none" else ""
         if kind == "logprobs" and reply.logprobs:
             # Without a readable answer the alternatives of the first token still count; the paper reads only those.
             token = answers.token_at(reply.logprobs, span[0]) if span is not None else None

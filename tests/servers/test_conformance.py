@@ -106,6 +106,10 @@ def model(call: Call) -> Answer | str:
             tokens += [(f"{number}.", 0.0, ()), (f" {said}", -0.1, (("Yes", math.log(yes)), ("No", math.log(1 - yes))))]
             tokens += [("\n", 0.0, ())]
         return Answer(text="".join(token for token, _, _ in tokens), logprobs=tuple(tokens))
+    if "Begin with the single word" in text:  # with reasons after the answer
+        said = word(0.75, 0.25)
+        reason = " It has a tuft, but No other bird has two."
+        return Answer(text=f"{said.text}.{reason}", logprobs=(*said.logprobs, (f".{reason}", 0.0, ())))
     if "Answer:" in text:  # with reasons
         said = word(0.75, 0.25)
         return Answer(
@@ -217,7 +221,8 @@ METHODS: dict[str, Method] = {
     "namer": name,
     "questions": questions,
     "judge": judge(VisionSettings()),
-    "judge with reasons": judge(VisionSettings(reasoning=True)),
+    "judge with reasons": judge(VisionSettings(reasons="before")),
+    "judge that explains": judge(VisionSettings(reasons="after")),
     "judge by samples": judge(VisionSettings(samples=3)),
     "judge, three questions": judge_together,
     "cotrr": cotrr(CotrrSettings()),

@@ -153,10 +153,15 @@ def test_a_missing_answer_counts_as_no_or_as_the_mean(job: Any) -> None:
     assert [row.evaluation for row in ours if row.image_id in "ac"] == ["2. mumbled", None]
 
 
-@pytest.mark.parametrize("preset", ["default", "paper"])
-def test_a_query_with_too_many_missing_answers_fails(job: Any, preset: str) -> None:
+def test_with_the_papers_preset_every_missing_answer_counts_as_no(job: Any) -> None:
+    ranked, reranker = run(job, TableJudge(TABLE | {"b": (None, None, None)}), PRESETS["paper"].decompose)
+    assert {row.image_id: row.score for row in ranked}["b"] == 0
+    assert (reranker.tally.n_unscored, reranker.tally.failures) == (3, [])
+
+
+def test_a_query_with_too_many_missing_answers_fails(job: Any) -> None:
     table = TABLE | {"b": (None, None, None)}
-    ranked, reranker = run(job, TableJudge(table), PRESETS[preset].decompose)
+    ranked, reranker = run(job, TableJudge(table), PRESETS["default"].decompose)
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
     assert len(reranker.tally.failures) == 1

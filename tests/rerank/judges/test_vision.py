@@ -101,6 +101,32 @@ def test_the_direct_question_has_the_wording_of_the_paper(photo: Any) -> None:
     assert server.calls[-1].text == "Does this image show a red frog? Answer with yes or no."
 
 
+def test_a_written_question_that_equals_the_query_keeps_query_and_earlier_answers(photo: Any) -> None:
+    same = Question(question="Does this image show a red frog?", statement="a red frog", negation="no frog")
+    earlier = (QuestionAnswer(question="Is there a frog?", answer="yes", probability=1.0, obtained_by="logprobs"),)
+    with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
+        judged(judge, photo, same, query="a red frog", earlier=earlier)
+    text = server.calls[-1].text
+    assert 'fit this description: "a red frog"' in text
+    assert "- Is there a frog? Yes" in text
+
+
+def test_reasons_after_the_answer_change_no_probability(photo: Any) -> None:
+    said = scored("No", No=0.75, Yes=0.25)
+    reply = replace(
+        said,
+        text="No. Yes, it is red. Answer it is.",
+        logprobs=(*said.logprobs, (". Yes, it is red. Answer it is.", 0.0, ())),
+    )
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="after")) as judge:
+        found = judged(judge, photo)
+    assert (found.answer, found.note) == ("no", "Yes, it is red. Answer it is.")
+    assert found.probability == pytest.approx(0.25)
+    call = server.calls[-1]
+    assert "Begin with the single word Yes or No" in call.text
+    assert call.payload["max_tokens"] >= 200
+
+
 def test_spellings_are_merged_by_default_or_exact(photo: Any) -> None:
     reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
     with OpenAIServer(script(reply)) as server:
@@ -134,7 +160,7 @@ def test_little_yes_or_no_mass_is_unclear_except_with_exact_spelling(photo: Any)
 def test_a_reason_without_a_final_answer_is_unclear(photo: Any) -> None:
     reasons = "No crest is to be seen from here, for the head is turned away."
     reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="before")) as judge:
         found = judged(judge, photo)
     assert (found.probability, found.obtained_by) == (None, "unclear")
 
@@ -143,7 +169,7 @@ def test_the_answer_token_is_read_after_the_reasoning(photo: Any) -> None:
     tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
     tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
     reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasoning=True)) as judge:
+    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="before")) as judge:
         found = judged(judge, photo)
     assert (found.answer, found.note) == ("yes", "No crest.")
     assert found.probability == pytest.approx(0.7)
@@ -352,7 +378,7 @@ def test_unclear_answers_fail_the_query_early(job: Any) -> None:
     assert isinstance(tally.failures[0].exit_code, int) and meter.calls <= 3 + 20 + 4
 
 
-@pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasoning=True)])
+@pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasons="before")])
 def test_the_default_stops_at_a_confident_no_without_joint_questions(job: Any, vision: Any) -> None:
     no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
     with OpenAIServer(with_questions(lambda _: no)) as server:
@@ -369,7 +395,7 @@ def test_reasons_are_shown_and_cached_with_the_answers(job: Any, tmp_path: Path)
         OpenAIServer(with_questions(lambda _: reasoned)) as server,
         JudgementCache(tmp_path / "judgements.sqlite") as judgements,
     ):
-        vision = VisionSettings(reasoning=True)
+        vision = VisionSettings(reasons="before")
         ranked, _, _ = rank(server, job, judgements=judgements, vision=vision)
         assert {row.evaluation for row in ranked} == {"1. A green back.\n2. A green back.\n3. A green back."}
         again, tally, _ = rank(server, job, judgements=judgements, vision=vision)

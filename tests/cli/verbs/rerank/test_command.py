@@ -276,7 +276,7 @@ def test_a_failed_query_is_missing_from_the_trec_run(
 
     with OpenAIServer(mumble_on_the_second) as server:
         endpoint(server)
-        run = cli.call("rerank", file, "--kb", birds, "--preset", "paper", "--output", "run")
+        run = cli.call("rerank", file, "--kb", birds, "--output", "run")
     assert run.exit_code == 7 and "no usable answer" in run.stderr
     rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     assert {(row["query_id"], row["status"]) for row in rows} == {("q0", "ok"), ("q1", "error")}

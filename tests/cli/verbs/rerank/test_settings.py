@@ -132,7 +132,7 @@ def test_reasoning_is_requested_and_shown(ranked: Ranked) -> None:
         yes = answered("Yes", Yes=0.9, No=0.1)
         return replace(yes, text="It is red.\nAnswer: Yes", logprobs=(("It is red.\nAnswer: ", 0.0, ()), *yes.logprobs))
 
-    run = ranked(*PAPER, "--set", "vision.reasoning=true", by=reasoned)
+    run = ranked(*PAPER, "--set", "vision.reasons=before", by=reasoned)
     assert all("Answer: Yes" in call.text for call in run.photo_calls)
     assert run.rows[0]["evaluation"].startswith("1. It is red.")
 
