@@ -2,8 +2,10 @@
 
 The candidates are photos outside the training data of the starter pair: those of a species and of its relatives, first
 of its family, then of its order, up to sixty. Queries are made from the shipped facts; the knowledge base for context
-has the same facts. The first stage is an untrained encoder of colours, everything else the encoder judge with the
-starter pair. Two fifths of the species were used to choose settings and are left out. `--write DIR` writes the jobs for
+has the same facts. Thirty queries "a <species>" also have twenty photos each, up to five of the species: others of
+relatives, or of any species. The first stage is an untrained encoder of colours, everything else the encoder judge with
+the starter pair; `(d) without recognizer` compares names and descriptions with photos as texts. Two fifths of the
+species were used to choose settings and are left out; the recognizer's part has none. `--write DIR` writes the jobs for
 `kb rerank`.
 """
 
@@ -13,7 +15,7 @@ import argparse
 import asyncio
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -34,6 +36,9 @@ from training.knowledge.wording import listed
 from training.starter.protocol import fold_of
 
 N_CANDIDATES: Final = 60
+N_NAMED: Final = 30
+N_NAMED_CANDIDATES: Final = 20
+MOST_OWN: Final = 5  # of twenty photos
 N_FACTS: Final = 4
 PLURAL: Final = ("legs", "wings", "eyes", "upperparts", "underparts", "feet", "flanks", "cheeks", "lores")
 CHOSEN_ON: Final = (0, 1)  # folds of species used to choose settings
@@ -70,10 +75,11 @@ def main() -> None:
             text = "".join(f"{dumps(job)}\n" for job in of_kind)
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
-    judge, plain = EncoderJudge(starter.text_image), EncoderJudge(toy_encoders().text_image)
+    without, plain = EncoderJudge(starter.text_image), EncoderJudge(toy_encoders().text_image)
     with wiring.open_knowledge_base(resolve()) as store:
         context = wiring.context_look_up(store, wiring.ContextSources())
         parts = wiring.query_parts(store)
+        judge = EncoderJudge(starter.text_image, species=wiring.species_scorer(store))
         lines: list[str] = []
         for kind, of_kind in jobs.items():
             of_kind = [_with_first_stage(job, plain) for job in of_kind]
@@ -81,10 +87,11 @@ def main() -> None:
             lines += [f"{kind}: {len(of_kind)} queries, {n_photos:.0f} photos each, such as {of_kind[0].text!r}"]
             runs: dict[str, list[list[RankedImage]]] = {
                 "first stage (plain)": [first_stage(job) for job in of_kind],
-                "similarity (starter)": [_similarity(job, judge) for job in of_kind],
+                "similarity (starter)": [_similarity(job, without) for job in of_kind],
             }
-            for mode, settings in MODES.items():
-                reranker = DecomposeReranker(judge, settings=settings, context=context, parts=parts)
+            modes = [(mode, settings, judge) for mode, settings in MODES.items()]
+            for mode, settings, by in [*modes, ("(d) without recognizer", DecomposeSettings(), without)]:
+                reranker = DecomposeReranker(by, settings=settings, context=context, parts=parts)
                 runs[mode] = asyncio.run(_run(reranker, of_kind))
                 reranker.close()
             lines += _table(runs, of_kind)
@@ -132,7 +139,27 @@ def _jobs(birds: Path) -> dict[str, list[Job]]:
         for kind, text in texts.items():
             query_id = name.lower().replace(" ", "-")
             jobs[kind].append(Job(query_id=query_id, text=text, candidates=candidates, relevant=tuple(own)))
+    relatives = {job.query_id: [image.path for image in job.candidates] for job in jobs["named"]}
+    every = sorted({image.path for job in jobs["named"] for image in job.candidates}, key=_order("any"))
+    chosen = sorted(jobs["named"], key=lambda job: _order("query")(job.query_id))[:N_NAMED]
+    jobs["named, twenty photos of relatives"] = [_cut(job, relatives[job.query_id]) for job in chosen]
+    jobs["named, twenty photos of any species"] = [_cut(job, every) for job in chosen]
     return jobs
+
+
+def _order(salt: str) -> Callable[[str], str]:
+    return lambda name: sha256_hex(f"{salt}: {name}")
+
+
+def _cut(job: Job, others: Sequence[str]) -> Job:
+    """Return a job with twenty photos: up to five of its own, and the first of `others`, paths of photos."""
+    found = {image.path: image for image in job.candidates}
+    own = [image for image in job.candidates if image.image_id in (job.relevant or ())][:MOST_OWN]
+    relevant = {image.path for image in job.candidates if image.image_id in (job.relevant or ())}
+    rest = [path for path in others if path not in relevant][: N_NAMED_CANDIDATES - len(own)]
+    images = [*own, *(found.get(path) or JobImage(image_id=path, path=path, score=0.0) for path in rest)]
+    images.sort(key=lambda image: _order("shown")(image.image_id))
+    return replace(job, candidates=tuple(images), relevant=tuple(image.image_id for image in own))
 
 
 def _species() -> dict[str, Species]:
@@ -174,13 +201,14 @@ def _similarity(job: Job, judge: EncoderJudge) -> list[RankedImage]:
 
 
 def _table(runs: Mapping[str, list[list[RankedImage]]], jobs: Sequence[Job]) -> list[str]:
-    lines = [f"  {'':24}{'AP':>7}{'nDCG':>7}   difference in AP from the first stage, 95 %"]
+    lines = [f"  {'':24}{'AP':>7}  {'95 %':14}{'nDCG':>7}   difference in AP from the first stage, 95 %"]
     values: dict[str, list[float]] = {}
     for name, ranked in runs.items():
         of_run = [_measures(rows, frozenset(job.relevant or ())) for rows, job in zip(ranked, jobs, strict=True)]
         values[name] = [ap for ap, _ in of_run]
         ap, gain = (sum(column) / len(of_run) for column in zip(*of_run, strict=True))
-        line = f"  {name:24}{ap:7.3f}{gain:7.3f}"
+        least, most = paired_test(values[name]).interval
+        line = f"  {name:24}{ap:7.3f}  {f'{least:.3f} to {most:.3f}':14}{gain:7.3f}"
         if len(values) > 1:
             first = next(iter(values.values()))
             test = paired_test([a - b for a, b in zip(values[name], first, strict=True)])

@@ -134,6 +134,14 @@ class TextImageEncoder(ImageEncoder, TextEncoder, Protocol):
     """Makes vectors of texts and images in one space."""
 
 
+@runtime_checkable
+class SeesWords(Protocol):
+    """Optional part of a text-image encoder trained on texts of one kind: the words that it can compare with photos."""
+
+    def visible_words(self, text: str) -> tuple[str, ...]:
+        """Return the words of a text that photos can bear out or refute; without any, its cosines say nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoders:
     """The encoders of a profile, for building a knowledge base and for querying it."""
@@ -165,9 +173,30 @@ class Encoders:
 class SeenImage:
     """An image in the form that a judge needs, prepared once for all questions: a JPEG file, or vectors."""
 
+    path: Path | None = None
+    """The file, for a judge that looks at it again."""
+
     jpeg: bytes = b""
     vectors: tuple[FloatArray, ...] = ()
     """One `(dim,)` unit vector for each encoder of the judge."""
+
+
+class SpeciesScorer(Protocol):
+    """Scores photos as showing species of a knowledge base; safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Knowledge base, encoders and calibration; part of the cache key of judgements."""
+
+    def knows(self, taxon_id: str) -> bool:
+        """Return whether a photo can be compared with the species: by description, reference photo or prototype."""
+
+    def chance(self, path: Path, taxon_ids: Sequence[str]) -> float:
+        """Return the chance, 0 to 1, that a photo shows one of these species.
+
+        Raises:
+            BadImage: if it cannot be read.
+        """
 
 
 class Judge(Protocol):

@@ -9,6 +9,7 @@ FieldmarkError
 │   ├── MissingKnowledgeBase
 │   ├── MissingContact
 │   ├── SpaceMismatch
+│   ├── NoEvidence
 │   ├── NotCached
 │   └── KnowledgeBaseLocked     *
 ├── BadInput                   5
@@ -106,6 +107,10 @@ class SpaceMismatch(MissingRequirement):
             f"these encoders make vectors of {', '.join(given) or '(none)'}.",
             hint=hint or "Use the profile it was built with, or build it again with this one.",
         )
+
+
+class NoEvidence(MissingRequirement):
+    """A judge has nothing to go by for a query, whatever the photos; another judge is needed."""
 
 
 class NotCached(MissingRequirement):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.range_support import Support
-from recognize.confidence.shares import candidate_confidences
+from recognize.confidence.shares import candidate_confidences, species_chances
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
 from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
@@ -49,6 +49,16 @@ class PhotoRanking:
     """Species of the ranked chunks, with repeats, for presets that rank chunks."""
     n_without_anchors: int = 0
     """Species in the pool without anchors."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhotoChances:
+    """Chances of the species of the pool for a photo; none for a photo with an error or without a bird."""
+
+    image: str
+    chances: Mapping[str, float] = field(default_factory=dict)
+    """Taxon id -> chance, 0 to 1, that the photo shows the species; of other species it is 0."""
     error: str | None = None
 
 
@@ -209,10 +219,8 @@ class Recognizer:
             listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            readable = [decoded for decoded in batch if decoded.photo is not None]
             is_seen = np.array(
-                [self._sees_bird(each, vector) for each, vector in zip(readable, queries.visual, strict=True)],
-                dtype=np.bool_,
+                [self._sees_bird(*each) for each in zip(_readable(batch), queries.visual, strict=True)], dtype=np.bool_
             )
             evidence, chances = self._judged(rankings, queries, prior, is_seen)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
@@ -284,7 +292,7 @@ class Recognizer:
         even = [np.empty(0)]
         for batch, queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
-            readable = [decoded for decoded in batch if decoded.photo is not None]
+            readable = _readable(batch)
             is_bird = [
                 len(ranking.species) > 0 and self._shows_bird(decoded, vector)
                 for ranking, decoded, vector in zip(rankings, readable, queries.visual, strict=True)
@@ -310,6 +318,42 @@ class Recognizer:
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""
         return self.detector is None or bool(boxes_of(decoded.detections))
+
+    def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
+        """Yield the chances of all species of the pool for each photo or encounter, in order.
+
+        They are the calibrated confidences, carried on to all species of the pool; without a calibration, the softmax
+        of the scores. A photo of several birds shows a species unless none of them does.
+        """
+        prior = UNKNOWN_PRIOR if self.unknown_prior is None else self.unknown_prior
+        temperature, _ = self._temperature()
+        ids = self._store.taxon_ids
+        for batch, rankings, queries, _ in self._ranked(images):
+            is_seen = np.array(
+                [self._sees_bird(*each) for each in zip(_readable(batch), queries.visual, strict=True)], dtype=np.bool_
+            )
+            _, chances = self._judged(rankings, queries, prior, is_seen)
+            at, absent = 0, dict[str, float]()
+            for decoded in batch:
+                if decoded.photo is None:
+                    yield PhotoChances(image=decoded.name, error=decoded.error)
+                    continue
+                if len(rankings[at].species) and self._shows_bird(decoded, queries.visual[at]):
+                    lineages = self._maker.lineages(rankings[at].species)
+                    shares = species_chances(rankings[at], chances[at], lineages, temperature=temperature)
+                    for i, share in zip(rankings[at].species.tolist(), shares.tolist(), strict=True):
+                        absent[ids[i]] = absent.get(ids[i], 1.0) * (1 - share)
+                at += 1
+                if decoded.bird == decoded.n_birds:
+                    found = {taxon_id: 1 - share for taxon_id, share in absent.items()}
+                    yield PhotoChances(image=decoded.name, chances=found)
+                    absent = {}
+
+    def can_recognise(self, species: int) -> bool:
+        """Return whether a species, by its position, has a description, a reference photo or a prototype."""
+        knowledge = self._knowledge
+        has_looks = knowledge.chunk_counts[species] or knowledge.anchor_counts[species]
+        return bool(has_looks) or bool(len(knowledge.trained) and knowledge.prototype_rows[species] >= 0)
 
     def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
         """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""
@@ -455,3 +499,7 @@ class Recognizer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = first.lineage if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)
+
+
+def _readable(batch: Iterable[Decoded]) -> list[Decoded]:
+    return [decoded for decoded in batch if decoded.photo is not None]

@@ -13,7 +13,7 @@ from rerank.settings import RerankSettings
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from pathlib import Path
 
-    from data.contracts import ChatModel, Judge, TextImageEncoder
+    from data.contracts import ChatModel, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, Job, QueryPart, RankedImage
     from rerank.judgement_cache import JudgementCache
     from rerank.prompting import Prompts
@@ -38,6 +38,8 @@ class RerankResources:
     """Returns background on the words of a query."""
     parts: Callable[[str], Sequence[QueryPart]] | None = None
     """Finds taxa and terms in a query."""
+    species: SpeciesScorer | None = None
+    """Scores photos as showing species that a query names, for a judge of encoders."""
     cache: JudgementCache | None = None
     """Answers of earlier runs."""
     prompts: Prompts | None = None
@@ -127,7 +129,7 @@ def _judge(resources: RerankResources) -> Judge:
     if resources.encoders:
         from rerank.judges.encoder import EncoderJudge
 
-        return EncoderJudge(resources.encoders)
+        return EncoderJudge(resources.encoders, species=resources.species)
     raise UsageError("The method decompose needs a judge: a vision model or a text-image encoder.")
 
 

@@ -16,10 +16,10 @@ from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note, warn
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
-from recognize.settings import PLACE_ODDS
+from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Encoders, WebSearch
+    from data.contracts import ChatModel, Encoders, SpeciesScorer, WebSearch
     from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
@@ -226,6 +226,18 @@ def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
     from kb.lookup.findings import query_parts as parts_of
 
     return _one_at_a_time(lambda query: parts_of(store, query))
+
+
+def species_scorer(store: KnowledgeBase) -> SpeciesScorer:
+    """Return the scorer of photos for species of the knowledge base; its recognizer is made on first use."""
+    from recognize.scorer import RecognizerScorer
+
+    def make() -> Recognizer:
+        return make_recognizer(
+            store, preset="default", n=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1
+        )
+
+    return RecognizerScorer(store, make, state=store.generation)
 
 
 def _one_at_a_time(look_up: Callable[[str], FoundT]) -> Callable[[str], FoundT]:

@@ -49,18 +49,27 @@ class Question:
     negation: str
     is_query: bool = False
     """The query itself, asked whole: a model gets the paper's wording, without the query a second time."""
+    taxon_ids: tuple[str, ...] = ()
+    """Species of the knowledge base, if the question asks whether the photo shows one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPart:
-    """A name inside a query that a knowledge base explains; `looks` describes its appearance, if known."""
+    """A name inside a query that a knowledge base explains; `looks` describes its appearance, if known.
 
-    kind: Literal["species", "group", "term"]
+    The part `sex_age` is the sex or age of a species ("male") that the knowledge base tells from others.
+    """
+
+    kind: Literal["species", "group", "term", "sex_age"]
     text: str
     """As the query spells it."""
     name: str
     """As the knowledge base spells it."""
     looks: str = ""
+    unlike: str = ""
+    """Appearance of the other sexes and ages; of `sex_age` only."""
+    taxon_ids: tuple[str, ...] = ()
+    """The species, or those of the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

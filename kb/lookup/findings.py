@@ -16,6 +16,7 @@ from kb.checklist.names import fold
 from kb.lookup.bm25 import tokens
 from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
+from kb.lookup.sex_age import sex_age_part
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_SPECIES = 4
@@ -82,11 +83,14 @@ def check_encoder(store: KnowledgeBase, encoder: TextEncoder) -> None:
 
 
 def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
-    """Return the species, groups and terms in a query, in its order, with their looks."""
+    """Return the species, groups and terms in a query, in its order, with their looks.
+
+    A species is followed by its sex or age, if the query names one that the summary tells from others.
+    """
     index = index_of(store)
     parts = []
     for mention in index.names.find(query):
-        name, looks = mention.text, ""
+        name, looks, sex_age = mention.text, "", None
         if mention.kind == "term":
             term = index.terms[mention.ids[0]]
             name, looks = term.name, term.look_for
@@ -94,7 +98,11 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
             (entry,) = store.species(mention.ids[:1])
             name = entry.taxon.common_name
             looks = entry.summary.text if entry.summary is not None else ""
-        parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks))
+            sex_age = sex_age_part(query, mention, entry)
+        taxon_ids = () if mention.kind == "term" else mention.ids
+        parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=taxon_ids))
+        if sex_age is not None:
+            parts.append(sex_age)
     return parts
 
 

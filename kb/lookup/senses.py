@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from data.lexicon.organisms import organisms
 from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
 
 _ANIMALS = "animals"
@@ -50,7 +51,7 @@ def sense_lists() -> SenseLists:
         >>> sense_lists().organisms["newt"], sorted(sense_lists().everyday["comb"])
         ('amphibians', ['birds'])
     """
-    groups_of: dict[str, dict[str, str]] = {"organisms": {}, "classes": {}}
+    classes: dict[str, str] = {}
     everyday: dict[str, frozenset[str]] = {}
     others: dict[str, set[str]] = {}
     heading: list[str] = []
@@ -58,16 +59,16 @@ def sense_lists() -> SenseLists:
         text = line.partition("#")[0].strip()
         if text.startswith("["):
             heading = text.strip("[]").split()
-        elif text and heading[0] in groups_of:
-            group = groups_of[heading[0]]
-            group |= {word: heading[1] for word in text.split() if word not in group}
+        elif text and heading[0] == "classes":
+            classes |= {word: heading[1] for word in text.split() if word not in classes}
         elif heading == ["everyday"] and text:
             word, _, listed = text.partition("=")
             everyday[word] = frozenset(listed.split(","))
         elif text:
             others.setdefault(heading[0], set()).update(text.split())
     return SenseLists(
-        **groups_of,
+        organisms=dict(organisms()),
+        classes=classes,
         everyday=everyday,
         before_a_group=frozenset(others["before-a-group"]) | groups()["before-a-group"],
         after_displaying=frozenset(others["after-displaying"]),

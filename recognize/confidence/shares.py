@@ -37,6 +37,29 @@ def candidate_confidences(
     return (*found, *[0.0] * (min(n, len(ranking.scores)) - len(found)))
 
 
+def species_chances(
+    ranking: Ranking, chances: Chances | None, lineages: Sequence[Lineage], *, temperature: float
+) -> Scores:
+    """Return the chance of every species of a ranking, with at least one species.
+
+    The shares of `candidate_confidences`, over all species and without rounding; without chances, the softmax.
+
+    Args:
+        ranking: the ranking.
+        chances: chances of its first species.
+        lineages: lineages of all its species.
+        temperature: divisor of the scores.
+    """
+    scores = ranking.scores / temperature
+    if chances is None:
+        weights = np.exp(scores - scores.max())
+        softmax: Scores = weights / weights.sum()
+        return softmax
+    likely, _ = distributed(scores, 0, lineages, chances)
+    shares: Scores = (1 - chances.unknown) * likely[: len(scores)]
+    return shares
+
+
 def distributed(
     scores: Scores, first: int, lineages: Sequence[Lineage], chances: Chances
 ) -> tuple[Scores, list[Lineage]]:

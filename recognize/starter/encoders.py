@@ -19,6 +19,7 @@ from recognize.detect.nanodet import NanoDet
 from recognize.starter.heads import Heads, read_heads
 from recognize.starter.lexicon import sentences_of
 from recognize.starter.tower import IMAGE_PX, Tower
+from recognize.starter.visible import visible_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -73,6 +74,10 @@ class StarterPair:
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
         """Return `(n, dim)` float32 unit rows, zero where no word is known."""
         return self.weights.heads.encode_texts(texts)
+
+    def visible_words(self, text: str) -> tuple[str, ...]:
+        """Return the looks in a text, the only words that training compared with photos."""
+        return visible_words(text)
 
     def encode_images(self, images: Sequence[Image]) -> FloatArray:
         """Return `(n, dim)` float32 unit rows."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from data.records import QueryPart, Question
+from rerank.decompose.phrases import NAME, head_noun, in_lower_case, is_marked_by, shows, with_indefinite_article
 
 # Encoders do not understand "no" and "without", so "no crest" is a poor negation. A neutral text removes what all
 # photos have in common. Chosen on two fifths of the species of benchmarks/rerank_birds.py, with summaries as queries:
@@ -24,19 +26,28 @@ _EMPTY_WORDS: Final = frozenset((
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
-def direct_question(query: str) -> Question:
+def direct_question(query: str, parts: Sequence[QueryPart] = ()) -> Question:
     """Return the query itself as a question: the baseline, `Does this image show {query}?`.
+
+    Args:
+        query: the query.
+        parts: names that a knowledge base found in it.
 
     Source:
         Divide and Conquer, Figure 3 (a).
     """
     query = query.strip()
-    subject = re.sub(r"^(An?|The)\b", lambda found: found[0].lower(), query.rstrip(" .!?"))
-    return Question(question=f"Does this image show {subject}?", statement=query, negation=NEGATION, is_query=True)
+    return Question(
+        question=f"Does this image show {in_lower_case(query.rstrip(' .!?'))}?",
+        statement=query,
+        negation=NEGATION,
+        is_query=True,
+        taxon_ids=_named_alone(query, parts),
+    )
 
 
 def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:
-    """Return a question for each named taxon, each clause with a term, and the remainder of the query.
+    """Return a question for each named taxon and its sex or age, each clause with a term, and the remainder.
 
     Args:
         query: the query.
@@ -48,50 +59,84 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
 
     Example:
         >>> frogs = QueryPart(kind="group", text="Water frogs", name="water frog")
-        >>> grip = QueryPart(kind="term", text="amplexus", name="amplexus", looks="One frog on the back of another.")
+        >>> grip = QueryPart(kind="term", text="amplexus", name="amplexus", looks="One frog on another.")
         >>> for question in plain_questions("Water frogs in amplexus by night", (frogs, grip), uses_looks=True):
         ...     question.question, question.statement
         ('Does this image show water frogs?', 'a photo of water frogs')
-        ('Does this image show amplexus by night?', 'amplexus by night. One frog on the back of another.')
+        ('Does this image show water frogs in amplexus by night?', 'amplexus by night. One frog on another.')
     """
     questions: list[Question] = []
-    rest = query.strip()
+    rest, names = query.strip(), list[str]()
     for part in parts:
         if part.kind == "term":
             continue
-        called = part.text if part.kind == "group" else part.name
+        if part.kind == "sex_age":
+            named = with_indefinite_article(part.name)
+            statement, negation = (part.looks, part.unlike) if uses_looks else (f"a photo of {named}", NEGATION)
+            questions.append(Question(question=shows([named], (), subject=""), statement=statement, negation=negation))
+            rest = _replaced(rest, part.text, " ")
+            continue
+        called = part.text[:1].lower() + part.text[1:] if part.kind == "group" else part.name
         looks = f". {part.looks}" if uses_looks and part.looks else ""
-        named = called[:1].lower() + called[1:] if part.kind == "group" else _with_article(called)
+        is_plural = part.kind == "group" and called.endswith("s")
+        named = called if is_plural else with_indefinite_article(called)
         questions.append(
             Question(
-                question=f"Does this image show {named}?", statement=f"a photo of {named}{looks}", negation=NEGATION
+                question=f"Does this image show {named}?",
+                statement=f"a photo of {named}{looks}",
+                negation=NEGATION,
+                taxon_ids=part.taxon_ids,
             )
         )
-        rest = re.sub(rf"\b{re.escape(part.text)}\b", " ", rest, count=1)
-    remainder: list[str] = []
+        rest = _replaced(rest, part.text, f"{NAME}{len(names)}")
+        names.append(called if part.kind == "group" else part.text)
+    subject = head_noun(rest) or (with_indefinite_article(names[0]) if names else "something")
+    remainder: list[tuple[str, str]] = []
     for clause in _clauses(rest):
+        statement = _without_names(clause)
         used = [part for part in parts if part.kind == "term" and _contains(clause, part.text)]
         if not used:
-            remainder.append(clause)
+            remainder.append((clause, statement))
             continue
         looks = " ".join(part.looks for part in used if part.looks) if uses_looks else ""
         questions.append(
             Question(
-                question=f"Does this image show {clause}?",
-                statement=f"{clause}. {looks}" if looks else clause,
+                question=shows([clause], names, subject=subject),
+                statement=f"{statement}. {looks}" if looks else statement,
                 negation=NEGATION,
             )
         )
     if remainder:
-        text = ", ".join(remainder)
-        questions.append(Question(question=f"Does this image show {text}?", statement=text, negation=NEGATION))
-    return tuple(questions) if len(questions) > 1 else (direct_question(query),)
+        clauses, statements = zip(*remainder, strict=True)
+        question = shows(clauses, names, subject=subject)
+        questions.append(Question(question=question, statement=", ".join(statements), negation=NEGATION))
+    if len(questions) > 1:
+        return tuple(questions)
+    direct = direct_question(query, parts)
+    return (replace(direct, question=questions[0].question) if direct.taxon_ids else direct,)
+
+
+def _named_alone(query: str, parts: Sequence[QueryPart]) -> tuple[str, ...]:
+    """Return the species of a query that is nothing but their name."""
+    taxa = [part for part in parts if part.taxon_ids and part.kind != "sex_age"]
+    if len(taxa) != 1 or _content_words(_replaced(query, taxa[0].text, " ")):
+        return ()
+    return taxa[0].taxon_ids
+
+
+def _replaced(text: str, name: str, by: str) -> str:
+    return re.sub(rf"\b{re.escape(name)}(?!\w)", by, text, count=1)
+
+
+def _without_names(clause: str) -> str:
+    """Return a clause without the names in it and their articles."""
+    return _trimmed(re.sub(rf"(?:\b(?:an?|the)\s+)?{NAME}\d+", " ", clause, flags=re.IGNORECASE))
 
 
 def _clauses(text: str) -> list[str]:
     """Return the clauses of a description, one statement each, without function words at their ends."""
     found: list[str] = []
-    for piece in _JOINT.split(text):
+    for piece in _pieces(text):
         things: list[str] = []
         for part in _AND.split(piece):
             # "red and black crown" is one thing, "red crown and black mask" are two.
@@ -104,6 +149,18 @@ def _clauses(text: str) -> list[str]:
             things[-1] += f" and {last}"
         found += things
     return [trimmed for clause in found if (trimmed := _trimmed(clause)) and _content_words(trimmed)]
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the text between separators; "tagged with green" stays together."""
+    pieces, start = [], 0
+    for found in _JOINT.finditer(text):
+        before = text[start : found.start()].split()
+        if found[0].strip().lower() == "with" and before and is_marked_by(before[-1]):
+            continue
+        pieces.append(text[start : found.start()])
+        start = found.end()
+    return [*pieces, text[start:]]
 
 
 def _trimmed(clause: str) -> str:
@@ -121,7 +178,3 @@ def _content_words(text: str) -> list[str]:
 
 def _contains(clause: str, text: str) -> bool:
     return re.search(rf"\b{re.escape(text)}\b", clause, re.IGNORECASE) is not None
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

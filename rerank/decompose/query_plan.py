@@ -49,10 +49,11 @@ async def plan_query(
     passage = ""
     if settings.context and context is not None:
         passage = (await asyncio.to_thread(context, query)).passage
+    by_rule = settings.direct or writer is None
+    found = await asyncio.to_thread(parts, query) if by_rule and parts is not None else ()
     if settings.direct:
-        return QueryPlan(questions=(direct_question(query),), passage=passage)
+        return QueryPlan(questions=(direct_question(query, found),), passage=passage)
     if writer is None:
-        found = await asyncio.to_thread(parts, query) if parts is not None else ()
         questions = plain_questions(query, found, uses_looks=settings.context)
         return QueryPlan(questions=questions, passage=passage, source="rule")
     key = cache_key({"questions": 3, "writer": writer.name, "query": query, "context": passage})

@@ -14,16 +14,22 @@ from typing import Final
 
 from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
-from data.errors import BadInput, CostStop, NotCached, SourceError, TooManyUnscored
+from data.errors import BadInput, CostStop, NoEvidence, NotCached, SourceError, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
 from data.words import plural
-from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
+from rerank.decompose.photo_answers import (
+    MissingAnswers,
+    PhotoAnswers,
+    collect_answers,
+    photo_scores,
+    questions_without_evidence,
+)
 from rerank.decompose.query_plan import QueryPlan, plan_query
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import STOP_BELOW, DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
-from rerank.judges.judgements import answer_of
+from rerank.judges.judgements import NO_EVIDENCE, answer_of
 from rerank.ranked_images import ScoredImage, ranked_by_score, text_query_ranks, total_cost
 from rerank.scheduling import all_of, current_query, current_step
 from rerank.tally import Tally
@@ -46,6 +52,8 @@ class DecomposeTally(Tally):
     obtained_by: Counter[str] = field(default_factory=Counter)
     plans: dict[str, QueryPlan] = field(default_factory=dict)
     """Query id -> questions and context."""
+    silent: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Query id -> its questions without evidence, which do not count."""
 
     @property
     def n_fallbacks(self) -> int:
@@ -60,7 +68,9 @@ class DecomposeTally(Tally):
     def add(self, photo: PhotoAnswers, *, n_questions: int) -> None:
         """Count the answers on a photo."""
         self.n_answers += len(photo.answers)
-        self.n_unscored += sum(answer.probability is None for answer in photo.answers)
+        self.n_unscored += sum(
+            answer.probability is None and answer.obtained_by != NO_EVIDENCE for answer in photo.answers
+        )
         self.n_skipped += n_questions - len(photo.answers)
         # Without the number of samples and the probability mass, which belong to a single answer.
         self.obtained_by.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
@@ -74,11 +84,16 @@ class DecomposeTally(Tally):
         return lines + ([f"{plural(self.n_cached, 'photo')} from the cache"] if self.n_cached else [])
 
     def warnings(self) -> list[str]:
-        """Return a line for each query that was not decomposed."""
-        return [
+        """Return a line for each query that was not decomposed, and for each question that does not count."""
+        whole = [
             f"query {query_id} was asked whole, not decomposed: {plan.note}"
             for query_id, plan in self.plans.items()
             if plan.source == "fallback"
+        ]
+        return whole + [
+            f"query {query_id}: the judge has no evidence on {question!r}, which does not count"
+            for query_id, questions in self.silent.items()
+            for question in questions
         ]
 
 
@@ -141,7 +156,8 @@ class DecomposeReranker:
             work = _QueryWork(query=job.text, plan=plan, missing=missing)
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
-        except (SourceError, CostStop, NotCached) as error:
+            self.tally.silent[job.query_id] = tuple(questions_without_evidence(photos).values())
+        except (SourceError, CostStop, NotCached, NoEvidence) as error:
             self.tally.failures.append(error)
             photos = [PhotoAnswers(error=str(error)) for _ in job.candidates]
             plan = QueryPlan(questions=())
@@ -227,7 +243,7 @@ class DecomposeReranker:
 
     def _key(self, work: _QueryWork, digest: str) -> str:
         """Return the cache key of the answers on a photo."""
-        texts = [[q.question, q.statement, q.negation, q.is_query] for q in work.plan.questions]
+        texts = [[q.question, q.statement, q.negation, q.is_query, *q.taxon_ids] for q in work.plan.questions]
         how = [self._settings.is_chained, self._settings.together, self._stop_below]
         return cache_key(
             {

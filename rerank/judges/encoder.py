@@ -1,11 +1,13 @@
 """Text-image encoders as a judge: a photo is compared with a statement and its negation. Needs no server.
 
-Weak for questions beyond appearance: encoders understand negation and actions poorly, and the starter models were
-trained on descriptions of birds. The scores rank photos; they are not calibrated probabilities.
+Weak for questions beyond appearance: encoders understand negation and actions poorly. The starter models were trained
+on descriptions of birds, so they leave other questions unanswered. The scores rank photos; only the chances of species
+are calibrated.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,10 +15,11 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray
-from data.contracts import SeenImage, TextImageEncoder
+from data.contracts import SeenImage, SeesWords, SpeciesScorer, TextImageEncoder
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
+from rerank.judges.judgements import NO_EVIDENCE
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1.
 SCALE: Final = 10.0
@@ -26,11 +29,13 @@ class EncoderJudge:
     """Compares statement and negation in each text-image space; a `Judge`.
 
     The probability is the mean over the encoders of the softmax of the two cosines. A direct question includes the
-    context: statement and passage form one text. Earlier answers have no effect.
+    context: statement and passage form one text. Earlier answers have no effect. Questions about a species of the
+    knowledge base are answered by the scorer. Where no encoder can see any word of the statement, there is no answer.
 
     Args:
         encoders: one or several text-image encoders.
         scale: factor on the difference of cosines; CLIP learned 100 for its own.
+        species: scores photos as showing species; without it their names and descriptions are compared like others.
 
     Example:
         >>> import asyncio, tempfile
@@ -46,11 +51,14 @@ class EncoderJudge:
         ('yes', 'cosines')
     """
 
-    def __init__(self, encoders: Sequence[TextImageEncoder], *, scale: float = SCALE) -> None:
+    def __init__(
+        self, encoders: Sequence[TextImageEncoder], *, scale: float = SCALE, species: SpeciesScorer | None = None
+    ) -> None:
         if not encoders or not scale > 0:
             raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
         self._encoders = tuple(encoders)
         self._scale = scale
+        self._species = species
         self._photos: dict[object, SeenImage] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
@@ -58,8 +66,10 @@ class EncoderJudge:
 
     @property
     def name(self) -> str:
-        """The spaces and the scale."""
-        return f"encoder {' '.join(encoder.space for encoder in self._encoders)} scale {self._scale:g}"
+        """The spaces, the scale and the scorer of species."""
+        spaces = " ".join(encoder.space for encoder in self._encoders)
+        scorer = "" if self._species is None else f" species {self._species.name}"
+        return f"encoder {spaces} scale {self._scale:g}{scorer}"
 
     def look(self, path: Path) -> SeenImage:
         """Return the vectors of the photo; each photo is encoded once."""
@@ -67,27 +77,30 @@ class EncoderJudge:
         if state not in self._photos:
             image = read_image(path, min_side=ENCODER_SIDE)
             vectors = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)
-            self._photos[state] = SeenImage(vectors=vectors)
+            self._photos[state] = SeenImage(vectors=vectors, path=path)
         return self._photos[state]
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
     ) -> Judgement:
-        """Return the probability that the photo shows the statement rather than the negation."""
+        """Return the chance of the species asked for, else the probability of statement against negation."""
+        if self._species is not None and image.path is not None:
+            known = [taxon_id for taxon_id in question.taxon_ids if self._species.knows(taxon_id)]
+            if known:
+                return _answered(await asyncio.to_thread(self._species.chance, image.path, known), "recognizer")
         statement = question.statement
         if context and statement == query.strip():
             statement = f"{statement}. {context}"
         for_it, against = self.vectors_of(statement), self.vectors_of(question.negation)
         probabilities = [
             1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
-            for seen, yes, no in zip(image.vectors, for_it, against, strict=True)
-            if np.any(yes)
+            for encoder, seen, yes, no in zip(self._encoders, image.vectors, for_it, against, strict=True)
+            if np.any(yes) and _sees(encoder, statement)
         ]
         if not probabilities:
-            why = f"the encoder knows no word of {statement!r}"
-            return Judgement(probability=None, answer=None, obtained_by="unclear", note=why)
-        probability = sum(probabilities) / len(probabilities)
-        return Judgement(probability=probability, answer="yes" if probability > 0.5 else "no", obtained_by="cosines")
+            why = f"the encoder can see nothing of {question.statement!r} in a photo"
+            return Judgement(probability=None, answer=None, obtained_by=NO_EVIDENCE, note=why)
+        return _answered(sum(probabilities) / len(probabilities), "cosines")
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str
@@ -100,3 +113,11 @@ class EncoderJudge:
         if text not in self._texts:
             self._texts[text] = tuple(encoder.encode_texts([text])[0] for encoder in self._encoders)
         return self._texts[text]
+
+
+def _sees(encoder: TextImageEncoder, statement: str) -> bool:
+    return not isinstance(encoder, SeesWords) or bool(encoder.visible_words(statement))
+
+
+def _answered(probability: float, obtained_by: str) -> Judgement:
+    return Judgement(probability=probability, answer="yes" if probability > 0.5 else "no", obtained_by=obtained_by)

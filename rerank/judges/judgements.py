@@ -12,6 +12,8 @@ from data.records import ChatReply, Judgement, Question, QuestionAnswer
 from rerank.judges.answers import YesNo
 from rerank.ranked_images import total_cost
 
+NO_EVIDENCE: Final = "no evidence"
+"""`Judgement.obtained_by` where the judge has nothing to go by, whatever the photo: the question does not count."""
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 

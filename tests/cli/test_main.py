@@ -47,6 +47,7 @@ EXIT_CODES = {
     errors.TooLarge("x"): 6,
     errors.PageNotFound("x"): 6,
     errors.TooManyUnscored("x"): 6,
+    errors.NoEvidence("x"): 3,
     errors.Refused("x"): 6,
     errors.ConnectionRefused("x"): 6,
     errors.ReplyLost("x"): 6,

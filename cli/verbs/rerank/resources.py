@@ -60,7 +60,7 @@ def open_resources(
         yield OpenResources(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
         return
     with ExitStack() as stack:
-        budget, look_up, parts = Budget(max_cost), None, None
+        budget, look_up, parts, species = Budget(max_cost), None, None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
             store = stack.enter_context(wiring.open_knowledge_base(settings))
@@ -75,6 +75,7 @@ def open_resources(
                 )
             )
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
+            species = wiring.species_scorer(store) if plan.judge == "encoder" else None
             profile = store.info.profile
         connections = [
             stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
@@ -94,6 +95,7 @@ def open_resources(
             vision=chats.get("vision") if plan.judge == "vision" else None,
             context=look_up,
             parts=parts,
+            species=species,
             cache=stack.enter_context(cache),
             prompts=Prompts(settings.prompts),
         )

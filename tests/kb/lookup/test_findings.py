@@ -167,10 +167,14 @@ def test_an_empty_knowledge_base_finds_nothing() -> None:
 def test_query_parts_follow_the_query_and_describe_appearance() -> None:
     assert query_parts(STORE, "a ruff, two owls and cardinals in Amplexus") == [
         QueryPart(
-            kind="species", text="ruff", name="Ruff", looks="The male has a large ruff of feathers around the neck."
+            kind="species",
+            text="ruff",
+            name="Ruff",
+            looks="The male has a large ruff of feathers around the neck.",
+            taxon_ids=("calidris-pugnax",),
         ),
-        QueryPart(kind="group", text="owls", name="owls"),
-        QueryPart(kind="group", text="cardinals", name="cardinals"),
+        QueryPart(kind="group", text="owls", name="owls", taxon_ids=("bubo-bubo", "tyto-alba")),
+        QueryPart(kind="group", text="cardinals", name="cardinals", taxon_ids=("cardinalis-cardinalis",)),
         QueryPart(
             kind="term", text="Amplexus", name="amplexus", looks="A smaller frog that sits on the back of a larger one."
         ),
@@ -179,7 +183,7 @@ def test_query_parts_follow_the_query_and_describe_appearance() -> None:
 
 def test_a_species_without_description_has_no_looks() -> None:
     assert query_parts(STORE, "eagle owl at night, Eurasian Eagle-Owl")[-1] == QueryPart(
-        kind="species", text="Eurasian Eagle-Owl", name="Eurasian Eagle-Owl"
+        kind="species", text="Eurasian Eagle-Owl", name="Eurasian Eagle-Owl", taxon_ids=("bubo-bubo",)
     )
 
 

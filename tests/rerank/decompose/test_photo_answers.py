@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from data.codec import dumps, loads
-from data.errors import TooManyUnscored
+from data.errors import NoEvidence, TooManyUnscored
 from data.records import Judgement, QuestionAnswer
 from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
 
@@ -67,3 +67,32 @@ def test_a_row_survives_json_and_is_complete_without_missing_answers() -> None:
     assert loads(PhotoAnswers, dumps(row)) == row
     assert collect_answers(answers[:1], judged[:1]).is_complete and not PhotoAnswers(error="x").is_complete
     assert collect_answers(answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None
+
+
+def without_evidence(*probabilities: Any) -> PhotoAnswers:
+    """Return answers with these probabilities; None is a question without evidence."""
+    answers = answered(*probabilities).answers
+    return PhotoAnswers(
+        answers=tuple(replace(one, obtained_by="no evidence") if one.probability is None else one for one in answers)
+    )
+
+
+def test_questions_without_evidence_do_not_count() -> None:
+    rows = [without_evidence(0.8, None), without_evidence(0.2, None)]
+    assert photo_scores(rows, 2, "zero") == photo_scores(rows, 2, "mean") == pytest.approx([80, 20])
+    assert rows[0].is_complete and not without_evidence(None, None).is_complete
+    missing = MissingAnswers(max_share=0.0, n_expected=4)
+    for row in rows:
+        missing.add(row.answers)
+        missing.check()
+    missing.check(is_last=True)
+
+
+def test_a_query_without_any_evidence_fails() -> None:
+    missing = MissingAnswers(max_share=0.0, n_expected=2)
+    judged = Judgement(probability=None, answer=None, obtained_by="no evidence", note="nothing to see of 'frogs'")
+    for _ in range(2):
+        missing.add(without_evidence(None).answers, [judged])
+        missing.check()
+    with pytest.raises(NoEvidence, match="nothing to see of 'frogs'"):
+        missing.check(is_last=True)

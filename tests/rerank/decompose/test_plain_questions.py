@@ -13,7 +13,13 @@ from rerank import RerankResources, rerank
 from rerank.decompose.plain_questions import NEGATION, direct_question, plain_questions
 
 CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that stand up on the head.")
-CARDINAL = QueryPart(kind="species", text="Northern Cardinal", name="Northern Cardinal", looks="A red bird.")
+CARDINAL = QueryPart(kind="species", text="Northern Cardinal", name="Northern Cardinal", looks="A red bird.",
+                     taxon_ids=("cardinalis-cardinalis",))  # fmt: skip
+MALE = QueryPart(kind="sex_age", text="male", name="male Northern Cardinal", looks="The male is red.",
+                 unlike="The female is brown.", taxon_ids=("cardinalis-cardinalis",))  # fmt: skip
+HERON = QueryPart(kind="species", text="Great Blue Heron", name="Great Blue Heron", taxon_ids=("ardea-herodias",))
+DUCKS = QueryPart(kind="species", text="mallards", name="Mallard", taxon_ids=("anas-platyrhynchos",))
+OWLS = QueryPart(kind="group", text="owls", name="owls", taxon_ids=("bubo-bubo", "tyto-alba"))
 
 
 def test_questions_cover_taxon_then_terms_then_the_rest() -> None:
@@ -23,8 +29,72 @@ def test_questions_cover_taxon_then_terms_then_the_rest() -> None:
     assert [one.question for one in found] == [
         "Does this image show a Northern Cardinal?",
         "Does this image show a red crest?",
-        "Does this image show sitting in snow?",
+        "Does this image show a Northern Cardinal sitting in snow?",
     ]
+    assert [one.statement for one in found] == ["a photo of a Northern Cardinal", "a red crest", "sitting in snow"]
+    assert [one.taxon_ids for one in found] == [("cardinalis-cardinalis",), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("query", "parts", "questions"),
+    [
+        (
+            "a Great Blue Heron standing in water",
+            [HERON],
+            ["a Great Blue Heron", "a Great Blue Heron standing in water"],
+        ),
+        ("Great Blue Heron standing in water", [HERON], ["a Great Blue Heron", "a Great Blue Heron standing in water"]),
+        ("two mallards standing in water", [DUCKS], ["a Mallard", "two mallards standing in water"]),
+        ("Two owls in snow at night", [OWLS], ["owls", "two owls in snow at night"]),
+        ("a Northern Cardinal at night", [CARDINAL], ["a Northern Cardinal", "a Northern Cardinal at night"]),
+        (
+            "a Northern Cardinal tagged with green 26",
+            [CARDINAL],
+            ["a Northern Cardinal", "a Northern Cardinal tagged with green 26"],
+        ),
+        (
+            "Northern Cardinal feeding a chick, perched on a branch",
+            [CARDINAL],
+            ["a Northern Cardinal", "a Northern Cardinal feeding a chick, perched on a branch"],
+        ),
+        (
+            "a Northern Cardinal and a Great Blue Heron fighting",
+            [CARDINAL, HERON],
+            ["a Northern Cardinal", "a Great Blue Heron", "a Northern Cardinal and a Great Blue Heron fighting"],
+        ),
+        (
+            "a bird with a crest, red crown, sitting in snow",
+            [CREST],
+            ["a crest", "a bird with a red crown, sitting in snow"],
+        ),
+        ("Two frogs in amplexus", [], ["two frogs in amplexus"]),
+    ],
+)
+def test_questions_are_grammatical(query: str, parts: Any, questions: list[str]) -> None:
+    found = [one.question for one in plain_questions(query, parts, uses_looks=False)]
+    assert found == [f"Does this image show {question}?" for question in questions]
+
+
+def test_names_are_no_part_of_other_statements() -> None:
+    found = plain_questions("a Great Blue Heron standing in water", [HERON], uses_looks=True)
+    assert found[-1].statement == "standing in water"
+
+
+def test_a_sex_is_told_from_the_other_one() -> None:
+    species, sex = plain_questions("a male Northern Cardinal", [CARDINAL, MALE], uses_looks=True)
+    assert (species.taxon_ids, sex.taxon_ids) == (CARDINAL.taxon_ids, ())
+    assert sex.question == "Does this image show a male Northern Cardinal?"
+    assert (sex.statement, sex.negation) == ("The male is red.", "The female is brown.")
+    without_looks = plain_questions("a male Northern Cardinal", [CARDINAL, MALE], uses_looks=False)[1]
+    assert (without_looks.statement, without_looks.negation) == ("a photo of a male Northern Cardinal", NEGATION)
+
+
+@pytest.mark.parametrize("query", ["a Great Blue Heron", "Great Blue Heron", "the bird is a Great Blue Heron"])
+def test_a_query_that_is_a_name_asks_for_the_species(query: str) -> None:
+    (found,) = plain_questions(query, [HERON], uses_looks=True)
+    assert found.taxon_ids == HERON.taxon_ids == direct_question(query, [HERON]).taxon_ids
+    assert found.question == "Does this image show a Great Blue Heron?"
+    assert not direct_question(f"{query} in flight", [HERON]).taxon_ids
 
 
 def test_looks_are_included_only_with_context() -> None:

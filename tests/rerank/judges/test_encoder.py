@@ -69,8 +69,56 @@ def test_encoders_with_zero_vectors_are_left_out_of_the_mean(photo: Any) -> None
 
 def test_a_text_unknown_to_all_encoders_is_unclear(photo: Any) -> None:
     found = judged([TableEncoder({"a photo of a bird": (1.0, 0.0)})], photo)
-    assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
+    assert (found.probability, found.answer, found.obtained_by) == (None, None, "no evidence")
     assert "a crest" in found.note
+
+
+class TrainedOnLooks(TableEncoder):
+    """An encoder that sees crests alone."""
+
+    def visible_words(self, text: str) -> tuple[str, ...]:
+        return ("crest",) if "crest" in text else ()
+
+
+def test_an_encoder_does_not_answer_what_it_cannot_see(photo: Any) -> None:
+    encoder = TrainedOnLooks({"a crest": (1.0, 0.0), "standing in water": (1.0, 0.0)})
+    water = Question(question="In water?", statement="standing in water", negation="a photo of a bird")
+    assert judged([encoder], photo).answer == "yes"
+    found = judged([encoder], photo, water)
+    assert (found.probability, found.obtained_by) == (None, "no evidence") and "'standing in water'" in found.note
+    sees_all = TableEncoder({"standing in water": (0.0, 1.0)})
+    assert judged([encoder, sees_all], photo, water).probability == pytest.approx(0.5)
+
+
+class TableScorer:
+    """Chances of species out of a table."""
+
+    name = "table"
+
+    def __init__(self, chances: Any) -> None:
+        self.chances, self.seen = chances, []
+
+    def knows(self, taxon_id: str) -> bool:
+        return taxon_id in self.chances
+
+    def chance(self, path: Path, taxon_ids: Any) -> float:
+        self.seen.append((path, tuple(taxon_ids)))
+        return sum(self.chances[taxon_id] for taxon_id in taxon_ids)
+
+
+def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
+    scorer = TableScorer({"owl": 0.25, "duck": 0.5})
+    judge = EncoderJudge([TableEncoder({"an owl": (1.0, 0.0)})], species=scorer)
+
+    def ask(*taxon_ids: str) -> Any:
+        question = Question(question="?", statement="an owl", negation="a photo of a bird", taxon_ids=taxon_ids)
+        return asyncio.run(judge.judge(judge.look(photo), question, query="x", context="", earlier=()))
+
+    found = ask("owl", "unknown", "duck")
+    assert (found.probability, found.answer, found.obtained_by) == (0.75, "yes", "recognizer")
+    assert scorer.seen == [(photo, ("owl", "duck"))]
+    assert ask("unknown").obtained_by == ask().obtained_by == "cosines"
+    assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder({})]).name
 
 
 def test_only_a_direct_question_includes_the_context(photo: Any) -> None:

@@ -1,0 +1,64 @@
+"""Chances that photos show species named in a query, from the recognizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+
+from data.contracts import KnowledgeStore
+from data.errors import BadImage, MissingKnowledgeBase
+from data.files import file_state
+from recognize.recognizer import Recognizer
+
+
+class RecognizerScorer:
+    """Scores photos as showing species of a knowledge base; a `SpeciesScorer`.
+
+    Descriptions, reference photos and prototypes count as in the preset of the recognizer, which is made for the first
+    question. Each photo is recognised once for all questions.
+
+    Args:
+        store: the knowledge base.
+        make: makes its recognizer.
+        state: name of the state of the knowledge base, which every change replaces.
+    """
+
+    def __init__(self, store: KnowledgeStore, make: Callable[[], Recognizer], *, state: str) -> None:
+        self._make, self._state = make, state
+        self._position = {taxon_id: at for at, taxon_id in enumerate(store.taxon_ids)}
+        self._found: dict[object, Mapping[str, float]] = {}
+        self._turn = RLock()
+
+    @cached_property
+    def _recognizer(self) -> Recognizer | None:
+        """The recognizer; None if the knowledge base has no texts and no photos."""
+        try:
+            return self._make()
+        except MissingKnowledgeBase:
+            return None
+
+    @property
+    def name(self) -> str:
+        """The state of the knowledge base."""
+        return f"recognizer of {self._state}"
+
+    def knows(self, taxon_id: str) -> bool:
+        """Return whether the species has a description, a reference photo or a prototype."""
+        with self._turn:
+            made, at = self._recognizer, self._position.get(taxon_id)
+            return made is not None and at is not None and made.can_recognise(at)
+
+    def chance(self, path: Path, taxon_ids: Sequence[str]) -> float:
+        """Return the chance that a photo shows one of these species."""
+        with self._turn:
+            state = path, file_state(path)
+            if state not in self._found:
+                if self._recognizer is None:
+                    return 0.0
+                (found,) = self._recognizer.chances([path])
+                if found.error is not None:
+                    raise BadImage(found.error)
+                self._found[state] = found.chances
+        return min(1.0, sum(self._found[state].get(taxon_id, 0.0) for taxon_id in taxon_ids))

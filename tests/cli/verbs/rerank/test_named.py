@@ -1,0 +1,48 @@
+"""`kb rerank` without a model: queries that name species, and queries that encoders cannot judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from data.starter.drawings import drawings_of
+from tests.conftest import CommandLine
+
+BLACKBIRD, KINGFISHER = "agelaius-phoeniceus", "alcedo-atthis"
+
+
+@pytest.fixture
+def drawings(tmp_path: Path) -> Path:
+    """A folder with a drawing of each species of the knowledge base."""
+    folder = tmp_path / "drawings"
+    folder.mkdir()
+    for taxon_id in (BLACKBIRD, KINGFISHER):
+        (folder / f"{taxon_id}.png").write_bytes(drawings_of(taxon_id, "query")[0].png())
+    return folder
+
+
+@pytest.mark.parametrize(("name", "first"), [("Red-winged Blackbird", BLACKBIRD), ("Common Kingfisher", KINGFISHER)])
+def test_the_recognizer_scores_species_that_a_query_names(
+    cli: CommandLine, birds: Path, drawings: Path, name: str, first: str
+) -> None:
+    query = f"a {name} standing in water"
+    command = ["rerank", drawings, "--query", query, "--kb", birds, "--judge", "encoder", "--format", "jsonl"]
+    for _ in range(2):  # the second time from the cache
+        run = cli.call(*command, check=True)
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        assert rows[0]["image_id"] == f"{first}.png" and rows[0]["score"] > rows[1]["score"]
+        asked, other = rows[0]["questions"]
+        assert (asked["question"], asked["obtained_by"]) == (f"Does this image show a {name}?", "recognizer")
+        assert rows[0]["score"] == pytest.approx(100 * asked["probability"], abs=1e-3)
+        assert (other["question"], other["answer"], other["probability"], other["obtained_by"]) == (
+            f"Does this image show {query}?", None, None, "no evidence",
+        )  # fmt: skip
+        assert f"no evidence on 'Does this image show {query}?', which does not count" in run.stderr
+
+
+def test_a_query_that_encoders_cannot_see_is_not_scored(cli: CommandLine, birds: Path, drawings: Path) -> None:
+    run = cli.call("rerank", drawings, "--query", "Two frogs in amplexus", "--kb", birds, "--judge", "encoder")
+    assert run.exit_code == 3
+    assert "the encoder can see nothing of 'Two frogs in amplexus'" in run.stderr and "[llm.vision]" in run.stderr

@@ -1,0 +1,77 @@
+"""Chances that photos show species of a knowledge base, for queries that name them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.contracts import SpeciesScorer
+from data.errors import BadImage, MissingKnowledgeBase
+from recognize import Recognizer
+from recognize.scorer import RecognizerScorer
+from tests.recognize.test_recognizer import BIRDS, bird
+from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
+
+IDS = {name: name.lower().replace(" ", "-") for name in BIRDS}
+
+
+def made(texts: bool = True) -> tuple[MemoryStore, Any]:
+    encoders = toy_encoders()
+    sketches = {
+        name: Sketch(texts=[text] if texts else [], pictures=[bird(colour)], common_name=common)
+        for name, (colour, common, text) in BIRDS.items()
+    } | {"Pica pica": Sketch(texts=[], pictures=[], common_name="Eurasian Magpie")}
+    return MemoryStore(sketches, encoders), encoders
+
+
+@pytest.fixture
+def scorer() -> SpeciesScorer:
+    store, encoders = made()
+    return RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
+
+
+def test_the_species_of_a_photo_has_the_highest_chance(scorer: SpeciesScorer, tmp_path: Path) -> None:
+    for name, (colour, *_) in BIRDS.items():
+        path = tmp_path / f"{name}.png"
+        bird(colour, x=2).save(path)
+        chances = {other: scorer.chance(path, [taxon_id]) for other, taxon_id in IDS.items()}
+        assert max(chances, key=lambda other: chances[other]) == name
+        assert sum(chances.values()) == pytest.approx(1)
+        assert scorer.chance(path, list(IDS.values())) == pytest.approx(1)
+        assert scorer.chance(path, ["pica-pica", "unknown"]) == 0
+
+
+def test_species_without_looks_are_not_known(scorer: SpeciesScorer) -> None:
+    assert [scorer.knows(taxon_id) for taxon_id in ("corvus-corax", "pica-pica", "unknown")] == [True, False, False]
+
+
+def test_a_photo_is_recognised_once_until_it_changes(tmp_path: Path) -> None:
+    store, encoders = made()
+    recognizer, seen = Recognizer(store, encoders), []
+    chances = recognizer.chances
+    recognizer.chances = lambda images: (seen.append(images), chances(images))[1]  # type: ignore[method-assign]
+    scorer, path = RecognizerScorer(store, lambda: recognizer, state="first"), tmp_path / "a.png"
+    for colour, n in (("crimson", 1), ("crimson", 1), ("royalblue", 2)):
+        if len(seen) < n:
+            bird(colour, size=96 + n).save(path)
+        scorer.chance(path, ["corvus-corax"])
+        scorer.chance(path, ["cyanocitta-cristata"])
+        assert len(seen) == n
+
+
+def test_an_unreadable_photo_is_an_error(scorer: SpeciesScorer, tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with pytest.raises(BadImage):
+        scorer.chance(tmp_path / "a.png", ["corvus-corax"])
+
+
+def test_an_empty_knowledge_base_knows_no_species(tmp_path: Path) -> None:
+    store, _ = made()
+
+    def refuse() -> Recognizer:
+        raise MissingKnowledgeBase(tmp_path, why="No species in the knowledge base")
+
+    scorer = RecognizerScorer(store, refuse, state="first")
+    assert not scorer.knows("corvus-corax") and scorer.chance(tmp_path / "a.png", ["corvus-corax"]) == 0
+    assert "first" in scorer.name
