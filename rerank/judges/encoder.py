@@ -95,7 +95,7 @@ class EncoderJudge:
         probabilities = [
             1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
             for encoder, seen, yes, no in zip(self._encoders, image.vectors, for_it, against, strict=True)
-            if np.any(yes) and _sees(encoder, statement)
+            if np.any(yes) and any(_sees(encoder, text) for text in (question.statement, statement))
         ]
         if not probabilities:
             why = f"the encoder can see nothing of {question.statement!r} in a photo"

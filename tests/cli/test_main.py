@@ -48,6 +48,7 @@ EXIT_CODES = {
     errors.PageNotFound("x"): 6,
     errors.TooManyUnscored("x"): 6,
     errors.NoEvidence("x"): 3,
+    errors.CutOff("x"): 6,
     errors.Refused("x"): 6,
     errors.ConnectionRefused("x"): 6,
     errors.ReplyLost("x"): 6,

@@ -94,7 +94,7 @@ ZORBLIN = Answer(
 def zorblins(birds: Path, photos: Path, tmp_path: Path) -> Any:
     """Return a writable knowledge base without the word "zorblin", and a job that contains it."""
     file = jobs_file(photos)
-    file.write_text(file.read_text().replace("a red bird, 0", "a frog with a zorblin"))
+    file.write_text(file.read_text().replace("a red bird, 0", "a red bird with a zorblin"))
     return shutil.copytree(birds, tmp_path / "own.kb"), file
 
 
@@ -109,7 +109,7 @@ def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
         assert "of these for context" in plan and (vision.n_calls, web.n_calls) == (0, 0)
         run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--output", "run", check=True)
         assert web.n_calls == 1 and "zorblin" in web.calls[0].text
-        prompts = [call.text for call in vision.calls if "frog with a zorblin" in call.text]
+        prompts = [call.text for call in vision.calls if "red bird with a zorblin" in call.text]
         assert len(prompts) == 1 + 18 and all("A zorblin is a red gland of frogs" in text for text in prompts)
         n_calls = vision.n_calls + web.n_calls
         spent = 40 + 401 * (vision.n_calls - 1) + questions_tokens(vision)
