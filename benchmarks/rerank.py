@@ -185,12 +185,15 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
     from rerank.decompose.questions import QuestionWriter
+    from rerank.queries import Task
     from rerank.settings import PRESETS
 
     class Given(QuestionWriter):
         """Fixed questions without a call, as in the bare loop."""
 
-        async def write(self, query: str, *, context: str = "") -> tuple[tuple[Question, ...], float | None]:
+        async def write(
+            self, query: str, *, context: str = "", task: Task = "text"
+        ) -> tuple[tuple[Question, ...], float | None]:
             questions = tuple(Question(question=text, statement=text, negation="no") for text in QUESTIONS)
             return questions, 0.0
 

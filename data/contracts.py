@@ -179,6 +179,8 @@ class SeenImage:
     jpeg: bytes = b""
     vectors: tuple[FloatArray, ...] = ()
     """One `(dim,)` unit vector for each encoder of the judge."""
+    reference: bytes = b""
+    """The reference photo of a composed query as a JPEG, shown before the image."""
 
 
 class SpeciesScorer(Protocol):
@@ -209,6 +211,10 @@ class Judge(Protocol):
     @property
     def costs_money(self) -> bool:
         """True if answers cost money, so that skipping questions saves some."""
+
+    @property
+    def sees_references(self) -> bool:
+        """True if the judge can be shown a reference photo beside the image."""
 
     def look(self, path: Path) -> SeenImage:
         """Return the image in the form that `judge` takes; may run in several threads at once.

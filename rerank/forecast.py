@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from data.records import Job
 from rerank.cotrr.windows import windows
 from rerank.decompose.questions import MAX_QUESTIONS
+from rerank.depth import first_of
 from rerank.run_plan import RunPlan
 
 # Typical tokens, for the cost forecast only; replies report the real ones.
@@ -70,6 +71,7 @@ class Forecast:
 
 def forecast(plan: RunPlan, jobs: Sequence[Job]) -> Forecast:
     """Return the expected calls of a run."""
+    jobs = [first_of(job, plan.settings.depth) for job in jobs]
     calls = {"cotrr": _cotrr, "decompose": _decompose}.get(plan.method)
     return Forecast(
         n_queries=len(jobs),
@@ -100,15 +102,16 @@ def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
     text = plan.text_model or "vision"
     is_staged = settings.form == "staged"
     for job in jobs:
+        n_references = int(job.reference_image is not None)
         if is_staged and settings.deconstructs:
-            yield Calls(n=1, model=text)
+            yield Calls(n=1, model="vision" if n_references else text, photos=n_references)
         if is_staged and settings.evaluates:
-            yield Calls(n=len(job.candidates), model="vision", photos=1)
+            yield Calls(n=len(job.candidates), model="vision", photos=1 + n_references)
         for start, end in windows(len(job.candidates), settings.window_size, settings.stride):
             n = end - start
             if settings.sees_photos:
                 tokens_out = COMPARISON + (PLACE if is_staged else NOTE) * n
-                yield Calls(n=settings.orders, model="vision", photos=n, tokens_out=tokens_out)
+                yield Calls(n=settings.orders, model="vision", photos=n + n_references, tokens_out=tokens_out)
             else:
                 tokens = {"tokens_in": PROMPT + NOTE * n, "tokens_out": COMPARISON + PLACE * n}
                 yield Calls(n=settings.orders, model=text, **tokens)

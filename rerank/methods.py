@@ -58,7 +58,12 @@ def make_reranker(method: str, resources: RerankResources) -> Reranker:
     make = METHODS.get(method)
     if make is None:
         raise ConfigError(f'Unknown re-ranking method "{method}".', hint=did_you_mean(method, METHODS))
-    return make(resources)
+    made, depth = make(resources), resources.settings.depth
+    if depth is None:
+        return made
+    from rerank.depth import DepthReranker
+
+    return DepthReranker(made, depth)
 
 
 def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | None = None) -> list[RankedImage]:

@@ -10,6 +10,7 @@ import data.prompts
 _QUESTION: Final = ("context", "query", "earlier", "question")
 PLACEHOLDERS: Final = {
     "decompose": ("context", "query"),
+    "decompose_composed": ("context", "query"),
     "direct": ("context", "question"),
     "question": _QUESTION,
     "question_explained": _QUESTION,
@@ -17,11 +18,15 @@ PLACEHOLDERS: Final = {
     "question_stated": _QUESTION,
     "questions_together": ("context", "query", "questions"),
     "cotrr_deconstruct": ("query",),
+    "cotrr_deconstruct_composed": ("query",),
+    "cotrr_deconstruct_chat": ("query",),
     "cotrr_evaluate": ("query", "parts", "part_wise", "scale"),
     "cotrr_rank": ("query", "n", "parts", "notes", "wanted"),
     "cotrr_rank_photos": ("query", "n", "parts", "wanted"),
     "cotrr_one_call": ("query", "n", "steps", "example", "wanted"),
     "cotrr_step_deconstruct": (),
+    "cotrr_step_deconstruct_composed": (),
+    "cotrr_step_deconstruct_chat": (),
     "cotrr_step_evaluate": (),
     "cotrr_step_rank": (),
     "cotrr_again": ("problem",),

@@ -73,21 +73,6 @@ def first_stage_ranks(job: Job) -> list[int]:
     return ranks
 
 
-def text_query_ranks(job: Job, *, method: str) -> list[int]:
-    """Return `first_stage_ranks` of a job with a plain text query.
-
-    Raises:
-        BadInput: if the job has no text, or has a reference image or a dialogue, which the method does not support.
-    """
-    ranks = first_stage_ranks(job)
-    for part, is_given in (("a reference image", job.reference_image is not None), ("a dialogue", bool(job.dialogue))):
-        if is_given:
-            raise BadInput(f"Job {job.query_id} has {part}, which the method {method} does not support yet.")
-    if not job.text.strip():
-        raise BadInput(f"Job {job.query_id} has no text.")
-    return ranks
-
-
 def first_stage(job: Job) -> list[RankedImage]:
     """Return the images in first-stage order, the baseline of every re-ranking.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from data.errors import MissingRequirement, UsageError
+from data.errors import BadInput, MissingRequirement, UsageError
+from data.records import Job
+from rerank.queries import check_decompose, query_of
 from rerank.settings import RerankSettings
 
 JudgeName = Literal["vision", "encoder"]
@@ -98,6 +101,22 @@ def plan_run(
         context_search=decompose.context and searches,
         context_model=decompose.context and chosen == "vision" and "text" in endpoints,
     )
+
+
+def check_jobs(plan: RunPlan, jobs: Iterable[Job]) -> None:
+    """Refuse jobs that the method cannot rank as planned, before anything is asked.
+
+    Incomplete queries are left to the run, which makes them error rows.
+
+    Raises:
+        UsageError: if decompose cannot judge a composed query or a dialogue with this judge or these questions.
+    """
+    if plan.method != "decompose":
+        return
+    by_rule = plan.text_model is None and not plan.settings.decompose.direct
+    for job in jobs:
+        with suppress(BadInput):
+            check_decompose(query_of(job), sees_photos=plan.judge == "vision", by_rule=by_rule)
 
 
 def _first_of(names: tuple[str, ...], endpoints: Collection[str]) -> str:

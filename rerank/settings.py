@@ -19,6 +19,8 @@ class RerankSettings:
     decompose: DecomposeSettings = field(default_factory=DecomposeSettings)
     vision: VisionSettings = field(default_factory=VisionSettings)
     cotrr: CotrrSettings = field(default_factory=CotrrSettings)
+    depth: int | None = None
+    """Images of the first stage that are re-ranked; the others stay below in their order. None: all."""
 
 
 PRESETS: Final[Mapping[str, RerankSettings]] = {
@@ -27,10 +29,15 @@ PRESETS: Final[Mapping[str, RerankSettings]] = {
     "paper": RerankSettings(
         decompose=DecomposeSettings(together=False, stop_below=0.0, max_unscored=1.0),
         vision=VisionSettings(spelling="exact"),
-        cotrr=CotrrSettings(orders=1),
+        # One ranking of all candidates; the text names no number of them: --depth sets it.
+        cotrr=CotrrSettings(orders=1, window=100),
     ),
-    # The published code of CoTRR's authors: all candidates in one prompt, the best ten out.
-    "authors": RerankSettings(cotrr=CotrrSettings(form="one-call", orders=1, top=10, window=100)),
+    # The published code of CoTRR's authors: the first ten in one prompt, the best ten out, three tries. It sends no
+    # temperature, so the default of most servers holds.
+    "authors": RerankSettings(
+        cotrr=CotrrSettings(form="one-call", orders=1, top=10, window=100, replies="authors", tries=3, temperature=1.0),
+        depth=10,
+    ),
 }
 """Preset -> settings; `authors` is one of cotrr alone.
 

@@ -13,10 +13,11 @@ from PIL.Image import Image
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import TextImageEncoder
-from data.errors import BadImage, BadInput
+from data.errors import BadImage
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
+from rerank.queries import Query, query_of, reading_reference
 from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
 
@@ -29,7 +30,9 @@ PhotoFile = tuple[Path, tuple[int, int] | None]
 class SimilarityReranker:
     """Ranks images by their cosine to the query; a `Reranker`.
 
-    The query is the text (with a reference image: the modification), the reference image, or the mean of both. An image
+    The query is the text, the turns of a dialogue joined by commas, a reference image, or the mean of a reference image
+    and its modification, each a unit vector; this mean is ours. A dialogue that is too long for the encoder is the mean
+    of its parts. An image
     that cannot be read is an error row behind all others. Equal scores and error rows keep first-stage order.
 
     Args:
@@ -73,7 +76,7 @@ class SimilarityReranker:
         """Return all images of the job, best first.
 
         Raises:
-            BadInput: if the job has neither text nor reference image, or lists an image twice.
+            BadInput: if the job has neither words nor a reference image, or lists an image twice.
             BadImage: if the reference image cannot be read.
         """
         ranks = first_stage_ranks(job)
@@ -88,14 +91,13 @@ class SimilarityReranker:
     def _encode_query(self, job: Job) -> FloatArray:
         """Return the `(dim,)` unit vector of the query, zero if the encoder knows none of its words."""
         parts: list[FloatArray] = []
-        text = (job.modification if job.reference_image else None) or job.text
-        if text.strip():
-            parts.append(self._encoder.encode_texts([text])[0])
+        if job.reference_image is None or (job.modification or job.text).strip():
+            vectors = self._encoder.encode_texts(_pieces(query_of(job), self._encoder))
+            parts.append(vectors[0] if len(vectors) == 1 else as_unit_rows([np.sum(vectors, axis=0)])[0])
         if job.reference_image is not None:
-            picture = read_image(self._root / job.reference_image, min_side=ENCODER_SIDE)
+            with reading_reference(job):
+                picture = read_image(self._root / job.reference_image, min_side=ENCODER_SIDE)
             parts.append(self._encoder.encode_images([picture])[0])
-        if not parts:
-            raise BadInput(f"Job {job.query_id} has neither text nor reference image.")
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
 
@@ -117,6 +119,21 @@ class SimilarityReranker:
                     vectors = self._encoder.encode_images(list(pictures.values()))
                     self._vectors |= zip(pictures, vectors, strict=True)
         return [errors.get(file) or self._vectors[file] for file in files]
+
+
+def _pieces(query: Query, encoder: TextImageEncoder) -> list[str]:
+    """Return the words of a query; a dialogue that is too long for the encoder in pieces of whole turns."""
+    limit = encoder.max_tokens if query.turns else None
+    if limit is None or encoder.count_tokens(query.text) <= limit:
+        return [query.text]
+    pieces: list[str] = []
+    for turn in query.turns:
+        longer = f"{pieces[-1]}, {turn}" if pieces else turn
+        if pieces and encoder.count_tokens(longer) <= limit:
+            pieces[-1] = longer
+        else:
+            pieces.append(turn)
+    return pieces
 
 
 def _read(file: PhotoFile) -> Image | BadImage:

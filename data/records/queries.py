@@ -27,15 +27,15 @@ class Job:
     query_id: str
     """Id of the query."""
     text: str
-    """The query."""
+    """The query; may be empty where the fields below hold it."""
     candidates: tuple[JobImage, ...]
     """Images of the first stage."""
     reference_image: str | None = None
-    """Reserved for composed queries."""
+    """Reference photo of a composed query, relative to the job file."""
     modification: str | None = None
-    """Reserved for composed queries."""
+    """Change to the reference photo; without it, `text` is the change."""
     dialogue: tuple[str, ...] | None = None
-    """Reserved for dialogues."""
+    """Turns of a dialogue: a description, then questions with their answers."""
     relevant: tuple[str, ...] | None = None
     """Ids of the relevant images, for evaluation."""
 
@@ -114,7 +114,7 @@ class RankedImage:
     rank: int
     """New rank, from 1."""
     score: float
-    """Score of the method; higher is better."""
+    """Score of the method; higher is better. Minus the rank for an image below the depth of the re-ranking."""
     first_stage_rank: int
     """Rank before, from 1."""
     status: Literal["ok", "error"] = "ok"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -13,8 +13,9 @@ from typing import Final, TypeVar
 from data.contracts import ChatModel
 from data.errors import BadInput, CostStop, MalformedAnswer, NotCached, Refused, SourceError
 from data.images.jpeg import jpeg_of
-from data.records import ChatRequest, Job, RankedImage
+from data.records import ChatReply, ChatRequest, Job, RankedImage
 from rerank.cotrr import replies
+from rerank.cotrr.authors import parse_ranking_as_authors
 from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of
 from rerank.cotrr.rankings import Ranking, json_in, parse_ranking
 from rerank.cotrr.replies import QueryParts
@@ -23,7 +24,8 @@ from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
 from rerank.cotrr.windows import windows
 from rerank.prompting import Prompts
-from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, text_query_ranks, total_cost
+from rerank.queries import Query, query_of, reading_reference
+from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, first_stage_ranks, ranked_by_score, total_cost
 from rerank.scheduling import FairChat, all_of, current_query
 
 N_READERS: Final = 2  # threads that read photos
@@ -44,8 +46,21 @@ class _Photo:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """A job in progress."""
+
+    job: Job
+    query: Query
+    costs: Costs = field(default_factory=list)
+    """Costs of the calls for the whole query."""
+
+
 class CotrrReranker:
     """Ranks the photos of a query by one model's comparison of all of them; a `Reranker`.
+
+    Queries are texts, composed (a reference image and a change) or dialogues. A reference photo is shown in every call
+    that sees photos; the vision model then deconstructs the query.
 
     Scores express places only: n for the first of n photos, or the mean over the orders shown. A photo that cannot be
     read or evaluated is an error row behind all others. Where no ranking succeeds, all photos of the query are error
@@ -60,8 +75,18 @@ class CotrrReranker:
 
     Source:
         Wu et al., 2025 (arXiv 2509.14746): query deconstruction, image evaluation, listwise ranking, at temperature 0.
-        Differs: our own prompts, with judgements on a fixed scale; lists are validated; more photos than a model
-        accepts are ranked in overlapping windows; `default` shows each window in two orders.
+        Differs, in all presets: our own prompts, with judgements on a fixed scale, and replies by JSON schema. `paper`:
+        one call a stage, one ranking of all notes; the text does not say how many candidates, so `--depth` is open;
+        more than 100 go in overlapping windows. `default`: windows of 50 notes or 20 photos, each shown in two orders.
+
+        `authors` is the published code (`freshfish15/CoTRR`), which differs from the text: the first ten candidates in
+        one call with all stages, pictures and texts in turn, temperature unset (here 1.0, the usual default), three
+        tries of the same request, `authors.parse_ranking_as_authors`. It differs from the code: photos that cannot be
+        read are error rows (there, missing pictures under a gap in the numbers); after three unusable replies all rows
+        are errors in first-stage order (there, first-stage order as if it were a result; the figures are the same);
+        tries follow at once, with a seed; one worked example for all tasks; a dialogue is given as a whole (there, one
+        turn at a time, of a file that is not published); composed queries keep their reference image (parts of the code
+        replace it by a description of the target, from a file that is not published).
     """
 
     def __init__(
@@ -85,24 +110,28 @@ class CotrrReranker:
         """Return all images of the job, best first.
 
         Raises:
-            BadInput: if the job is not a text query, or lists an image twice.
+            BadInput: if the query has no words, the reference image cannot be read, or an image is listed twice.
             FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
         """
-        ranks = text_query_ranks(job, method="cotrr")
+        ranks = first_stage_ranks(job)
+        query = query_of(job)
         current_query.set(job.query_id)
         if not ranks:
             return []
+        if job.reference_image is not None:
+            with reading_reference(job):
+                query = replace(query, reference=await self._jpeg_of(job.reference_image))
+        work = _Work(job=job, query=query)
         photos = [_Photo(index=i) for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
-        costs: Costs = []
         scores: dict[int, float] = {}
         try:
-            scores = await self._scores(job, photos, costs)
+            scores = await self._scores(work, photos)
         except (SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
             for photo in photos:
                 photo.error = photo.error or str(error)
         # The photos share the cost of the calls for the whole query.
-        cost_usd = total_cost(costs)
+        cost_usd = total_cost(work.costs)
         share = None if cost_usd is None else cost_usd / len(photos)
         photos.sort(key=lambda photo: photo.index)
         scored = [
@@ -122,19 +151,19 @@ class CotrrReranker:
 
     # --- the stages -----------------------------------------------------------------------------------------------
 
-    async def _scores(self, job: Job, photos: Sequence[_Photo], costs: Costs) -> dict[int, float]:
+    async def _scores(self, work: _Work, photos: Sequence[_Photo]) -> dict[int, float]:
         """Return index -> score of the judged photos; sets the errors of the others."""
         settings = self._settings
         parts: QueryParts | None = None
         if settings.form == "staged" and settings.deconstructs:
-            parts = await self._deconstruct(job, costs)
-        await all_of([self._prepare(photo, job, parts) for photo in photos])
+            parts = await self._deconstruct(work)
+        await all_of([self._prepare(photo, work, parts) for photo in photos])
         judged = [photo for photo in photos if photo.error is None]
         n, order = len(judged), list(judged)
         results: list[list[float] | None] = []  # scores of each window; None where no ranking succeeded
         for first, last in windows(n, settings.window_size, settings.stride):
             shown = order[first:last]
-            scores = await self._window(job, shown, parts, costs)
+            scores = await self._window(work, shown, parts)
             results.append(scores)
             if scores is None:
                 self.tally.counts["failed_windows"] += 1
@@ -142,7 +171,7 @@ class CotrrReranker:
             worst = [-score for score in scores]
             order[first:last] = [shown[place] for place in sorted(range(len(shown)), key=worst.__getitem__)]
         if results and all(scores is None for scores in results):
-            raise MalformedAnswer(f"no usable ranking of the photos of query {job.query_id}")
+            raise MalformedAnswer(f"no usable ranking of the photos of query {work.job.query_id}")
         if settings.form == "one-call" and settings.evaluates:
             n_evaluated = sum(photo.evaluation is not None for photo in judged)
             self.tally.counts["evaluated"] += n_evaluated
@@ -151,24 +180,24 @@ class CotrrReranker:
             return {photo.index: score for photo, score in zip(judged, results[0], strict=True)}
         return {photo.index: float(n - place) for place, photo in enumerate(order)}
 
-    async def _deconstruct(self, job: Job, costs: Costs) -> QueryParts | None:
+    async def _deconstruct(self, work: _Work) -> QueryParts | None:
+        chat = self._vision if work.query.reference else self._text
+        request = self._requests.deconstruction(work.query)
         try:
-            parts = await self._ask(self._text, self._requests.deconstruction(job.text), replies.parse_parts, costs)
+            parts = await self._ask(chat, request, replies.parse_parts, work.costs)
         except (MalformedAnswer, Refused) as error:
             self.tally.counts["not_deconstructed"] += 1
             self.tally.failures.append(error)
             return None
-        self.tally.parts[job.query_id] = parts
+        self.tally.parts[work.job.query_id] = parts
         return parts
 
-    async def _prepare(self, photo: _Photo, job: Job, parts: QueryParts | None) -> None:
+    async def _prepare(self, photo: _Photo, work: _Work, parts: QueryParts | None) -> None:
         """Read a photo, and have it evaluated if rankings are based on notes."""
-        path = self._root / job.candidates[photo.index].path
-        read = partial(jpeg_of, path, max_side=self._settings.max_side)
         try:
-            photo.jpeg = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+            photo.jpeg = await self._jpeg_of(work.job.candidates[photo.index].path)
             if not self._settings.sees_photos:
-                request = self._requests.evaluation(job.text, parts, photo.jpeg)
+                request = self._requests.evaluation(work.query, parts, photo.jpeg)
                 parse = partial(replies.parse_evaluation, parts=parts or ())
                 photo.evaluation = await self._ask(self._vision, request, parse, photo.costs)
                 photo.jpeg = b""  # not needed any more
@@ -177,20 +206,22 @@ class CotrrReranker:
             self.tally.failures.append(error)
             photo.error = str(error)
 
+    async def _jpeg_of(self, path: str) -> bytes:
+        read = partial(jpeg_of, self._root / path, max_side=self._settings.max_side)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+
     # --- rankings -------------------------------------------------------------------------------------------------
 
-    async def _window(
-        self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, costs: Costs
-    ) -> list[float] | None:
+    async def _window(self, work: _Work, photos: Sequence[_Photo], parts: QueryParts | None) -> list[float] | None:
         """Return the score of each photo of a window over all orders shown; None if no ranking succeeded."""
         tally, n = self.tally, len(photos)
         if n == 1 and not (self._settings.form == "one-call" and self._settings.evaluates):
             return [1.0]  # nothing to rank
-        shown = input_orders(n, self._settings.orders, seed=job.query_id)
+        shown = input_orders(n, self._settings.orders, seed=work.job.query_id)
 
         async def one(order: Sequence[int]) -> list[float] | None:
             try:
-                ranking = await self._ranking(job, [photos[place] for place in order], parts, costs)
+                ranking = await self._ranking(work, [photos[place] for place in order], parts)
             except (MalformedAnswer, Refused) as error:
                 tally.counts["failed_rankings"] += 1
                 tally.failures.append(error)
@@ -207,37 +238,41 @@ class CotrrReranker:
         scores = fuse_ranks(rankings, self._settings.fusion)
         return [score + n + 1 for score in scores] if self._settings.fusion == "mean-rank" else scores
 
-    async def _ranking(self, job: Job, photos: Sequence[_Photo], parts: QueryParts | None, costs: Costs) -> Ranking:
+    async def _ranking(self, work: _Work, photos: Sequence[_Photo], parts: QueryParts | None) -> Ranking:
         """Return the model's ranking of photos, shown in the given order."""
-        settings, n = self._settings, len(photos)
-        wanted = self._requests.n_wanted(n)
-        parse = partial(parse_ranking, n=n, n_wanted=wanted)
+        settings, requests, n = self._settings, self._requests, len(photos)
+        parse = partial(self._parse, n=n)
         if settings.form == "one-call":
-            return await self._all_in_one(job, photos, wanted, costs)
+            return await self._all_in_one(work, photos)
         if settings.evaluates:
             notes = [photo.evaluation for photo in photos if photo.evaluation is not None]
-            request = self._requests.ranking_of_notes(job.text, parts, notes)
-            return await self._ask(self._text, request, parse, costs)
-        request = self._requests.ranking_of_photos(job.text, parts, [photo.jpeg for photo in photos])
-        return await self._ask(self._vision, request, parse, costs)
+            request = requests.ranking_of_notes(work.query, parts, notes)
+            return await self._ask(self._text, request, parse, work.costs)
+        request = requests.ranking_of_photos(work.query, parts, [photo.jpeg for photo in photos])
+        return await self._ask(self._vision, request, parse, work.costs)
 
-    async def _all_in_one(self, job: Job, photos: Sequence[_Photo], wanted: int, costs: Costs) -> Ranking:
+    async def _all_in_one(self, work: _Work, photos: Sequence[_Photo]) -> Ranking:
         n = len(photos)
 
         def parse(text: str) -> tuple[Ranking, dict[int, str]]:
-            ranking = parse_ranking(text, n, n_wanted=wanted)
+            ranking = self._parse(text, n)
             try:
                 payload, _ = json_in(text)
             except MalformedAnswer:
                 payload = {}
             return ranking, replies.evaluations_in(payload, n)
 
-        request = self._requests.all_in_one(job.text, [photo.jpeg for photo in photos])
-        ranking, evaluations = await self._ask(self._vision, request, parse, costs)
+        request = self._requests.all_in_one(work.query, [photo.jpeg for photo in photos])
+        ranking, evaluations = await self._ask(self._vision, request, parse, work.costs)
         if self._settings.evaluates:
             for place, photo in enumerate(photos):
                 photo.evaluation = photo.evaluation or evaluations.get(place)
         return ranking
+
+    def _parse(self, text: str, n: int) -> Ranking:
+        if self._settings.replies == "authors":
+            return parse_ranking_as_authors(text, n)
+        return parse_ranking(text, n, n_wanted=self._requests.n_wanted(n))
 
     async def _ask(
         self,
@@ -246,26 +281,35 @@ class CotrrReranker:
         parse: Callable[[str], ResultT],
         costs: Costs,
         *,
-        is_retry: bool = False,
+        n_tried: int = 0,
     ) -> ResultT:
-        """Return the parsed reply; an unusable one is requested once more, with the problem stated.
+        """Return the parsed reply; after an unusable one, the request is sent again as the settings say.
 
         Raises:
-            MalformedAnswer: if the second reply is unusable too.
+            MalformedAnswer: if the last reply is unusable too.
             SourceError: if the provider failed for good, or the model refused.
         """
+        as_authors, is_last = self._settings.replies == "authors", n_tried + 1 >= self._settings.tries
+        reply: ChatReply | None = None
+        problem = ""
         try:
             reply = await chat.reply(request)
         except Refused:
             self.tally.counts["refused"] += 1
-            raise
-        costs.append(reply.cost_usd)
-        try:
-            return parse(reply.text)
-        except MalformedAnswer as error:
-            problem = str(error)
-            if is_retry:
-                self.tally.counts["unusable"] += 1
-                raise MalformedAnswer(f"{chat.name}: {problem}") from error
+            if is_last or not as_authors:
+                raise
+        if reply is not None:
+            costs.append(reply.cost_usd)
+            try:
+                return parse(reply.text)
+            except MalformedAnswer as error:
+                problem = str(error)
+                if is_last:
+                    self.tally.counts["unusable"] += 1
+                    raise MalformedAnswer(f"{chat.name}: {problem}") from error
         self.tally.counts["retried"] += 1
-        return await self._ask(chat, self._requests.again(request, reply, problem), parse, costs, is_retry=True)
+        if as_authors or reply is None:
+            again = self._requests.same_again(request, n_tried + 1)
+        else:
+            again = self._requests.again(request, reply, problem)
+        return await self._ask(chat, again, parse, costs, n_tried=n_tried + 1)

@@ -10,6 +10,7 @@ from data.images import MAX_SIDE
 Form = Literal["staged", "one-call"]
 Stages = Literal["full", "evaluation", "deconstruction", "ranking"]
 Fusion = Literal["mean-rank", "rrf"]
+Replies = Literal["repaired", "authors"]
 
 PHOTOS_PER_CALL: Final = 20  # models lose track of more, and servers limit them
 NOTES_PER_CALL: Final = 50
@@ -37,10 +38,21 @@ class CotrrSettings:
     """How ranks are fused: mean rank, or reciprocal rank fusion."""
     photo_messages: bool = True
     """Send each photo in a separate message, under its number; some servers accept one message only."""
+    replies: Replies = "repaired"
+    """Reading of rankings. `repaired`: faults are repaired and counted; after an unusable reply the model is told the
+    problem. `authors`: only a JSON list of whole numbers is usable; otherwise the same request is sent again."""
+    tries: int = 2
+    """Requests for one reply until it counts as unusable."""
+    temperature: float = 0.0
+    """Temperature of all requests; 0 in the paper."""
     max_side: int = MAX_SIDE
     """Longest side of the photo that is sent, in pixels."""
 
     def __post_init__(self) -> None:
+        if self.tries < 1 or not self.temperature >= 0:
+            raise ValueError(
+                f"expected tries >= 1 and temperature >= 0, got {self.tries} tries and temperature {self.temperature}"
+            )
         if self.orders < 1 or (self.top is not None and self.top < 1):
             raise ValueError(f"orders and top: expected at least 1, got {self.orders} and {self.top}")
         if self.max_side < 1:

@@ -22,7 +22,7 @@ FAULTS: Final[Mapping[str, tuple[str, str]]] = {
 COUNTS: Final[Mapping[str, tuple[str, str]]] = {
     "refused": ("reply refused", "replies refused"),
     "retried": ("reply retried", "replies retried"),
-    "unusable": ("reply unusable after a retry", "replies unusable after a retry"),
+    "unusable": ("reply unusable after all tries", "replies unusable after all tries"),
     "not_deconstructed": ("query used without deconstruction", "queries used without deconstruction"),
     "not_evaluated": ("photo ranked without an evaluation", "photos ranked without an evaluation"),
     "failed_rankings": ("failed ranking", "failed rankings"),  # other orders of the same photos may have succeeded

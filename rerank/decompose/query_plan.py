@@ -14,6 +14,7 @@ from rerank.decompose.plain_questions import direct_question, plain_questions
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
+from rerank.queries import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class QueryPlan:
 
 
 async def plan_query(
-    query: str,
+    query: Query,
     settings: DecomposeSettings,
     *,
     context: Callable[[str], Context] | None,
@@ -48,22 +49,23 @@ async def plan_query(
     """
     passage = ""
     if settings.context and context is not None:
-        passage = (await asyncio.to_thread(context, query)).passage
+        passage = (await asyncio.to_thread(context, query.text)).passage
+    words = query.described
     by_rule = settings.direct or writer is None
-    found = await asyncio.to_thread(parts, query) if by_rule and parts is not None else ()
+    found = await asyncio.to_thread(parts, query.text) if by_rule and parts is not None else ()
     if settings.direct:
-        return QueryPlan(questions=(direct_question(query, found),), passage=passage)
+        return QueryPlan(questions=(direct_question(words, found),), passage=passage)
     if writer is None:
-        questions = plain_questions(query, found, uses_looks=settings.context)
+        questions = plain_questions(words, found, uses_looks=settings.context)
         return QueryPlan(questions=questions, passage=passage, source="rule")
-    key = cache_key({"questions": 3, "writer": writer.name, "query": query, "context": passage})
+    key = cache_key({"questions": 3, "writer": writer.name_for(query.task), "query": words, "context": passage})
     cached = cache.get(key)
     if cached is not None:
         return loads(QueryPlan, cached)
     try:
-        questions, cost = await writer.write(query, context=passage)
+        questions, cost = await writer.write(words, context=passage, task=query.task)
     except MalformedAnswer as error:
-        return QueryPlan(questions=(direct_question(query),), passage=passage, source="fallback", note=str(error))
+        return QueryPlan(questions=(direct_question(words),), passage=passage, source="fallback", note=str(error))
     plan = QueryPlan(questions=questions, passage=passage, source="model", cost_usd=cost)
     cache.put(key, dumps(plan))
     return plan

@@ -9,6 +9,7 @@ from data.errors import MalformedAnswer
 from data.json_object import json_object
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context
+from rerank.queries import Task
 from rerank.ranked_images import total_cost
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little
@@ -39,7 +40,7 @@ _SCHEMA: Final[dict[str, object]] = {
 
 
 class QuestionWriter:
-    """Decomposes queries with a chat model and the prompt `decompose`.
+    """Decomposes queries with a chat model and the prompt `decompose`, composed ones with `decompose_composed`.
 
     Source:
         Divide and Conquer, section 3.2 and line 2 of Algorithm 1. Differs: each question comes with a
@@ -50,19 +51,20 @@ class QuestionWriter:
         self._chat = chat
         self._prompts = prompts or Prompts()
 
-    @property
-    def name(self) -> str:
-        """The model and the prompt."""
-        return f"{self._chat.name} prompt {self._prompts.digest('decompose')}"
+    def name_for(self, task: Task) -> str:
+        """Return the model and the prompt for queries of a task."""
+        return f"{self._chat.name} prompt {self._prompts.digest(_prompt_for(task))}"
 
-    async def write(self, query: str, *, context: str = "") -> tuple[tuple[Question, ...], float | None]:
+    async def write(
+        self, query: str, *, context: str = "", task: Task = "text"
+    ) -> tuple[tuple[Question, ...], float | None]:
         """Return the questions of a query in logical order, and the cost of writing them in US dollars.
 
         Raises:
             MalformedAnswer: if no reply was valid.
             SourceError: if the provider failed for good, or the model refused.
         """
-        prompt = self._prompts.fill("decompose", query=query, context=fenced_context(context))
+        prompt = self._prompts.fill(_prompt_for(task), query=query, context=fenced_context(context))
         cost: float | None = 0.0
         problem = ""
         for attempt in range(N_TRIES):
@@ -81,6 +83,10 @@ class QuestionWriter:
             except ValueError as error:
                 problem = str(error)
         raise MalformedAnswer(f"{self._chat.name} wrote no valid questions for {query!r}: {problem}")
+
+
+def _prompt_for(task: Task) -> str:
+    return "decompose_composed" if task == "composed" else "decompose"
 
 
 def parse_questions(text: str) -> tuple[Question, ...]:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,8 @@ from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import STOP_BELOW, DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
-from rerank.ranked_images import ScoredImage, ranked_by_score, text_query_ranks, total_cost
+from rerank.queries import check_decompose, query_of, reading_reference
+from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score, total_cost
 from rerank.scheduling import all_of, current_query, current_step
 from rerank.tally import Tally
 
@@ -116,7 +117,8 @@ class DecomposeReranker:
     Source:
         Divide and Conquer, Algorithm 1 and sections 3.1 to 3.4. Differs: the preset `paper` has the paper's constants,
         but our own prompts, and context from the knowledge base; `default` asks all questions on a photo in one call,
-        or stops at a sure no.
+        or stops at a sure no. Composed queries and dialogues are ours: the change or the dialogue is the query, and a
+        reference photo is shown with every question.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class DecomposeReranker:
         self._settings = settings or DecomposeSettings()
         self._cache = cache or JudgementCache(None)
         self._owns_cache = cache is None
+        self._by_rule = writer is None and not self._settings.direct
         self._plan = partial(plan_query, context=context, writer=writer, parts=parts, cache=self._cache)
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
@@ -143,17 +146,25 @@ class DecomposeReranker:
         """Return all images of the job, best first.
 
         Raises:
-            BadInput: if the job is not a text query, or lists an image twice.
+            BadInput: if the query has no words, the reference image cannot be read, or an image is listed twice.
+            UsageError: if judge and questions do not fit the task of the query.
             FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
         """
-        ranks = text_query_ranks(job, method="decompose")
+        ranks = first_stage_ranks(job)
+        query = query_of(job)
+        check_decompose(query, sees_photos=self._judge.sees_references, by_rule=self._by_rule)
         current_query.set(job.query_id)
+        reference = b""
+        if job.reference_image is not None:
+            look = partial(self._judge.look, self._root / job.reference_image)
+            with reading_reference(job):
+                reference = (await asyncio.get_running_loop().run_in_executor(self._readers, look)).jpeg
         try:
-            plan = await self._plan(job.text, self._settings)
+            plan = await self._plan(query, self._settings)
             self.tally.plans[job.query_id] = plan
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)
-            work = _QueryWork(query=job.text, plan=plan, missing=missing)
+            work = _QueryWork(query=query.described, plan=plan, missing=missing, reference=reference)
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
             self.tally.silent[job.query_id] = tuple(questions_without_evidence(photos).values())
@@ -198,7 +209,7 @@ class DecomposeReranker:
             if cached is None:
                 async with work.slots:
                     look = await loop.run_in_executor(self._readers, self._judge.look, path)
-                    photo = await self._ask(look, work)
+                    photo = await self._ask(replace(look, reference=work.reference) if work.reference else look, work)
                 if key is not None and photo.is_complete:
                     self._cache.put(key, dumps(photo))
             else:
@@ -249,6 +260,7 @@ class DecomposeReranker:
             {
                 "answers": 3, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
                 "context": work.plan.passage, "how": how,
+                **({"reference": sha256_hex(work.reference)} if work.reference else {}),
             }
         )  # fmt: skip
 
@@ -260,6 +272,7 @@ class _QueryWork:
     query: str
     plan: QueryPlan
     missing: MissingAnswers
+    reference: bytes = b""
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(N_PHOTOS))
 
 

@@ -63,6 +63,7 @@ class EncoderJudge:
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
     costs_money = False
+    sees_references = False
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from rerank.judges.judgements import answer_of, majority, refused, stated, uncle
 from rerank.judges.probe import Abilities, probe
 from rerank.judges.settings import VisionSettings
 from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context
+from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
 from rerank.ranked_images import total_cost
 from rerank.scheduling import all_of
 
@@ -56,6 +57,7 @@ class VisionJudge:
     """
 
     costs_money = True
+    sees_references = True
 
     def __init__(
         self, chat: ChatModel, *, settings: VisionSettings | None = None, prompts: Prompts | None = None
@@ -154,7 +156,7 @@ class VisionJudge:
         self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
     ) -> ChatReply | Refused:
         request = ChatRequest(
-            messages=(ChatMessage(role="user", text=prompt, images=(image.jpeg,)),),
+            messages=_messages(prompt, image),
             json_schema=_STATED if kind == "stated" else None,
             max_tokens=n_tokens,
             temperature=0.0 if seed is None else SAMPLING_TEMPERATURE,
@@ -197,6 +199,17 @@ class VisionJudge:
         return Judgement(
             probability=float(word == "yes"), answer=word, obtained_by=by, note=note, cost_usd=reply.cost_usd
         )
+
+
+def _messages(prompt: str, image: SeenImage) -> tuple[ChatMessage, ...]:
+    """Return the prompt with the photo, or with the reference photo and then the photo, each with its label."""
+    if not image.reference:
+        return (ChatMessage(role="user", text=prompt, images=(image.jpeg,)),)
+    return (
+        ChatMessage(role="user", text=prompt),
+        ChatMessage(role="user", text=REFERENCE_LABEL, images=(image.reference,)),
+        ChatMessage(role="user", text=PHOTO_LABEL, images=(image.jpeg,)),
+    )
 
 
 def _word_at(text: str, span: tuple[int, int]) -> YesNo:

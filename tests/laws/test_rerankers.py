@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadImage, BadInput
+from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, rerank
@@ -120,28 +120,35 @@ def test_the_job_is_left_as_it_was(method: Any, folder: Any) -> None:
     assert repr(job) == before
 
 
-def test_a_reference_image_that_cannot_be_read_ends_the_job(folder: Any) -> None:
+def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder: Any) -> None:
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
-    with pytest.raises(BadImage, match=r"broken\.jpg"):
-        run("similarity", job, folder)
+    with pytest.raises(UsageError if method == "decompose" else BadImage, match=r"broken\.jpg|reference image"):
+        run(method, job, folder)
 
 
-@pytest.mark.parametrize("method", ["cotrr", "decompose"])
 @pytest.mark.parametrize(
-    ("more", "what"),
+    ("more", "hint"),
     [
-        ({"reference_image": "red.png", "modification": "larger"}, "reference image"),
-        ({"dialogue": ("Is it red?",)}, "dialogue"),
+        ({"reference_image": "red.png", "modification": "larger"}, "cannot compare a photo with a reference image"),
+        ({"dialogue": ("a bird", "is it red? yes")}, "cannot divide a dialogue"),
     ],
 )
-def test_methods_for_texts_take_no_other_query(
-    method: str, more: dict[str, str] | dict[str, tuple[str]], what: str, folder: Any
-) -> None:
-    with pytest.raises(BadInput, match=f"has a {what}, which the method {method} does not support yet"):
-        run(method, job_of(COLOURS, [0.5] * 8, **more), folder)
+def test_decompose_without_models_refuses_other_queries_than_texts(more: Any, hint: str, folder: Any) -> None:
+    with pytest.raises(UsageError, match=hint):
+        run("decompose", job_of(COLOURS, [0.5] * 8, **more), folder)
 
 
-@pytest.mark.parametrize("method", ["cotrr", "decompose"])
-def test_a_query_without_a_text_is_refused(method: str, folder: Any) -> None:
+@pytest.mark.parametrize("method", ["cotrr", "similarity"])
+@pytest.mark.parametrize(
+    "more",
+    [{"reference_image": "red.png", "modification": "larger"}, {"dialogue": ("a bird", "is it red? yes")}],
+)
+def test_composed_queries_and_dialogues_give_permutations(method: str, more: Any, folder: Any) -> None:
+    ranked = run(method, job_of(COLOURS, [0.5] * 8, text="", **more), folder)
+    assert sorted(image.image_id for image in ranked) == sorted(f"{c}-{i}" for i, c in enumerate(COLOURS))
+    assert {image.status for image in ranked} == {"ok"}
+
+
+def test_a_query_without_a_text_is_refused(method: Any, folder: Any) -> None:
     with pytest.raises(BadInput, match="Job q1 has no text"):
         run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)

@@ -90,7 +90,7 @@ def test_a_photo_is_encoded_once_until_it_changes(folder: Any) -> None:
 
 
 def test_a_job_without_text_and_reference_is_refused(folder: Any) -> None:
-    with pytest.raises(BadInput, match="neither text nor reference image"):
+    with pytest.raises(BadInput, match="has no text"):
         first(folder, job("  "))
 
 
@@ -112,3 +112,34 @@ def test_absolute_paths_ignore_the_root(folder: Any, tmp_path_factory: pytest.Te
         Job(query_id="q", text="red", candidates=(image,))
     )
     assert ranked[0].status == "ok"
+
+
+def test_a_dialogue_is_encoded_with_its_turns_joined(folder: Any) -> None:
+    assert first(folder, job("", dialogue=("a bird", "what colour? scarlet"))) == "red"
+    assert first(folder, job("", dialogue=("a bird", "what colour? azure"))) == "blue"
+
+
+def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: Any) -> None:
+    class Short:
+        """The toy encoder with room for four words."""
+
+        max_tokens = 4
+
+        def __init__(self) -> None:
+            self.encoder, self.texts = toy_encoders().text_image[0], []
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.encoder, name)
+
+        def count_tokens(self, text: str) -> int:
+            return len(text.split())
+
+        def encode_texts(self, texts: Any) -> Any:
+            self.texts += texts
+            return self.encoder.encode_texts(texts)
+
+    encoder: Any = Short()
+    turns = ("a scarlet bird", "big? yes", "far? no", "is there a second bird? yes")
+    ranked = SimilarityReranker(encoder, root=folder).rerank(job("", dialogue=turns))
+    assert encoder.texts == ["a scarlet bird", "big? yes, far? no", "is there a second bird? yes"]
+    assert ranked[0].image_id == "red"

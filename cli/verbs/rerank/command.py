@@ -18,7 +18,7 @@ from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
 from rerank.methods import DEFAULT_METHOD, METHODS
-from rerank.run_plan import JudgeName, plan_run
+from rerank.run_plan import JudgeName, check_jobs, plan_run
 from rerank.settings import PRESETS, RerankSettings, preset_settings
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
               "and [llm.search]]")  # fmt: skip
 @click.option("--samples", type=int, metavar="N",
               help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
+@click.option("--depth", type=click.IntRange(1), metavar="K",
+              help="Re-rank the first K photos of the first stage; the others stay below.  [default: all]")  # fmt: skip
 @options.cost_options
 @click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
 @click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
@@ -62,6 +64,7 @@ def rerank(
     context: bool | None,
     web: bool | None,
     samples: int | None,
+    depth: int | None,
     max_cost: float | None,
     offline: bool,
     rejudge: bool,
@@ -96,9 +99,11 @@ def rerank(
         decompose=options.method_settings("rerank.decompose", DecomposeSettings, base=base.decompose, context=context),
         vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
         cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
+        depth=base.depth if depth is None else depth,
     )
     plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=web)
     jobs = read_jobs(job, query=query, split=split, images=settings.home / "inquire")
+    check_jobs(plan, jobs)
     if form == "trec" or stem is not None:
         check_ids(jobs)
     if dry_run:

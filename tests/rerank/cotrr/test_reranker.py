@@ -527,8 +527,6 @@ def test_a_run_after_a_cost_stop_makes_only_missing_calls(folder: Any, tmp_path:
 
 
 def test_a_query_without_text_is_refused(folder: Any) -> None:
-    with pytest.raises(BadInput, match="reference image"):
-        run(Script(), job_of(1, reference_image="a.png"), folder)
     with pytest.raises(BadInput, match="has no text"):
         run(Script(), replace(job_of(1), text="  "), folder)
 

@@ -9,10 +9,11 @@ import pytest
 from PIL import Image
 
 from data.contracts import SeenImage
-from data.errors import SourceUnavailable
+from data.errors import SourceUnavailable, UsageError
 from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
 from rerank import DecomposeReranker, FairChat, JudgementCache
 from rerank.decompose.questions import QuestionWriter
+from rerank.decompose.settings import DecomposeSettings
 from rerank.settings import PRESETS
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
 
@@ -25,6 +26,7 @@ class TableJudge:
 
     name = "table"
     costs_money = True
+    sees_references = True
 
     def __init__(self, table: Any, *, failing: tuple[()] = ()) -> None:
         self.table, self.failing = table, failing
@@ -316,3 +318,75 @@ def test_a_failure_to_write_questions_makes_all_rows_errors(job: Any) -> None:
 
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose, chat=ScriptedChat(down))
     assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]
+
+
+# --- composed queries and dialogues ------------------------------------------------------------------------------
+
+
+def test_a_change_is_the_query_and_the_reference_comes_with_every_photo(job: Any) -> None:
+    looks = []
+
+    class Sees(TableJudge):
+        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
+            looks.append((image.jpeg, image.reference, more["query"]))
+            return await super().judge(image, question, **more)
+
+    chat = ScriptedChat(lambda _: questions_reply())
+    composed = replace(job, reference_image=job.candidates[0].path, modification="one frog alone")
+    ranked, _ = run(composed, Sees(TABLE), PRESETS["paper"].decompose, chat=chat)
+    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
+    described = "what the reference photo shows, with this change: one frog alone"
+    assert {(reference, query) for _, reference, query in looks} == {(b"a", described)}
+    (request,) = chat.requests
+    assert (
+        described in request.messages[0].text and "sees the reference photo and the photo" in request.messages[0].text
+    )
+
+
+def test_another_reference_photo_is_judged_anew(job: Any) -> None:
+    cache = JudgementCache(None)
+
+    def asked(reference: int) -> int:
+        judge = TableJudge(TABLE)
+        composed = replace(job, reference_image=job.candidates[reference].path, modification="one frog alone")
+        run(composed, judge, PRESETS["paper"].decompose, cache=cache)
+        return len(judge.asked)
+
+    assert asked(0) == 12 and asked(0) == 0 and asked(1) == 12
+
+
+def test_a_dialogue_is_the_query(job: Any) -> None:
+    contexts = []
+    chat = ScriptedChat(lambda _: questions_reply())
+    judge = TableJudge(TABLE)
+    writer = QuestionWriter(chat)
+
+    def context(query: str) -> Context:
+        contexts.append(query)
+        return Context(query=query, passage=PASSAGE, found=True)
+
+    reranker = DecomposeReranker(judge, settings=PRESETS["paper"].decompose, context=context, writer=writer)
+    ranked = asyncio.run(reranker.rank(replace(job, text="", dialogue=("frogs", "in amplexus? yes"))))
+    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
+    assert contexts == ["frogs, in amplexus? yes"]
+    assert 'searched with the query "what this dialogue describes: frogs / in amplexus? yes"' in (
+        chat.requests[0].messages[0].text
+    )
+
+
+@pytest.mark.parametrize("more", [{"modification": "one alone"}, {"dialogue": ("frogs", "two? yes")}])
+def test_a_rule_divides_neither_changes_nor_dialogues_but_they_can_be_asked_whole(job: Any, more: Any) -> None:
+    reference = {"reference_image": job.candidates[0].path} if "modification" in more else {}
+    other = replace(job, **more, **reference)
+    with pytest.raises(UsageError, match="The rule that writes questions cannot divide"):
+        asyncio.run(DecomposeReranker(TableJudge(TABLE)).rank(other))
+    judge = TableJudge({name: probabilities[:1] for name, probabilities in TABLE.items()})
+    asyncio.run(DecomposeReranker(judge, settings=DecomposeSettings(direct=True)).rank(other))
+    assert len({question for _, question, _, _ in judge.asked}) == 1
+
+
+def test_a_judge_that_sees_no_reference_refuses_a_composed_query(job: Any) -> None:
+    judge = TableJudge(TABLE)
+    judge.sees_references = False
+    with pytest.raises(UsageError, match="cannot compare a photo with a reference image"):
+        run(replace(job, reference_image="a.jpg", modification="x"), judge, PRESETS["paper"].decompose)

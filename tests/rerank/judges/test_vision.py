@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import math
 import threading
 from collections.abc import Iterator
@@ -325,6 +326,22 @@ def job(tmp_path: Path) -> Job:
         Image.new("RGB", (48, 48), (i * 20, 90, 90)).save(tmp_path / f"{i}.jpg")
         candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.jpg"), score=1 - i / 100))
     return Job(query_id="q", text="frogs in amplexus", candidates=tuple(candidates))
+
+
+def test_a_reference_photo_is_shown_before_each_photo(job: Any) -> None:
+    reference = job.candidates[0].path
+    composed = replace(job, candidates=job.candidates[5:6], reference_image=reference, modification="wetter")
+    for settings in (PRESETS["paper"].decompose, PRESETS["default"].decompose):
+        with OpenAIServer(with_questions(lambda _: YES)) as server:
+            rows, *_ = rank(server, composed, settings=settings)
+        assert rows[0].status == "ok"
+        asked = [call for call in server.calls if "with this change: wetter" in call.text and call.images]
+        assert asked and all(len(call.images) == 2 for call in asked)
+        for call in asked:
+            red, _, _ = Image.open(io.BytesIO(call.images[0])).convert("RGB").getpixel((9, 9))
+            assert red < 20  # the reference is the darkest photo
+            labels = [part["text"] for m in call.payload["messages"][1:] for part in m["content"] if "text" in part]
+            assert labels == ["Reference photo, which is not one of the photos to judge:", "Photo to judge:"]
 
 
 def rank(

@@ -74,6 +74,7 @@ def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, folder: Any
     assert estimate("--set", "cotrr.stages=ranking")[0] == 2 and estimate("--set", "cotrr.stages=evaluation")[0] == 8
     # Windows of four, two apart: two rankings, each in two orders, and no further evaluations.
     assert estimate("--set", "cotrr.window=4")[0] == 1 + 6 + 4
+    assert estimate("--depth", "2")[0] == 1 + 2 + 2
     assert server.n_calls == 0
 
 
@@ -108,6 +109,8 @@ def test_a_query_that_was_not_deconstructed_exits_with_7(cli: CommandLine, folde
         (("--method", "cotrr", "--no-context"), "--context is for --method decompose"),
         (("--method", "decompose", "--preset", "authors"), 'has no preset "authors"'),
         (("--set", "cotrr.step=60"), "expected window >= 2 and 1 <= step < window"),
+        (("--set", "cotrr.tries=0"), "expected tries >= 1"),
+        (("--depth", "0"), "0 is not in the range x>=1"),
     ],
 )
 def test_incompatible_options_are_refused(cli: CommandLine, folder: Any, arguments: Any, message: str) -> None:

@@ -186,6 +186,40 @@ def test_photo_messages_sends_one_message_per_photo(ranked: Ranked) -> None:
     assert len(one.calls[0].payload["messages"]) == 1
 
 
+def test_replies_of_the_authors_are_requested_again_without_a_correction(ranked: Ranked) -> None:
+    one_call = ("--method", "cotrr", "--set", "cotrr.form=one-call", "--set", "cotrr.orders=1")
+    row_of_numbers = "2, 1, 3, 4, 5, 6"  # our rules accept it, the authors' code does not
+    repaired = ranked(*one_call, by=lambda _: row_of_numbers)
+    assert (len(repaired.calls), repaired.rows[0]["image_id"]) == (1, "1")
+    strict = ranked(*one_call, "--set", "cotrr.replies=authors", by=lambda _: row_of_numbers)
+    assert [len(call.payload["messages"]) for call in strict.calls] == [7, 7]
+    assert {row["status"] for row in strict.rows} == {"error"}
+
+
+def test_tries_limits_the_requests_for_one_reply(ranked: Ranked) -> None:
+    one_call = ("--method", "cotrr", "--set", "cotrr.form=one-call", "--set", "cotrr.orders=1")
+    for given, n in (((), 2), (("--set", "cotrr.tries=4"), 4), (("--set", "cotrr.tries=1"), 1)):
+        assert len(ranked(*one_call, *given, by=lambda _: "no list").calls) == n
+
+
+def test_the_temperature_goes_into_every_request(ranked: Ranked) -> None:
+    for given, temperature in (((), 0), (("--set", "cotrr.temperature=0.7"), 0.7)):
+        run = ranked("--method", "cotrr", *given, by=Script())
+        assert {call.payload["temperature"] for call in run.calls} == {temperature}
+
+
+@pytest.mark.parametrize(
+    ("method", "n_calls"), [(("--method", "cotrr"), 1 + 2 + 2), (("--preset", "paper", "--no-context"), 1 + 3 * 2)]
+)
+def test_depth_judges_the_first_photos_alone(ranked: Ranked, method: tuple[str, ...], n_calls: int) -> None:
+    by = Script() if "cotrr" in method else script
+    whole = ranked(*method, by=by)
+    run = ranked(*method, "--depth", "2", by=by)
+    assert len(run.calls) == n_calls < len(whole.calls)
+    assert [row["image_id"] for row in run.rows][2:] == ["2", "3", "4", "5"]
+    assert [row["score"] for row in run.rows][2:] == [-3, -4, -5, -6]
+
+
 def test_step_sets_the_distance_of_windows(ranked: Ranked) -> None:
     window = ("--method", "cotrr", "--set", "cotrr.window=4", "--set", "cotrr.orders=1")
     # One call for the query, one per photo, and one per window: two windows by default, three with a step of one.
