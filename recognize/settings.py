@@ -37,6 +37,11 @@ MAX_READER_CANDIDATES: Final = 26
 READER_CHUNKS: Final = 10
 """Chunks that give the reader its candidates; VR-RAG, section 6.1: k."""
 
+FORCED_PRESETS: Final = frozenset({"vr-rag-v1", "vr-rag-v2"})
+"""Presets where the reader chooses one of the candidates, as in the paper."""
+DRAFT_PRESETS: Final = frozenset({"vr-rag-v2"})
+"""Presets where the reader gets the first-pass summaries, as in the authors' later code."""
+
 ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
 """Description of a candidate for a reader; VR-RAG, table 5, and the name alone."""
 
@@ -62,9 +67,11 @@ class IdentifySettings:
     place_odds: Annotated[float, Ge(1)] = PLACE_ODDS
     """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing;
     1 ignores places."""
-    reader_context: Literal["refined", "summary", "article", "names"] = "refined"
+    reader_context: Literal["refined", "summary", "article", "names"] | None = None
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
-    alone. VR-RAG, table 5."""
+    alone. VR-RAG, table 5. Default: the first-pass summary with vr-rag-v2 where there is one, else the summary."""
+    reader_forced: bool | None = None
+    """Have the reader choose one of the candidates, without "none of these". Default: with vr-rag-v1 and vr-rag-v2."""
     reader_candidates: Annotated[int, Ge(1), Le(MAX_READER_CANDIDATES)] | None = None
     """Candidates shown to the reader. Default: `--top`; where chunks are ranked, the species of the 10 best
     chunks."""
@@ -78,8 +85,9 @@ class IdentifySettings:
 class EvaluationSettings:
     """Settings of an evaluation of species recognition."""
 
-    texts: Literal["descriptions", "names", "both"] = "descriptions"
-    """Texts that photos are compared with: descriptions of species, or `a photo of NAME`. VR-RAG, supplement C."""
+    texts: Literal["descriptions", "names", "names+descriptions", "both"] = "descriptions"
+    """Texts that photos are compared with: descriptions of species, `a photo of NAME` (VR-RAG, supplement C), or
+    descriptions after the name; `both` are the first two."""
     vocabulary: Literal["both", "open", "bounded"] = "both"
     """Possible answers: all species of the knowledge base (open), or those of the photos (bounded)."""
     keep_leaks: bool = False
@@ -88,6 +96,8 @@ class EvaluationSettings:
     """Descriptions of candidates for the reader, each measured on its own. VR-RAG, table 5."""
     reader_candidates: tuple[int, ...] = ()
     """Numbers of candidates shown to the reader, each measured on its own. Default: 10; 5 for vr-rag-v2."""
+    reader_forced: bool | None = None
+    """Have the reader choose one of the candidates, without "none of these". Default: with vr-rag-v1 and vr-rag-v2."""
     reader_samples: int = 1
     """Model calls per photo, each with the candidates in another order; at least 1."""
     reader_alone: bool = False

@@ -59,6 +59,8 @@ class Settings:
     """Licences of photos to take: `free`, or `any`, for private use only."""
     distiller: DistillerName | None = None
     """Writer of the summaries; by default extractive, until a build chooses another."""
+    keep_names: bool = False
+    """Leave the names of species in the refined summaries of a model. VR-RAG, figures 5 to 7."""
     prompts: Path | None = None
     """Folder of prompts that replace ours, by file name."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)

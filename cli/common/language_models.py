@@ -54,10 +54,13 @@ def open_distiller(
                 raise UsageError(
                     f"{option} needs a model, and the distiller {name} uses none.", hint="Add --distiller model."
                 )
-        yield OpenDistiller(distiller=make_distiller(name))  # prompts of the settings are for models
+        yield OpenDistiller(
+            distiller=make_distiller(name, keep_names=settings.keep_names)
+        )  # prompts of the settings are for models
         return
     with connect_model(settings, "text", budget=Budget(max_cost), offline=offline or is_dry_run) as chat:
-        yield OpenDistiller(distiller=make_distiller(name, chat=chat, prompts=settings.prompts), chat=chat)
+        made = make_distiller(name, chat=chat, prompts=settings.prompts, keep_names=settings.keep_names)
+        yield OpenDistiller(distiller=made, chat=chat)
 
 
 @contextmanager

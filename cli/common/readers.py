@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from cli.common.config import Settings
 from cli.common.language_models import connect_model
+from cli.common.output import note
+from data.errors import MissingRequirement
 from data.records import Identification
+from recognize.settings import DRAFT_PRESETS, FORCED_PRESETS
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize.evaluation.reader_comparison import ReaderResources
-    from recognize.reader.candidate_context import SourceTexts
+    from recognize.reader.candidate_context import CandidateContext, SourceTexts
     from recognize.settings import ReaderContext
 
 OPTIONS = ("max_cost", "offline")
@@ -35,15 +38,17 @@ def open_reader(
     settings: Settings,
     store: KnowledgeBase,
     *,
-    context: ReaderContext,
+    preset: str,
+    context: ReaderContext | None,
+    forced: bool | None,
     n_samples: int,
     max_cost: float | None,
     offline: bool,
 ) -> Iterator[OpenReader]:
     """Open the reader that chooses among the candidates of each row.
 
-    `context` is the description of a candidate, any but `chunks`; `n_samples` is the
-    number of model calls per photo.
+    `context` is the description of a candidate, any but `chunks`, and `forced` whether one of the candidates must be
+    chosen; None are the defaults of the preset. `n_samples` is the number of model calls per photo.
 
     Raises:
         MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
@@ -52,23 +57,40 @@ def open_reader(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.endpoints.budget import Budget
-    from recognize.reader.candidate_context import CandidateContext
     from recognize.reader.reader import PLACEHOLDERS, Reader
     from recognize.reader.stream import read_over
 
-    texts = CandidateContext(store, context, source_texts(store)).texts
+    described = _candidate_context(store, preset, context)
+    forced = preset in FORCED_PRESETS if forced is None else forced
     with connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat:
-        reader = Reader(chat, n_samples=n_samples, prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts))
+        prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
+        reader = Reader(chat, n_samples=n_samples, forced=forced, prompts=prompts)
+        picture_of = partial(jpeg_of, max_side=chat.endpoint.image_px)
         yield OpenReader(
-            read=lambda rows: read_over(rows, reader, partial(jpeg_of, max_side=chat.endpoint.image_px), texts),
+            read=lambda rows: read_over(rows, reader, picture_of, described.texts),
             parameters={
                 "reader": chat.name,
                 "reader_samples": n_samples,
-                "reader_context": context,
+                "reader_context": described.context,
+                "reader_forced": forced,
                 "reader_prompt": reader.prompt_hash,
                 "reader_px": chat.endpoint.image_px,
             },
         )
+
+
+def _candidate_context(store: KnowledgeBase, preset: str, context: ReaderContext | None) -> CandidateContext:
+    """Return the descriptions of candidates; the preset's own may be missing, which is a note."""
+    from recognize.reader.candidate_context import CandidateContext
+
+    sources = source_texts(store)
+    if context is not None or preset not in DRAFT_PRESETS:
+        return CandidateContext(store, context or "refined", sources)
+    try:
+        return CandidateContext(store, "summary", sources)
+    except MissingRequirement:
+        note(f"{preset}: the knowledge base holds no first-pass summaries, so the reader gets the refined ones")
+        return CandidateContext(store, "refined", sources)
 
 
 @contextmanager
@@ -95,7 +117,7 @@ def open_reader_resources(
         yield ReaderResources(
             model=chat.name,
             n_samples=n_samples,
-            reader=lambda: Reader(chat, n_samples=n_samples, prompts=prompts),
+            reader=lambda forced: Reader(chat, n_samples=n_samples, forced=forced, prompts=prompts),
             namer=lambda: Namer(chat, find, prompts=prompts),
             picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
             sources=source_texts(store),

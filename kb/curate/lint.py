@@ -15,6 +15,7 @@ from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
 from kb.distill.claims import sexes_ages, swapped, unsupported
+from kb.distill.model import NAMES_KEPT
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
 from kb.distill.trimming import off_topic_clauses
@@ -152,7 +153,8 @@ def _problems(entry: SpeciesEntry, summary: Summary, article_text: str | None) -
             yield "error", "no-evidence", number, "the text of the article is missing or damaged"
         else:
             yield from _check_evidence(number, statement, passages, is_fact=is_fact)
-        if summary.stage == "refined" and (names := hider.names_in(statement.text)):
+        keeps_names = summary.distiller.endswith(NAMES_KEPT)
+        if summary.stage == "refined" and not keeps_names and (names := hider.names_in(statement.text)):
             yield "error", "own-name", number, f"says {names[0]!r}"
         if passages:
             earlier = summary.statements[number - 2].text if number > 1 else ""

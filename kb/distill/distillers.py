@@ -93,16 +93,24 @@ _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
 }
 
 
-def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | None = None) -> AnyDistiller:
+def make_distiller(
+    name: str, *, chat: ChatModel | None = None, prompts: Path | None = None, keep_names: bool = False
+) -> AnyDistiller:
     """Return a distiller by name, one of `DISTILLERS`, with the prompts in a folder instead of ours, if one is given.
+
+    With `keep_names`, refined summaries may name their species.
 
     Raises:
         MissingRequirement: if the distiller needs a language model and none is given.
-        UsageError: for an unknown name, or prompts for a distiller without a model.
+        UsageError: for an unknown name, or prompts or `keep_names` for a distiller without a model.
     """
     if name in _WITHOUT_MODEL:
         if prompts is not None:
             raise UsageError(f"The distiller {name} uses no model, so it has no prompts")
+        if keep_names:
+            raise UsageError(
+                f"keep_names is for distillers with a model, not for {name}", hint="Add --distiller model."
+            )
         return _WITHOUT_MODEL[name]()
     for mode in MODES:
         if name == mode:
@@ -111,7 +119,7 @@ def make_distiller(name: str, *, chat: ChatModel | None = None, prompts: Path | 
                     f"The distiller {name} needs a language model, and none is configured",
                     hint="Set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
                 )
-            return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts))
+            return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts), keep_names=keep_names)
     raise UsageError(f"Unknown distiller {name!r}", hint=f"Choose one of {', '.join(DISTILLERS)}.")
 
 

@@ -28,6 +28,8 @@ PASSES: dict[Mode, tuple[Step, ...]] = {
 TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
+NAMES_KEPT = " names kept"
+"""End of the name of a distiller that keeps the names of the species in refined summaries."""
 # Faults that make an empty result a failure; without them, the article does not describe the species.
 FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "malformed"))
 N_RETRIES = 1  # after a faulty reply
@@ -45,23 +47,27 @@ class ModelDistiller:
     """Makes summaries with a language model; each statement cites its sentences in the article.
 
     The prompt holds the article as numbered sentences in a fence. A reply with faults is returned to the model once,
-    with the list of faults; what is still wrong is dropped. `repairs` counts corrections, by kind.
+    with the list of faults; what is still wrong is dropped. `repairs` counts corrections, by kind. With `keep_names`
+    refined summaries may name their species, as in figures 5 to 7; else names become pronouns, so that no text matches
+    a photo by its name alone.
 
     Source:
         VR-RAG, section 3, "Summary Generation and Refinement": an article of 552 words is summarised (127) and the
         summary refined to visual attributes (76), as in `model-two-pass`; `model-summary` stops after the first pass.
-        Differs: prompts in our own words; structured replies with evidence; checks. `model` needs one pass, with the
-        rules of both.
+        Differs: prompts in our own words; structured replies with evidence; checks; names are replaced unless
+        `keep_names`. `model` needs one pass, with the rules of both.
     """
 
-    def __init__(self, chat: ChatModel, *, mode: Mode = "model", prompts: DistilPrompts | None = None) -> None:
-        self.mode = mode
+    def __init__(
+        self, chat: ChatModel, *, mode: Mode = "model", prompts: DistilPrompts | None = None, keep_names: bool = False
+    ) -> None:
+        self.mode, self._keep_names = mode, keep_names
         self.repairs: Counter[str] = Counter()
         self._replies: Counter[str] = Counter()
         self._cost_usd = 0.0
         self._chat = chat
         self._prompts = prompts or DistilPrompts()
-        self.prompt_hash = self._prompts.digest(*PASSES[mode], "repair")
+        self.prompt_hash = self._prompts.digest(*PASSES[mode], "repair", *(["names_kept"] if keep_names else []))
 
     @property
     def name(self) -> str:
@@ -85,7 +91,7 @@ class ModelDistiller:
             if not sentences:
                 return Distilled(summary=None)
             messages = self._messages(step, sentences, taxon, title=article.source.title if draft is None else "")
-            rules = Rules(max_words=MAX_WORDS[step], is_refined=step != "summarise")
+            rules = Rules(max_words=MAX_WORDS[step], is_refined=step != "summarise", keeps_names=self._keep_names)
             found = await self._ask(messages, sentences, article, rules, hider, taxon)
             if not found.statements:
                 return Distilled(summary=None, draft=draft)
@@ -129,6 +135,8 @@ class ModelDistiller:
             target_words=str(TARGET_WORDS[step]),
             max_words=str(MAX_WORDS[step]),
         )
+        if self._keep_names and step != "summarise":
+            prompt = f"{prompt.rstrip()}\n\n{self._prompts.text('names_kept')}"
         return ChatMessage(role="system", text=prompt), ChatMessage(role="user", text=fence.text)
 
     async def _ask(
@@ -172,7 +180,7 @@ class ModelDistiller:
             statements=found.statements,
             stage=stage,
             scope=_scope(article, found),
-            distiller=f"{self.mode}/1 {self._chat.name}",
+            distiller=f"{self.mode}/1 {self._chat.name}{NAMES_KEPT if self._keep_names else ''}",
             prompt_hash=self.prompt_hash,
         )
 

@@ -28,6 +28,8 @@ class Rules:
     max_words: int
     is_refined: bool
     """Only looks, without the name of the species."""
+    keeps_names: bool = False
+    """The name of the species may stay."""
 
 
 @dataclass(slots=True)
@@ -135,7 +137,7 @@ def _statement(
         raise _Dropped("sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}")
     if rules.is_refined and not describes_looks(nameless):
         raise _Dropped("not visual")
-    if rules.is_refined and nameless != text:
+    if rules.is_refined and nameless != text and not rules.keeps_names:
         text = nameless
         repairs["own name"] += 1
     if len(known) < len(numbers):

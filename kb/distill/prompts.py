@@ -13,6 +13,7 @@ PLACEHOLDERS: Final = {
     "summarise": _ARTICLE,
     "refine": _ARTICLE,
     "repair": ("problems",),
+    "names_kept": (),
     "context": ("query", "texts", "fence", "max_words"),
 }
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from data.benchmarks.species import LabelledPhoto
 from data.contracts import Encoders, KnowledgeStore
@@ -222,13 +222,20 @@ def evaluate_photos(
     )
 
 
+_TEXTS: Mapping[str, tuple[Texts, ...]] = {
+    **{texts: (texts,) for texts in get_args(Texts)},
+    "both": ("descriptions", "names"),
+}
+"""Setting -> texts."""
+
+
 def setups_of(request: LabelledRequest, n_encoders: int) -> list[Setup]:
     """Return the setups of a request; a setup that repeats an earlier one is left out."""
     settings, setups = request.settings, []
     vocabularies: tuple[Vocabulary, ...] = ("open", "bounded")
-    kinds: tuple[Texts, ...] = ("descriptions", "names")
+    kinds: tuple[Texts, ...] = get_args(Texts)
     for vocabulary, texts, anchors in product(vocabularies, kinds, request.anchors):
-        if settings.vocabulary not in ("both", vocabulary) or settings.texts not in ("both", texts):
+        if settings.vocabulary not in ("both", vocabulary) or texts not in _TEXTS[settings.texts]:
             continue
         presets = [Setup(preset=preset, vocabulary=vocabulary, texts=texts) for preset in request.presets]
         every = ablation(n_encoders, vocabulary=vocabulary, texts=texts) if request.ablation else presets
@@ -267,7 +274,7 @@ def reader_setups_of(
     contexts = [context for context in CONTEXTS if context in settings.reader_contexts]
     ks = tuple(dict.fromkeys(settings.reader_candidates))
     found = [
-        ReaderSetup(retrieval=setup, context=context, k=k)
+        ReaderSetup(retrieval=setup, context=context, k=k, forced=settings.reader_forced)
         for setup in setups
         for context in contexts
         for k in ks or (K_OF_PRESET.get(setup.preset, K_PAPER),)

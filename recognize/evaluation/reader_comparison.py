@@ -99,7 +99,8 @@ class ReaderResources:
 
     model: str
     n_samples: int
-    reader: Callable[[], Reader]
+    reader: Callable[[bool], Reader]
+    """Whether one of the candidates must be chosen -> a reader."""
     namer: Callable[[], Namer]
     picture_of: Callable[[Path], bytes]
     sources: SourceTexts
@@ -223,7 +224,7 @@ def _ask(resources: ReaderResources, setup: ReaderSetup) -> tuple[Ask, ReadCount
                 raise
 
         return name, namer.counts
-    reader = resources.reader()
+    reader = resources.reader(setup.is_forced)
 
     async def choose(question: Question) -> Reading:
         picture = await asyncio.to_thread(resources.picture_of, question.path)

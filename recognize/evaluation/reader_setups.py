@@ -14,7 +14,7 @@ from recognize.evaluation.setups import Setup, rank_setup
 from recognize.reader.candidate_context import CandidateContext
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
-from recognize.settings import ReaderContext
+from recognize.settings import FORCED_PRESETS, ReaderContext
 
 K_PAPER: Final = 10
 K_COMPARED: Final = (5, 10, 15)
@@ -28,6 +28,14 @@ class ReaderSetup:
     """Retrieval of candidates; None: the model names the species alone."""
     context: ReaderContext = "refined"
     k: int = K_PAPER
+    forced: bool | None = None
+    """Whether one of the candidates must be chosen; None: as the preset has it."""
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether the reader has to choose one of the candidates."""
+        by_preset = self.retrieval is not None and self.retrieval.preset in FORCED_PRESETS
+        return by_preset if self.forced is None else self.forced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

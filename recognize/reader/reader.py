@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import Final
 
@@ -28,6 +29,7 @@ _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
     "name_photo": ("none",),
     "read_photo": ("candidates", "labels", "none"),
+    "read_photo_forced": ("candidates", "labels"),
 }
 
 
@@ -38,8 +40,9 @@ class Reader:
     that prefers the first label. Samples without a readable reply do not decide; `counts` includes them.
 
     Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks; one
-        sample in ranked order. Differs: the answer is the label of a candidate by JSON schema, or none of these; the
-        paper specifies neither its prompt nor the treatment of other answers.
+        sample in ranked order, one of the candidates with `forced`. Differs: the answer is the label of a candidate by
+        JSON schema; without `forced` it may be none of these; the paper specifies neither its prompt nor the treatment
+        of other answers.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Reader:
         chat: ChatModel,
         *,
         n_samples: int = 1,
+        forced: bool = False,
         prompts: Prompts | None = None,
     ) -> None:
         """Set up the reader.
@@ -54,18 +58,19 @@ class Reader:
         Args:
             chat: a vision model.
             n_samples: model calls per photo, each with the candidates in another order.
-            prompts: replacement of the prompt `read_photo`.
+            forced: whether one of the candidates must be chosen.
+            prompts: replacement of the prompts `read_photo` and `read_photo_forced`.
         """
         if n_samples < 1:
             raise UsageError(f"Expected n_samples of at least 1, got {n_samples}")
-        self._chat, self._n_samples = chat, n_samples
+        self._chat, self._n_samples, self._forced = chat, n_samples, forced
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
         self.counts = ReadCounts()
 
     @property
     def prompt_hash(self) -> str:
         """Hash of the prompt in use."""
-        return self._prompts.digest("read_photo")
+        return self._prompts.digest("read_photo_forced" if self._forced else "read_photo")
 
     async def read(
         self, picture: bytes, candidates: Sequence[Candidate], texts: Sequence[str | None] | None = None
@@ -112,21 +117,25 @@ class Reader:
             self.counts.failed += 1
             return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)
+        if self._forced and sample.choice is None:
+            sample = replace(sample, rule="unread")
         self.counts.add(reply, sample.rule)
         choice = None if sample.choice is None else order[sample.choice]
         return Sample(choice=choice, rule=sample.rule, reason=sample.reason, margin=sample.margin)
 
     def _request(self, picture: bytes, lines: Sequence[str]) -> ChatRequest:
         labels = ascii_uppercase[: len(lines)]
-        text = self._prompts.fill(
-            "read_photo",
-            candidates="\n".join(f"{label}. {line}" for label, line in zip(labels, lines, strict=True)),
-            labels=", ".join(labels),
-            none=NONE,
-        )
+        values = {
+            "candidates": "\n".join(f"{label}. {line}" for label, line in zip(labels, lines, strict=True)),
+            "labels": ", ".join(labels),
+        }
+        if self._forced:
+            text = self._prompts.fill("read_photo_forced", **values)
+        else:
+            text = self._prompts.fill("read_photo", **values, none=NONE)
         return ChatRequest(
             messages=(ChatMessage(role="user", text=text, images=(picture,)),),
-            json_schema=_schema(labels),
+            json_schema=_schema(labels if self._forced else (*labels, NONE)),
             max_tokens=MAX_TOKENS,
             top_logprobs=_TOP_LOGPROBS,
         )
@@ -193,10 +202,10 @@ def _described(candidate: Candidate, text: str | None) -> str:
     return f"{name}: {' '.join(_FENCE.sub(' ', text).split()) or 'no description.'}"
 
 
-def _schema(labels: str) -> dict[str, object]:
+def _schema(answers: Sequence[str]) -> dict[str, object]:
     return {
         "type": "object",
-        "properties": {"reason": {"type": "string"}, "answer": {"type": "string", "enum": [*labels, NONE]}},
+        "properties": {"reason": {"type": "string"}, "answer": {"type": "string", "enum": [*answers]}},
         "required": ["reason", "answer"],
         "additionalProperties": False,
     }

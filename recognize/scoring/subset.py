@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +100,23 @@ def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -
             VectorTable(ids=ids, owners=owners, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image
         ),
     )
+
+
+def with_named_chunks(
+    knowledge: Knowledge, names: Sequence[str], texts_of: Callable[[Sequence[str]], list[str]], encoders: Encoders
+) -> Knowledge:
+    """Return the knowledge with the name of its species before each text: `NAME: TEXT`.
+
+    Args:
+        knowledge: the knowledge base.
+        names: name of each species.
+        texts_of: chunk ids -> texts.
+        encoders: encoders of the texts.
+    """
+    old = knowledge.chunks[0]
+    texts = [f"{names[owner]}: {text}" for owner, text in zip(old.owners.tolist(), texts_of(old.ids), strict=True)]
+    tables = (replace(old, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image)
+    return replace(knowledge, chunks=tuple(tables))
 
 
 def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:

@@ -207,7 +207,9 @@ def identify(
                 readers.open_reader(
                     settings,
                     store,
+                    preset=preset,
                     context=run.reader_context,
+                    forced=run.reader_forced,
                     n_samples=run.reader_samples,
                     max_cost=max_cost,
                     offline=offline,

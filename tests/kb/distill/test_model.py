@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import ConfigError, MalformedAnswer
+from data.errors import ConfigError, MalformedAnswer, UsageError
 from data.event_loop import wait_for
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Section, Source, Taxon
 from kb.distill.distillers import make_distiller
@@ -179,3 +179,19 @@ def test_invalid_prompts_fail_before_any_request(tmp_path: Path, file: str, text
     (tmp_path / file).write_text(text)
     with pytest.raises(ConfigError, match=complaint):
         make_distiller("model", chat=Scripted(), prompts=tmp_path)
+
+
+def test_names_stay_in_refined_summaries_if_they_are_kept() -> None:
+    named = statements(("The red wren has a black crown.", [1]))
+    hidden, _ = distil(Scripted(named))
+    assert text_of(hidden) == "It has a black crown."
+    chat = Scripted(named)
+    distiller = ModelDistiller(chat, keep_names=True)
+    made = wait_for(distiller.distil_async(article(), WREN))
+    assert text_of(made) == "The red wren has a black crown."
+    assert made.summary is not None
+    assert made.summary.distiller.endswith(" names kept")
+    assert "names may stay" in chat.asked[0].messages[0].text
+    assert distiller.name != ModelDistiller(chat).name, "summaries are made again"
+    with pytest.raises(UsageError, match="keep_names is for distillers with a model"):
+        make_distiller("extractive", keep_names=True)

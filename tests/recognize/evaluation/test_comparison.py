@@ -1,6 +1,7 @@
 """`compare_setups` against plain loops, with three encoders of random vectors."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,18 +128,37 @@ def micro(figures: Any, *names: Any) -> Any:
 
 
 def test_the_ablation_has_single_encoders_pairs_and_all_of_them() -> None:
-    assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [((0,), "text-only"), ((0,), "vr-rag-v1")]
-    assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1)]
-    assert [setup.encoders for setup in ablation(3)[::2]] == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [
+        *(((0,), "text-only"), ((0,), "vr-rag-v1")) * 2
+    ]
+    assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1), (0, 1)]
+    assert [setup.encoders for setup in ablation(3)[::2]] == [
+        *((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 1, 2))
+    ]
+    assert [setup.texts for setup in ablation(2)] == ["descriptions"] * 6 + ["names+descriptions"] * 2
+    assert {setup.texts for setup in ablation(2, texts="names")} == {"names"}
 
 
 def test_ablation_figures_match_plain_loops() -> None:
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
-    assert len(found.figures) == 14
-    for figures in found.figures:
+    assert len(found.figures) == 16
+    named = {figures.setup.preset: figures for figures in found.figures[14:]}
+    for figures in found.figures[:14]:
         expected = figures_by_loops(STORE, figures.setup.encoders, figures.setup.preset)
         assert micro(figures, *expected) == pytest.approx(expected), figures.setup
         assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
+    by_hand = MemoryStore(
+        {
+            name: replace(one, texts=tuple(f"{one.common_name or name}: {text}" for text in one.texts))
+            for i, name in enumerate(NAMES)
+            if (one := sketch(i))
+        },
+        ENCODERS,
+    )
+    for preset, figures in named.items():
+        assert figures.setup.texts == "names+descriptions"
+        expected = figures_by_loops(by_hand, (0, 1, 2), preset)
+        assert micro(figures, *expected) == pytest.approx(expected)
 
 
 def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:

@@ -73,7 +73,7 @@ def compared(
             resources = ReaderResources(
                 model=chat.name,
                 n_samples=n_samples,
-                reader=lambda: Reader(chat, n_samples=n_samples),
+                reader=lambda forced: Reader(chat, n_samples=n_samples, forced=forced),
                 namer=lambda: Namer(chat, find),
                 picture_of=lambda path: b"\xff\xd8\xff" + path.stem.encode(),
                 sources=settings.pop("sources", SourceTexts(article=lambda _: None, draft=lambda _: None)),
@@ -96,7 +96,7 @@ def species_by_loops(preset: Any, photo: Any, k: Any) -> Any:
 
 
 def test_figures_match_the_recorded_calls() -> None:
-    found, calls = compared(truthful, [ReaderSetup(retrieval=V1)])
+    found, calls = compared(truthful, [ReaderSetup(retrieval=V1, forced=False)])
     (figures,) = found.figures
     chosen = {}
     for call in calls:
@@ -248,7 +248,7 @@ def test_a_photo_fails_only_if_no_sample_is_answered() -> None:
         # All three samples of photo 0, one of every other photo.
         return Answer(text=None, refusal="No.") if photo_of(call) == 0 or n_lost == 0 else '{"answer": "none"}'
 
-    found, _ = compared(script, [ReaderSetup(retrieval=V1)], n_samples=3)
+    found, _ = compared(script, [ReaderSetup(retrieval=V1, forced=False)], n_samples=3)
     (figures,) = found.figures
     assert (figures.n_failed, figures.replies.failed) == (1, N + 2)
     assert figures["none of these"].micro == pytest.approx((N - 1) / N)

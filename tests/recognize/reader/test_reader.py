@@ -311,3 +311,19 @@ def test_a_custom_prompt_is_used_if_its_placeholders_are_known(tmp_path: Path) -
     (tmp_path / "read_photo.md").write_text("$photo")
     with pytest.raises(ConfigError, match="placeholder"):
         Prompts("recognize", PLACEHOLDERS, tmp_path)
+
+
+def test_a_forced_choice_offers_no_way_out() -> None:
+    reading, (call,), _ = read(choosing("Blue Jay"), forced=True)
+    assert reading.choice == "cyanocitta-cristata"
+    answers = call.payload["response_format"]["json_schema"]["schema"]["properties"]["answer"]["enum"]
+    assert answers == ["A", "B", "C"]
+    assert "It shows one of them" in call.text
+    assert '"none"' not in call.text
+    _, (free,), _ = read(choosing("Blue Jay"))
+    assert '"none"' in free.text
+
+
+def test_none_of_these_is_unreadable_where_a_choice_is_forced() -> None:
+    reading, _, _ = read('{"reason": "a heron", "answer": "none"}', forced=True)
+    assert (reading.choice, reading.answered, reading.missing) == (None, 0, "reader")

@@ -69,7 +69,7 @@ def name_of(setup: ReaderSetup) -> str:
     if found is None:
         return "no retrieval"
     parts = [found.preset, setup.context, f"k={setup.k}"]
-    parts += ["names"] if found.texts == "names" else []
+    parts += [] if found.texts == "descriptions" else [found.texts]
     parts += [f"anchors {found.anchors}"] if found.anchors != "kb" and found.preset not in WITHOUT_ANCHORS else []
     return ", ".join(parts)
 

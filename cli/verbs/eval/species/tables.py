@@ -193,5 +193,5 @@ def _name(figures: SetupFigures) -> str:
     name = setup.preset
     if setup.encoders is not None:
         name = "+".join(figures.encoder_names) + (", re-ranked" if setup.preset == "vr-rag-v1" else "")
-    name += ", names" if setup.texts == "names" else ""
+    name += "" if setup.texts == "descriptions" else f", {setup.texts}"
     return name if setup.anchors == "kb" or setup.preset in WITHOUT_ANCHORS else f"{name}, anchors {setup.anchors}"

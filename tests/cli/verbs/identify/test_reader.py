@@ -315,6 +315,26 @@ def test_reader_context_selects_the_text_of_candidates(
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)
 
 
+@pytest.mark.parametrize(
+    ("given", "forced"),
+    [
+        (("--preset", "default"), False),
+        (("--preset", "vr-rag-v1"), True),
+        (("--preset", "vr-rag-v2"), True),
+        (("--preset", "vr-rag-v1", "--set", "reader_forced=false"), False),
+        (("--set", "reader_forced=true"), True),
+    ],
+)
+def test_the_papers_presets_force_a_choice(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, given: tuple[str, ...], forced: bool
+) -> None:
+    photo = drawings / "bubo-scandiacus.png"
+    outcome = cli.call("identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl", *given, check=True)
+    assert ('"none"' not in server.calls[-1].text) is forced
+    has_no_drafts = "holds no first-pass summaries, so the reader gets the refined ones" in outcome.stderr
+    assert has_no_drafts is ("vr-rag-v2" in given)
+
+
 def test_a_custom_prompt_is_used_and_recorded_in_the_output(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, tmp_path: Path
 ) -> None:

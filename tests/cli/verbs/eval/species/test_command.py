@@ -249,10 +249,11 @@ def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: 
     done = cli.call("eval", "species", folders, *arguments, "--format", "csv", *FAST, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["preset"], row["encoders"]) for row in rows[::10]] == [
-        ("text-only", "starter"),
-        ("vr-rag-v1", "starter"),
+        *(("text-only", "starter"), ("vr-rag-v1", "starter")) * 2
     ]
-    assert [row["measure"] for row in rows[10:] if row["baseline"] == "starter"] == ["top-1", "MRR@10"]
+    assert [row["texts"] for row in rows[::10]] == ["descriptions"] * 2 + ["names+descriptions"] * 2
+    assert [row["measure"] for row in rows[10:] if row["baseline"] == "starter"] == ["top-1", "MRR@10"] * 3
+    rows = [row for row in rows if row["texts"] == "descriptions"]
     by_name = {(row["preset"], row["measure"]): float(row["micro"]) for row in rows}
     # Both rank the same thirty chunks, in a different order.
     assert by_name["text-only", "hit@30"] == by_name["vr-rag-v1", "hit@30"]

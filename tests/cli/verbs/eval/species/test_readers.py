@@ -234,8 +234,14 @@ def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
 def test_a_custom_prompt_is_used(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "read_photo.md").write_text("Which bird?\n$candidates\n")
-    measured(cli, folders, "--kb", built_kb, "--reader", "--set", f"prompts={tmp_path}/mine")
-    assert all(call.text.startswith("Which bird?\nA. ") for call in server.calls)
+    (tmp_path / "mine" / "read_photo_forced.md").write_text("One of these:\n$candidates\n")
+    arguments = (folders, "--kb", built_kb, "--reader", "--set", f"prompts={tmp_path}/mine")
+    for given, begins in (((), "One of these"), (("--set", "reader_forced=false"), "Which bird?")):
+        n_before = server.n_calls
+        measured(cli, *arguments, *given)
+        calls = server.calls[n_before:]
+        assert calls
+        assert all(call.text.startswith(f"{begins}") for call in calls)
 
 
 def test_readers_use_the_given_vocabulary_and_anchors(
