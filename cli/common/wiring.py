@@ -216,6 +216,24 @@ def match_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
     return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
 
 
+def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
+    """Return the species of labels: as `match_rows`, else the species of the knowledge base with that name.
+
+    So labels of fish, or of any list of names, match a knowledge base of these.
+    """
+    from kb.checklist.reconcile import match_names
+
+    found = match_rows([(label,) for label in labels])
+    missing = [name.name for name in found.unmatched]
+    own = match_names(missing, store.taxa())
+    named = {match.name for match in own}
+    return replace(
+        found,
+        matched=(*found.matched, *own),
+        unmatched=tuple(name for name in found.unmatched if name.name not in named),
+    )
+
+
 def context_look_up(store: KnowledgeBase, sources: ContextSources) -> Callable[[str], Context]:
     """Return a thread-safe function from a query to its context."""
     return _one_at_a_time(lambda query: next(find_contexts(store, [query], sources, learn=True)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from data.errors import BadInput
 from data.files import read_lines
@@ -14,6 +14,7 @@ from data.images.find import SUFFIXES
 from data.records import Box
 
 Split = Literal["train", "test"]
+_SPLITS: Final[Mapping[str, Split]] = {"train": "train", "test": "test", "val": "test", "valid": "test"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,53 +32,24 @@ class LabelledPhoto:
 def read_class_folders(folder: Path | str) -> list[LabelledPhoto]:
     """Return the photos in a folder with one folder per species, sorted by path; labels are the folder names.
 
-    `train` and `test` (or `val`) folders above the species are splits.
+    `train` and `test` (or `val`) folders above the species are splits, also inside a single folder, as of Indian Birds
+    (`Birds_25/train`, `Birds_25/valid`).
 
     Raises:
         BadInput: if there is no photo in any such folder.
     """
-    root = _folder(folder)
-    splits: dict[str, Split] = {"train": "train", "test": "test", "val": "test", "valid": "test"}
-    children = [child for child in sorted(root.iterdir()) if child.is_dir()]
+    root = dataset_folder(folder)
+    children = _folders_in(root)
+    if len(children) == 1 and _are_splits(_folders_in(children[0])):
+        children = _folders_in(children[0])
     found: list[LabelledPhoto] = []
-    if children and all(child.name in splits for child in children):
+    if _are_splits(children):
         for child in children:
-            found += _photos_of(child, splits[child.name])
+            found += _photos_of(child, _SPLITS[child.name])
     else:
         found = list(_photos_of(root, None))
     if not found:
         raise BadInput(f"{root}: expected a folder for each species with photos in it, found no photo")
-    return found
-
-
-def read_cub(folder: Path | str) -> list[LabelledPhoto]:
-    """Return the photos of CUB-200-2011 in the order of `images.txt`; labels as its classes: `009.Brewer_Blackbird`.
-
-    Args:
-        folder: `CUB_200_2011`, with `images.txt`, `image_class_labels.txt`, `classes.txt`, `train_test_split.txt`,
-            `bounding_boxes.txt` (may be missing) and `images/`.
-
-    Raises:
-        BadInput: if a table is missing or has a malformed line, with the line number.
-    """
-    root = _folder(folder)
-    images = _table(root / "images.txt", 2)
-    classes = {number: name for number, (name,) in _table(root / "classes.txt", 2).items()}
-    class_of = {number: name for number, (name,) in _table(root / "image_class_labels.txt", 2).items()}
-    in_training = {number: flag == "1" for number, (flag,) in _table(root / "train_test_split.txt", 2).items()}
-    boxes = _boxes(root / "bounding_boxes.txt")
-    found = []
-    for number, (name,) in images.items():
-        if number not in class_of or class_of[number] not in classes or number not in in_training:
-            raise BadInput(f"{root}: image {number} ({name}) has no class or no split")
-        found.append(
-            LabelledPhoto(
-                path=root / "images" / name,
-                label=classes[class_of[number]],
-                split="train" if in_training[number] else "test",
-                box=boxes.get(number),
-            )
-        )
     return found
 
 
@@ -112,42 +84,24 @@ def read_inaturalist(annotations: Path | str, *, root: Path | str | None = None)
         ) from error
 
 
-def _folder(folder: Path | str) -> Path:
+def dataset_folder(folder: Path | str) -> Path:
+    """Return the folder; `BadInput` if there is none."""
     root = Path(folder)
     if not root.is_dir():
         raise BadInput(f"{root} does not exist, expected a folder")
     return root
 
 
+def _folders_in(root: Path) -> list[Path]:
+    return [child for child in sorted(root.iterdir()) if child.is_dir()]
+
+
+def _are_splits(folders: list[Path]) -> bool:
+    return bool(folders) and all(folder.name in _SPLITS for folder in folders)
+
+
 def _photos_of(root: Path, split: Split | None) -> Iterator[LabelledPhoto]:
-    for species in sorted(child for child in root.iterdir() if child.is_dir()):
+    for species in _folders_in(root):
         for path in sorted(species.rglob("*")):
             if path.suffix.lower() in SUFFIXES and path.is_file():
                 yield LabelledPhoto(path=path, label=species.name, split=split)
-
-
-def _table(path: Path, n_columns: int) -> dict[str, tuple[str, ...]]:
-    """Return first column -> the others of a table separated by blanks."""
-    try:
-        lines = read_lines(path)
-    except BadInput as error:
-        raise BadInput(str(error), hint="Expected the layout of CUB_200_2011.") from error
-    rows: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(lines, 1):
-        cells = line.split()
-        if len(cells) != n_columns:
-            raise BadInput(f"{path}: line {number}: expected {n_columns} columns, got {len(cells)}")
-        rows[cells[0]] = tuple(cells[1:])
-    return rows
-
-
-def _boxes(path: Path) -> dict[str, Box]:
-    """Return number of an image -> its box; empty if there is no such table."""
-    boxes: dict[str, Box] = {}
-    for number, cells in (_table(path, 5) if path.exists() else {}).items():
-        try:
-            left, top, width, height = map(float, cells)
-        except ValueError as error:
-            raise BadInput(f"{path}: image {number}: expected four numbers, got {' '.join(cells)}") from error
-        boxes[number] = Box(left, top, left + width, top + height)
-    return boxes

@@ -35,10 +35,10 @@ def read_dataset(
     """Return a dataset.
 
     Args:
-        path: a folder with a folder a species, CUB-200-2011, a list of iNaturalist 2021, or a collection with
-            `photos.csv` and `descriptions.jsonl`.
+        path: a folder with a folder a species, CUB-200-2011, NABirds, Birdsnap, LaSBiRD, a list of iNaturalist 2021 or
+            of VR-RAG's code, or a collection with `photos.csv` and `descriptions.jsonl`.
         split: `train`, `test` or `all`; default: `test` if it exists.
-        photos: base folder of the file names in a list of iNaturalist.
+        photos: base folder of the file names in a list.
         train: another dataset, for the anchors `train`: its training photos, or all if it has no split.
         anchors: anchor sets to read.
 
@@ -75,15 +75,30 @@ def read_dataset(
 
 
 def _photos(path: Path, root: Path | None) -> tuple[str, list[LabelledPhoto]]:
-    from data.benchmarks.species import read_class_folders, read_cub, read_inaturalist
+    from data.benchmarks.birdsnap import is_birdsnap, read_birdsnap
+    from data.benchmarks.indian_birds import is_indian_birds, read_indian_birds
+    from data.benchmarks.lasbird import is_lasbird, read_lasbird
+    from data.benchmarks.species import read_class_folders, read_inaturalist
+    from data.benchmarks.visipedia import read_cub, read_nabirds
+    from data.benchmarks.vr_rag import read_test_list
 
     if path.suffix == ".json":
         return "iNaturalist", read_inaturalist(path, root=root)
+    if path.suffix == ".pkl":
+        return "VR-RAG list", read_test_list(path, root=root)
+    if is_birdsnap(path):
+        return "Birdsnap", read_birdsnap(path)
+    if (path / "hierarchy.txt").is_file():
+        return "NABirds", read_nabirds(path)
     if (path / "images.txt").is_file():
         return "CUB-200-2011", read_cub(path)
+    if is_lasbird(path):
+        return "LaSBiRD", read_lasbird(path)
+    if is_indian_birds(path):
+        return "Indian Birds", read_indian_birds(path)
     if path.is_dir():
         return "class folders", read_class_folders(path)
-    raise BadInput(f"{path} is not a dataset. Expected a folder, or the .json list of iNaturalist.")
+    raise BadInput(f"{path} is not a dataset. Expected a folder, the .json list of iNaturalist or a .pkl of VR-RAG.")
 
 
 def _collection(folder: Path) -> tuple[str, list[LabelledPhoto], dict[str, list[LabelledPhoto]]]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from data.benchmarks.species import read_class_folders, read_cub, read_inaturalist
+from data.benchmarks.species import read_class_folders, read_inaturalist
+from data.benchmarks.visipedia import read_cub
 from data.errors import BadInput
 from data.records import Box
 

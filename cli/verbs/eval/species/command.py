@@ -21,7 +21,7 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST.json")
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST")
 @options.kb_option("Knowledge base.")
 @click.option("--preset", "presets", type=click.Choice(CHOICES), multiple=True,
     help="Scoring of photos; repeat to compare with the first.  [default: all but direct-rag; with --reader vr-rag-v1]",
@@ -33,14 +33,14 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
     help="Reference photos; repeat to compare: of the knowledge base (kb), up to three training photos per species of "
     "the dataset (train), or the lead image of its article (wiki; collections only).  [default: kb]",
 )  # fmt: skip
-@click.option("--train", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST.json",
+@click.option("--train", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST",
     help="Photos of --anchors train.  [default: the split train of the dataset]",
 )  # fmt: skip
 @click.option("--split", type=click.Choice(("train", "test", "all")),
     help="Split of the dataset.  [default: test, if there is one]",
 )  # fmt: skip
 @click.option("--photos", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Base folder of the file names in LIST.json.  [default: its folder]",
+    help="Base folder of the file names in LIST.  [default: its folder]",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Number of photos, evenly spread over the dataset.")
 @click.option("--reader", is_flag=True,
@@ -72,9 +72,10 @@ def species(
 ) -> None:
     """Measure the accuracy of species identification.
 
-    The dataset is a folder with one folder per species (with or without train and test above them), CUB_200_2011, or
-    val.json or train.json of iNaturalist 2021 (birds only). Labels are scientific or English names. Skipped and
-    reported: unmatched labels, reference photos of the knowledge base, and training photos of the encoders, with their
+    The dataset is a folder with one folder per species (with or without train and test above them), CUB_200_2011,
+    nabirds, birdsnap, Birds_25, LaSBiRD, val.json or train.json of iNaturalist 2021 (birds only), or a test list of
+    VR-RAG's code (fish_test.pkl). Labels are names in the checklist or the knowledge base. Skipped and reported:
+    unmatched labels, reference photos of the knowledge base, and training photos of the encoders, with their
     near-duplicates. A folder with photos.csv and descriptions.jsonl follows the protocol of docs/results.md: test
     photos were not used to train the starter models.
 
@@ -104,7 +105,7 @@ def species(
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         read = read_dataset(dataset, split=split, photos=photos, train=train, anchors=anchors)
         labels = list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered]))
-        names = wiring.match_rows([(label,) for label in labels])
+        names = wiring.match_labels(store, labels)
         taxa = {match.name: match.taxon for match in names.matched}
         selected = labelled.select_photos(read, taxa, frozenset(store.taxon_ids), limit=limit)
         measured = {photo.label for photo in read.photos}
@@ -144,8 +145,8 @@ def species(
 
 
 def _check_dataset(dataset: Path, photos: Path | None, train: Path | None, anchors: tuple[str, ...]) -> None:
-    if photos is not None and dataset.suffix != ".json":
-        raise UsageError(f"--photos needs an iNaturalist list, got {dataset}.")
+    if photos is not None and dataset.suffix not in (".json", ".pkl"):
+        raise UsageError(f"--photos needs a list of iNaturalist or VR-RAG, got {dataset}.")
     if train is not None and "train" not in anchors:
         raise UsageError("--train needs --anchors train.")
 
