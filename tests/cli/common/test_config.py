@@ -84,3 +84,27 @@ def test_an_invalid_value_fails_and_lists_the_expected_values(tmp_path: Path, li
     (tmp_path / "fieldmark.toml").write_text(line)
     with pytest.raises(ConfigError, match=complaint):
         resolve({}, environment={}, folder=tmp_path)
+
+
+TABLES = """[llm.vision]
+model = "m"
+max_tokens = 8192
+reasoning_effort = "low"
+system_role = "user"
+timeout = 300
+extra_body = {chat_template_kwargs = {enable_thinking = false}, top_k = 5}
+"""
+
+
+def test_a_model_takes_fields_of_its_server_as_a_table_or_as_json(tmp_path: Path) -> None:
+    (tmp_path / "fieldmark.toml").write_text(TABLES)
+    model = resolve({}, environment={}, folder=tmp_path).llm["vision"]
+    assert model.extra_body == {"chat_template_kwargs": {"enable_thinking": False}, "top_k": 5}
+    assert (model.max_tokens, model.reasoning_effort, model.system_role, model.timeout) == (8192, "low", "user", 300)
+    given = {"FIELDMARK_LLM_VISION_EXTRA_BODY": '{"top_k": 9}'}
+    assert resolve({}, environment=given, folder=tmp_path).llm["vision"].extra_body == {"top_k": 9}
+    with pytest.raises(ConfigError, match="expected a table; as text, a JSON object"):
+        resolve({}, environment={"FIELDMARK_LLM_VISION_EXTRA_BODY": "top_k=9"}, folder=tmp_path)
+    (tmp_path / "fieldmark.toml").write_text(TABLES.replace("top_k = 5", "messages = 5"))
+    with pytest.raises(ConfigError, match=r"\[llm.vision\]: extra_body: messages cannot be set there"):
+        resolve({}, environment={}, folder=tmp_path)

@@ -233,3 +233,19 @@ def test_the_scripted_distiller_runs_as_a_program(tmp_path: Path) -> None:
     helped = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, timeout=60)
     assert helped.returncode == 0
     assert "--port" in helped.stdout
+
+
+def test_names_are_kept_on_request(cli: Any, owls: list[str], server: OpenAIServer) -> None:
+    article = next(Path("owls").glob("*/article.txt"))
+    name = article.parent.name
+    article.write_text(f"## Description\nThe {name} has brown upperparts and yellow eyes.\n")
+    summaries = []
+    for given in ((), ("--set", "keep_names=true")):
+        cli.call(*owls, "--distiller", "model", *given, check=True)
+        shown = cli.call("show", name, "--kb", "owls.kb", check=True).stdout.partition("Summary")[2]
+        summaries.append(" ".join(shown.partition("evidence:")[0].split()))
+    assert "It has brown upperparts" in summaries[0]
+    assert f"The {name} has brown upperparts" in summaries[1]
+    assert "own-name" not in cli.call("lint", "--kb", "owls.kb").stdout
+    refused = cli.call(*owls, "--distiller", "extractive", "--set", "keep_names=true")
+    assert (refused.exit_code, "keep_names is for distillers with a model" in refused.stderr) == (2, True)
