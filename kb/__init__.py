@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kb.curate.add import OwnPhoto as OwnPhoto
     from kb.curate.add import OwnText as OwnText
     from kb.curate.add import add as add
+    from kb.curate.add_pages import add_pages as add_pages
     from kb.curate.credits import collect_credits as collect_credits
     from kb.curate.lint import lint as lint
     from kb.curate.remove import remove as remove
@@ -33,6 +34,7 @@ _MODULES: Final = {
     "OwnPhoto": "kb.curate.add",
     "OwnText": "kb.curate.add",
     "add": "kb.curate.add",
+    "add_pages": "kb.curate.add_pages",
     "build": "kb.pipeline.builder",
     "collect_credits": "kb.curate.credits",
     "context": "kb.lookup.context",

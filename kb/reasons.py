@@ -14,6 +14,11 @@ NOT_A_BIRD: Final = "not a bird"
 NOT_A_SPECIES: Final = "not a species"
 REMOVED: Final = "removed by the user"
 
+# Pages of the web that are not used.
+DISALLOWED: Final = "disallowed by robots.txt"
+NO_TEXT: Final = "no usable text"
+NO_DESCRIPTION: Final = "no description on the page"
+
 # Marks of species that are in the knowledge base, but incomplete.
 NO_SUMMARY: Final = "no-summary"
 WHOLE_ARTICLE: Final = "whole-article"

@@ -11,13 +11,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge
 
 from cli.common.method_settings import hints_of, method_hints, parse_value, type_in_words
 from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.distill.names import DistillerName
 from kb.endpoints.endpoint import Endpoint
+from kb.sources.web.settings import PAUSE_S, PageSettings
 from recognize.settings import Profile
 
 FILE_NAME = "fieldmark.toml"
@@ -57,6 +60,10 @@ class Settings:
     """Language code of the Wikipedia to read."""
     licences: Literal["free", "any"] = "free"
     """Licences of photos to take: `free`, or `any`, for private use only."""
+    page_pause_s: Annotated[float, Ge(0)] = PAUSE_S
+    """Seconds between two requests for web pages to a host; its robots.txt may ask for more."""
+    private_addresses: bool = False
+    """Whether web pages may be on this machine or its network."""
     distiller: DistillerName | None = None
     """Writer of the summaries; by default extractive, until a build chooses another."""
     keep_names: bool = False
@@ -65,6 +72,11 @@ class Settings:
     """Folder of prompts that replace ours, by file name."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
+
+    @property
+    def pages(self) -> PageSettings:
+        """Settings of web pages."""
+        return PageSettings(pause_s=self.page_pause_s, private_addresses=self.private_addresses)
 
 
 def general_hints() -> dict[str, Any]:

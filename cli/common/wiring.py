@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
     from kb.lookup.context import Explainer
+    from kb.sources.web.source import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
 
@@ -70,6 +71,16 @@ def required_path(settings: Settings) -> Path:
     if settings.kb is None:
         raise MissingRequirement("No knowledge base given.", hint="Add --kb DIR or set FIELDMARK_KB.")
     return settings.kb
+
+
+def open_web(settings: Settings, stack: ExitStack) -> WebSource:
+    """Open the source of web pages, and close it with the stack."""
+    from kb.sources.web.client import PageClient
+    from kb.sources.web.source import WebSource
+
+    source = WebSource(PageClient(contact=settings.contact, settings=settings.pages))
+    stack.callback(source.close)
+    return source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cli.common import options, output, wiring
+from cli.common.language_models import open_distiller
 from data.errors import UsageError
 from data.records import HIGHER_RANKS
 from data.words import plural
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
 @click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English name; the best one first.")
 @click.option("--text", "texts", multiple=True, type=options.FILE, metavar="FILE", help="Description; may be repeated.")
 @click.option("--photo", "photos", multiple=True, type=options.FILE, metavar="FILE", help="Photo; may be repeated.")
+@click.option("--page", "pages", multiple=True, metavar="URL|FILE",
+              help="Web page, or .html, .txt, .md or .pdf file, to summarise; may be repeated.")  # fmt: skip
 @click.option("--author", metavar="NAME", help="Photo author.")
 @click.option("--licence", metavar="NAME", help="Licence of text and photos, such as CC BY 4.0.")
 @click.option("--url", metavar="URL", help="Web address of text and photos.")
 @click.option("--as-is", is_flag=True, help="Keep every sentence of the text, not only descriptions of looks.")
 @click.option("--lineage", multiple=True, metavar="RANK=NAME",
               help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
+@click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent of requests for pages.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @options.format_option("text", "json")
 def add(
@@ -39,18 +45,21 @@ def add(
     common_names: tuple[str, ...],
     texts: tuple[Path, ...],
     photos: tuple[Path, ...],
+    pages: tuple[str, ...],
     author: str | None,
     licence: str | None,
     url: str | None,
     as_is: bool,
     lineage: tuple[str, ...],
+    contact: str | None,
     profile: str | None,
     form: str,
 ) -> None:
-    """Add a species, a term, or your own photos; the next kb identify uses them.
+    """Add a species, a term, your own texts and photos, or web pages; the next kb identify uses them.
 
     They are kept in addition to the content of the wiki, and survive updates. Adding the same file twice changes
-    nothing. A name alone undoes kb remove: the next build takes the species in again.
+    nothing. A name alone undoes kb remove: the next build takes the species in again. Web pages are fetched as their
+    robots.txt allows, and kb update checks them again.
 
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
@@ -63,18 +72,38 @@ def add(
     above = _lineage_of(lineage)
     if (name is None) == (term is None):
         raise UsageError("Specify either --name for a species or --term for a term.")
+    if pages and (as_is or ((author or licence or url) and not (texts or photos))):
+        wrong = (
+            "--as-is keeps whole texts" if as_is else "--author, --licence and --url are for your own texts and photos"
+        )
+        raise UsageError(f"{wrong}; a --page is distilled and states its own licence.")
+    if pages and term is not None and texts:
+        raise UsageError("A term takes one --text or its --page, not both.")
     if term is not None and (photos or common_names or above):
         raise UsageError("A term takes no photos, common names or lineage.", hint="Add a species with --name.")
-    settings = options.settings(kb=kb, profile=profile)
+    settings = options.settings(kb=kb, profile=profile, contact=contact)
     path = wiring.required_path(settings)
-    added = library.add(
-        path,
-        term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above),
-        wiring.load_encoders(Layout(path).profile or settings.profile),
-        texts=[read_text_file(file, licence=licence, url=url) for file in texts],
-        photos=[library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos],
-        as_is=as_is,
-    )
+    subject = term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above)
+    encoders = wiring.load_encoders(Layout(path).profile or settings.profile)
+    own_texts = [read_text_file(file, licence=licence, url=url) for file in texts]
+    own_photos = [library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos]
+    if pages:
+        with ExitStack() as stack:
+            # The distiller is the knowledge base's own.
+            distilling = stack.enter_context(open_distiller(replace(settings, distiller=None), path))
+            source = wiring.open_web(settings, stack)
+            added = library.add_pages(
+                path,
+                subject,
+                pages,
+                source,
+                encoders,
+                texts=own_texts,
+                photos=own_photos,
+                distiller=distilling.distiller,
+            )
+    else:
+        added = library.add(path, subject, encoders, texts=own_texts, photos=own_photos, as_is=as_is)
     output.write_record(form, added, lambda: added_text(added))
 
 
@@ -94,8 +123,12 @@ def added_text(added: Added) -> str:
     if not (added.is_new or added.text or added.anchors):
         if added.was_removed:
             return f"{added.name}: allowed again. Its texts and photos were deleted: add them again."
-        return f"{added.name}: nothing added. Give it a --text or a --photo."
-    new = [plural(n, noun) for n, noun in ((added.new_texts, "text"), (added.new_photos, "photo")) if n]
+        return f"{added.name}: nothing added. Give it a --text, a --page or a --photo."
+    new = [
+        plural(n, noun)
+        for n, noun in ((added.new_texts, "text"), (added.new_pages, "page"), (added.new_photos, "photo"))
+        if n
+    ]
     return output.as_fields(
         {
             "new" if added.is_new else "added to": added.name,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--source",
     "kinds",
     multiple=True,
-    type=click.Choice(["wikipedia", "folder", "starter"]),
+    type=click.Choice(["wikipedia", "folder", "starter", "web"]),
     help="Kind of source to update from; may be repeated.  [default: all]",
 )
 @options.cost_options
@@ -74,7 +74,13 @@ def update(
         distilling = stack.enter_context(open_distiller(own, path, max_cost=max_cost, offline=offline))
         sources = [
             stack.enter_context(
-                reopened(origin, contact=settings.contact, api_url=api_url, spaces=encoders.anchor_spaces)
+                reopened(
+                    origin,
+                    contact=settings.contact,
+                    api_url=api_url,
+                    spaces=encoders.anchor_spaces,
+                    pages=settings.pages,
+                )
             )
             for origin in origins
         ]

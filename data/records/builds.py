@@ -124,6 +124,8 @@ class Added:
     """Texts that were added."""
     new_photos: int = 0
     """Photos that were added."""
+    new_pages: int = 0
+    """Pages of the web that were added."""
     text: str = ""
     """The present summary, or definition of a term."""
     anchors: int = 0

@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 from data.files import sha256_hex
 
-SubjectKind = Literal["taxon", "term"]
+SubjectKind = Literal["taxon", "term", "page"]
+"""Kind of a row of the ledger; a page of the web belongs to a species or term."""
 Rank = Literal["class", "order", "family", "genus", "species"]
 HIGHER_RANKS: Final = ("class", "order", "family", "genus")
 

@@ -190,7 +190,7 @@ def _subjects(source: Path) -> Iterator[Subject]:
 def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
     kind, record = row["kind"], str(row["record"])
     if kind not in get_args(SubjectKind):
-        raise BadInput(f"expected a taxon or a term, got {kind!r}")
+        raise BadInput(f"expected a taxon, a term or a page, got {kind!r}")
     if kind == "taxon" or record:
         loads(Taxon if kind == "taxon" else Term, record)  # raises for an invalid record
     return str(row["subject_id"]), kind, str(row["name"]), record
@@ -241,7 +241,7 @@ def _vector(values: object, dim: int) -> FloatArray:
 
 def _is_public(origin: Mapping[str, str]) -> bool:
     """Return whether `kb update` may contact a source that a bundle names: never this machine, its network or files."""
-    if origin.get("kind") == "starter":
+    if origin.get("kind") in ("starter", "web"):  # the client of pages refuses private addresses
         return True
     if origin.get("kind") != "wikipedia" or not {"language", "licences"} <= set(origin):
         return False

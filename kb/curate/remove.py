@@ -17,6 +17,7 @@ from data.records import LeftOut, Removed, Taxon, Term
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.index import shipped_terms
+from kb.sources.page_keys import owner_of
 from kb.store.additions import STAGE, Addition
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -68,6 +69,7 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
         found = _found(ledger, names)
         keys = {subject.key for subject in found}
+        keys |= {key for key in ledger.subjects("page") if owner_of(key) in keys}
         unfinished: list[str] = json.loads(ledger.fact(FILES) or "[]")  # of a removal that was killed
         files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
         with ledger.transaction():

@@ -103,7 +103,7 @@ def restart_if_empty(
     if info.source == source.name or not _is_empty(ledger):
         return info
     with ledger.transaction():
-        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term")])
+        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term"), *ledger.subjects("page")])
         ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
         for prefix in ("resolved:", ORIGIN):
             ledger.drop_facts(prefix)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from data.codec import loads
 from data.contracts import TaxonSource
 from data.errors import BadInput, SourceError
 from data.records import LeftOut, Status, Taxon, Term
@@ -20,9 +22,12 @@ from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
 from kb.sources.starter import StarterSource
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from kb.sources.mediawiki.source import WikipediaSource
+    from kb.sources.web.source import WebSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +124,27 @@ def select_from_wiki(
         # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
         name=repr((titles, tuple(taxa))),
         terms=known_terms,
+    )
+
+
+def select_pages(table: Path, path: Path, open_web: Callable[[], WebSource]) -> Selection:
+    """Return the pages in a table for species and terms of the knowledge base at `path`, or of the checklist.
+
+    Raises:
+        BadInput: for a table that cannot be read.
+    """
+    from kb.pipeline.page_list import read_pages
+
+    held: list[Taxon] = []
+    if (file := Layout(path).ledger).is_file():
+        with closing(Ledger(file, read_only=True)) as ledger:
+            held = [loads(Taxon, record) for record in ledger.subjects("taxon").values()]
+    listed = read_pages(table, load_checklist(), held)
+    return Selection(
+        source=open_web(),
+        located=chain(listed.pages, _as_located(listed.left_out)),
+        name=" ".join(["pages", *(page.subject_id for _, page in listed.pages)]),
+        terms=listed.terms,
     )
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from data.codec import to_json
-from data.records import Change, LeftOut, PageRef, Taxon
-from kb.pipeline.stages.resolve import left_out_steps, resolved_step, term_left_out
+from data.records import Change, Failure, LeftOut, PageRef, Taxon
+from kb.pipeline.stages.resolve import left_out_steps, page_mark, resolved_step, term_left_out
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import is_page
 from kb.store.ledger import Ledger, Step
 from kb.store.stage_outputs import anchors_of
 
@@ -29,7 +30,9 @@ class Findings:
     checked: int
     pages: tuple[tuple[Subject, PageRef, PageRef | LeftOut], ...]
     """Subject, earlier page, and new page or the reason that it is gone."""
-    stale_photos: tuple[str, ...]
+    failed: tuple[tuple[PageRef, Failure], ...] = ()
+    """Pages that could not be checked; they keep their texts."""
+    stale_photos: tuple[str, ...] = ()
     """Species with changed photos."""
 
 
@@ -41,7 +44,9 @@ def note(run: BuildRun, findings: Findings) -> None:
         noted = _noted(ledger)
         for subject, before, now in findings.pages:
             change = _change(subject, before, now)
-            if change.kind == "new revision" and run.source.origin.get("kind") == "folder":
+            if is_page(before.subject_id):
+                change = replace(change, detail=f"{before.title}: {'text' if isinstance(now, PageRef) else now.reason}")
+            elif change.kind == "new revision" and run.source.origin.get("kind") == "folder":
                 change = replace(change, detail="files changed")  # the revision is a hash of them
             noted["changes"][before.subject_id] = to_json(change)
         for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
@@ -52,12 +57,20 @@ def note(run: BuildRun, findings: Findings) -> None:
             if isinstance(now, PageRef):
                 ledger.record([resolved_step(run, now.subject_id, now)])
                 continue
-            if isinstance(subject, str):
+            if is_page(before.subject_id):
+                item = now
+            elif isinstance(subject, str):
                 item = term_left_out(subject, now)
             else:
                 item = replace(now, name=subject.scientific_name)
             ledger.set_left_out([item])
             ledger.record(left_out_steps(before.subject_id, item.reason))
+        for before, failure in findings.failed:
+            key = before.subject_id
+            mark = page_mark(run, before)
+            ledger.record(
+                [Step(subject_id=key, stage="fetch", fingerprint=mark, status="failed", error=failure.reason)]
+            )
         ledger.record(anchors[key]._replace(fingerprint=STALE) for key in findings.stale_photos)
 
 
@@ -70,7 +83,8 @@ def all_changes(ledger: Ledger) -> tuple[Change, ...]:
     for key, payload in noted["changes"].items():
         change = Change(**payload)
         if key in fetched and fetched[key].status == "left-out":
-            change = replace(change, kind="taken out", detail=fetched[key].error or "")
+            detail = fetched[key].error or ""
+            change = replace(change, kind="taken out", detail=change.detail if is_page(key) else detail)
         changes.append(change)
     for key, before in noted["anchors"].items():
         if key in fetched and fetched[key].status == "done" and key in anchors:

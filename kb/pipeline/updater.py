@@ -14,7 +14,7 @@ from data.codec import loads
 from data.contracts import ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
-from data.records import PageRef, Progress, Stage, Taxon, Update
+from data.records import Failure, PageRef, Progress, Stage, Taxon, Update
 from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
@@ -27,6 +27,7 @@ from kb.pipeline.stages.resolve import located_pages
 from kb.pipeline.stages.run import BuildRun
 from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
 from kb.sources.article_source import ArticleSource
+from kb.sources.page_keys import owner_of
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -163,18 +164,22 @@ def _find_changes(run: BuildRun) -> Findings:
     taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
     names = run.ledger.subject_names("term")
     held: list[tuple[Subject, PageRef]] = [
-        (taxa[key] if key in taxa else names[key], page)
+        (taxa[owner] if owner in taxa else names[owner], page)
         for key, page in located_pages(run).items()
-        if key in taxa or key in names
+        if (owner := owner_of(key)) in taxa or owner in names
     ]
     tracker = run.track("resolve", len(held))
-    pages = []
+    run.source.reuse_pages({key: page.properties for key, page in fetched_pages(run).items()})
+    pages, failed = [], []
     for (subject, before), (_, now) in zip(held, run.source.newest(held), strict=True):
-        tracker.add()
-        if now != before:
+        tracker.add(failed=int(isinstance(now, Failure)))
+        if isinstance(now, Failure):
+            failed.append((before, now))
+        elif now != before:
             pages.append((subject, before, now))
     unchanged = {page.subject_id for _, page in held} - {before.subject_id for _, before, _ in pages}
-    return Findings(checked=len(held), pages=tuple(pages), stale_photos=tuple(_stale_photos(run, unchanged)))
+    photos = tuple(_stale_photos(run, unchanged))
+    return Findings(checked=len(held), pages=tuple(pages), failed=tuple(failed), stale_photos=photos)
 
 
 def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
@@ -202,7 +207,7 @@ def _check_distiller(run: BuildRun, changed: set[str]) -> None:
     marks = {
         key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name)
         for key, page in fetched_pages(run).items()
-        if key in taxa and key not in changed
+        if owner_of(key) in taxa and key not in changed
     }
     again = [key for key, mark in marks.items() if done.get(key, "") not in ("", mark)]
     if again:

@@ -51,6 +51,9 @@ class ArticleSource(ABC):
         """Selection and size of photos; new rules make new anchors without fetching pages again."""
         return ""
 
+    is_one_place: bool = True
+    """Whether many failures in a row mean that the source is down."""
+
     # pages
 
     @abstractmethod
@@ -89,10 +92,17 @@ class ArticleSource(ABC):
 
     # updates
 
-    def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+    def reuse_pages(self, properties: Mapping[str, Mapping[str, str]]) -> None:
+        """Tell `newest` subject_id -> `FetchedPage.properties` of the pages that are held."""
+        del properties
+
+    def newest(
+        self, known: Sequence[tuple[Taxon | str, PageRef]]
+    ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
         """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
-        An unchanged page comes back unchanged; a subject without a page is left out. By default all are located again.
+        An unchanged page comes back unchanged; a subject without a page is left out; a page that cannot be checked is a
+        failure, if the others can. By default all are located again.
         """
         taxa = [subject for subject, _ in known if isinstance(subject, Taxon)]
         places = {taxon.taxon_id: place for taxon, place in self.locate(taxa)}

@@ -6,11 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kb.sources.article_source import ArticleSource
+from kb.sources.web.settings import PageSettings
 
 
 @contextmanager
 def reopened(
-    origin: Mapping[str, str], *, contact: str | None = None, api_url: str | None = None, spaces: Sequence[str] = ()
+    origin: Mapping[str, str],
+    *,
+    contact: str | None = None,
+    api_url: str | None = None,
+    spaces: Sequence[str] = (),
+    pages: PageSettings | None = None,
 ) -> Iterator[ArticleSource]:
     """Open a source from its `ArticleSource.origin`, and close it at the end.
 
@@ -19,6 +25,7 @@ def reopened(
         contact: contact address for the User-Agent of a wiki.
         api_url: api.php of a wiki with its user name and password, which are not recorded.
         spaces: encoder spaces of the vectors of the shipped knowledge.
+        pages: pause and limits of requests for web pages.
     """
     if origin["kind"] == "folder":
         from kb.sources.folder import FolderSource
@@ -28,6 +35,15 @@ def reopened(
         from kb.sources.starter import StarterSource
 
         yield StarterSource(spaces=spaces)
+    elif origin["kind"] == "web":
+        from kb.sources.web.client import PageClient
+        from kb.sources.web.source import WebSource
+
+        web = WebSource(PageClient(contact=contact, settings=pages or PageSettings()))
+        try:
+            yield web
+        finally:
+            web.close()
     else:
         from kb.sources.mediawiki.source import WikipediaSource
 

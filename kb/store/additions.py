@@ -57,6 +57,21 @@ def joined_summary(addition: Addition, summary: Summary | None) -> Summary | Non
     return replace(parts[-1], statements=tuple(statements), distiller=" + ".join(distillers))
 
 
+def source_of(statement: Statement, texts: Sequence[AddedText], article: Source | None) -> Source | None:
+    """Return the source of a statement of `joined_summary`: the text with its last evidence, else the article.
+
+    The evidence may begin with the sentence that names the subject.
+    """
+    if not statement.evidence:
+        return article
+    place, end = statement.evidence[-1].start, 0
+    for text in texts:
+        end += text.length + len(BETWEEN_TEXTS)
+        if place < end:
+            return text.source
+    return article
+
+
 def joined_text(own: Sequence[str], article: str | None) -> str:
     """Return added texts and article as one text."""
     return BETWEEN_TEXTS.join([*own, *([article] if article is not None else [])])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from data.codec import loads
 from data.contracts import Encoders, VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.images.views import views_mark
-from data.records import RangeFact, SpeciesEntry, Status, Taxon, Term
+from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from data.vectors import read_table
 from kb.store.calibrations import calibration_notes
 from kb.store.chroma import Collections  # which imports chromadb when it is used
@@ -32,6 +32,10 @@ from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collectio
 from kb.store.ledger import Ledger
 from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
 from kb.store.rows import end_of_mark
+
+if TYPE_CHECKING:
+    from kb.store.additions import AddedText
+    from kb.store.stage_outputs import DistilOutput
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")
@@ -146,21 +150,44 @@ class KnowledgeBase(Closing):
     def article_text(self, taxon_id: str) -> str | None:
         """Return the plain text that the evidence of a species points into, or None if it has none.
 
-        Texts that the user added come first, then the article.
+        Texts that the user added come first, then those of web pages, then the article.
 
         Raises:
             StoreError: if the text is missing or damaged.
         """
-        from kb.store.additions import STAGE, Addition, joined_text
+        from kb.store.additions import joined_text
         from kb.store.stage_outputs import DistilOutput
 
-        distilled, added = (self.ledger.step(taxon_id, stage) for stage in ("distil", STAGE))
+        distilled = self.ledger.step(taxon_id, "distil")
         output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
-        addition = loads(Addition, added.output) if added and added.output else Addition()
         article = None if output.text_sha256 is None else self.layout.articles.read(output.text_sha256).decode()
-        if not addition.texts:
+        texts = self._texts_before(taxon_id)
+        if not texts:
             return article
-        return joined_text([self.layout.articles.read(text.sha256).decode() for text in addition.texts], article)
+        return joined_text([self.layout.articles.read(text.sha256).decode() for text in texts], article)
+
+    def statement_sources(self, entry: SpeciesEntry) -> list[Source | None]:
+        """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
+        from kb.store.additions import source_of
+
+        texts = self._texts_before(entry.taxon.taxon_id)
+        statements = entry.summary.statements if entry.summary is not None else ()
+        return [source_of(statement, texts, entry.source) for statement in statements]
+
+    @cached_property
+    def _pages(self) -> dict[str, dict[str, DistilOutput]]:
+        from kb.store.pages import held_pages
+
+        return held_pages(self.ledger)
+
+    def _texts_before(self, taxon_id: str) -> tuple[AddedText, ...]:
+        """Return the texts that come before the article: the user's own, then those of web pages."""
+        from kb.store.additions import STAGE, Addition
+        from kb.store.pages import with_pages
+
+        step = self.ledger.step(taxon_id, STAGE)
+        addition = loads(Addition, step.output) if step and step.output else Addition()
+        return with_pages(addition, self._pages.get(taxon_id, {}), self.layout).texts
 
     def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
         """Return the range statements in the texts of these species, in this order; empty for those without."""

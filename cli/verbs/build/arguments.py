@@ -10,7 +10,7 @@ from typing import Literal
 from data.errors import UsageError
 from data.records import Stage
 
-SourceKind = Literal["wikipedia", "folder", "starter"]
+SourceKind = Literal["wikipedia", "folder", "starter", "pages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class BuildArguments:
     category: str | None = None
     names: Path | None = None
     terms: Path | None = None
+    pages: Path | None = None
     limit: int | None = None
     only: Stage | None = None
     is_dry_run: bool = False
@@ -38,6 +39,9 @@ class BuildArguments:
 
     def __post_init__(self) -> None:
         kind, folder = self.kind, self.folder
+        if kind == "pages":
+            self._check_pages()
+            return
         if kind == "folder" and folder is None:
             raise UsageError("--source folder: has no folder.", hint="Use --source folder:DIR.")
         choices = {"--list": self.list_page, "--category": self.category, "--names": self.names}
@@ -59,9 +63,22 @@ class BuildArguments:
         if self.is_dry_run and self.only is not None:
             raise UsageError("--dry-run and --only cannot be combined: a dry run runs no stage.")
 
+    def _check_pages(self) -> None:
+        others = {
+            "--taxon": self.taxa, "--list": self.list_page, "--category": self.category, "--names": self.names,
+            "--terms": self.terms, "--api-url": self.has_api_url, "--source": self.source != "wikipedia",
+            "--dry-run": self.is_dry_run,
+        }  # fmt: skip
+        for option, given in others.items():
+            if given:
+                hint = "Run two builds; both add to the knowledge base of --kb."
+                raise UsageError(f"--pages and {option} cannot be combined.", hint=hint)
+
     @property
     def kind(self) -> SourceKind:
         """Kind of the source."""
+        if self.pages is not None:
+            return "pages"
         if self.source in ("wikipedia", "starter"):
             return "wikipedia" if self.source == "wikipedia" else "starter"
         if self.source.startswith("folder:"):
@@ -85,7 +102,8 @@ class BuildArguments:
         """
         if self.kind == "starter" and not self.taxa:
             return Path("starter.kb")
-        chosen = self.list_page or self.category or (self.names.stem if self.names else None)
+        table = self.pages or self.names
+        chosen = self.list_page or self.category or (table.stem if table else None)
         names = [chosen] if chosen else self.taxa
         slug = re.sub(r"[\W_]+", "-", names[0].lower()).strip("-") if len(names) == 1 else ""
         if not slug:

@@ -13,7 +13,7 @@ from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import stage_progress
-from cli.common.wiring import load_encoders
+from cli.common.wiring import load_encoders, open_web
 from cli.verbs.build.arguments import BuildArguments
 from data.errors import CostStop
 from data.records import STAGES
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 @click.option("--names", type=options.FILE, metavar="CSV", help="Take the species named in a CSV file.")
 @click.option("--terms", type=options.FILE, metavar="FILE",
               help="Also take terms: one a line, optionally a tab and the title of its page.")  # fmt: skip
+@click.option("--pages", type=options.FILE, metavar="CSV",
+              help="Take web pages and files instead: a species or term, and an address, in each row.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of species.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
@@ -67,6 +69,8 @@ def build(
     resumes when it is run again; a second run fetches only what is new. Photos with a free licence are taken from the
     English Wikipedia; --set language=CODE and --set licences=any change that.
 
+    Web pages (--pages) add to the texts of their species; photos are not taken from them.
+
     Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
     """
     given = BuildArguments(is_dry_run=dry_run, has_api_url=api_url is not None, **chosen)
@@ -85,7 +89,7 @@ def build(
         encoders = load_encoders(profile_to_build(path, settings.profile))
         began = time.monotonic()
         distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
-        selection = select(given, settings, stack, spaces=encoders.anchor_spaces)
+        selection = select(given, settings, stack, path, spaces=encoders.anchor_spaces)
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
         stopped: CostStop | None = None
         try:
@@ -120,10 +124,14 @@ def build(
         ctx.exit(exit_codes.PARTLY)
 
 
-def select(given: BuildArguments, settings: Settings, stack: ExitStack, *, spaces: tuple[str, ...] = ()) -> Selection:
+def select(
+    given: BuildArguments, settings: Settings, stack: ExitStack, path: Path, *, spaces: tuple[str, ...] = ()
+) -> Selection:
     """Open the source and return the selected species and pages."""
     from kb.pipeline import selection
 
+    if given.pages is not None:
+        return selection.select_pages(given.pages, path, lambda: open_web(settings, stack))
     if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
         from kb.sources.own import OwnSource
 
@@ -163,7 +171,7 @@ def plan_text(
     from kb.pipeline.estimate import estimate_distilling
     from kb.pipeline.selection import preview
 
-    selection = select(given, settings, stack)
+    selection = select(given, settings, stack, path)
     found = preview(selection, limit=given.limit)
     fields: dict[str, object] = {
         "would build": str(path),

@@ -9,7 +9,9 @@ from data.records import Source, SpeciesEntry, Taxon
 from kb import reasons
 from kb.distill.chunk import pack_chunks
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import is_page
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
+from kb.store.pages import held_pages, term_of, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
@@ -25,17 +27,19 @@ def assemble(run: BuildRun) -> list[Subject]:
     fetched = {key: step.status for key, step in ledger.steps("fetch").items()}
     distilled = ledger.outputs("distil", DistilOutput, "done", "failed")
     anchors = ledger.outputs("anchor", AnchorOutput)
-    added = additions(ledger)
+    added, pages = additions(ledger), held_pages(ledger)
     found: list[Subject] = []
-    for key in sorted(distilled.keys() | added.keys()):
+    for key in sorted(distilled.keys() | added.keys() | pages.keys()):
+        if is_page(key):  # part of its species or term
+            continue
         output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())
-        addition = added.get(key, Addition())
+        addition = with_pages(added.get(key, Addition()), pages.get(key, {}), run.layout)
         if fetched.get(key) == "left-out":  # the article is gone, additions stay
             output, photos = DistilOutput(), AnchorOutput()
         if key not in taxa:
-            term = addition.term or output.term
+            term = addition.term or output.term or term_of(pages.get(key, {}))
             found += [replace(term, source=_shown(term.source))] if term is not None else []
-        elif key in added or fetched.get(key) == "done":
+        elif key in added or key in pages or fetched.get(key) == "done":
             found.append(_species(run, loads(Taxon, taxa[key]), output, photos, addition))
     return found
 

@@ -12,6 +12,7 @@ from kb.distill.terms import term_from_article
 from kb.pipeline.stages.distil_by_model import distil_by_model
 from kb.pipeline.stages.fetch import fetched_pages, lost_body, read_article
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import owner_of
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import FACT, DistilOutput, FetchOutput
 
@@ -31,6 +32,7 @@ def distil(run: BuildRun) -> None:
     taxa = {key: loads(Taxon, record) for key, record in ledger.subjects("taxon").items()}
     given = {key: loads(Term, record) for key, record in ledger.subjects("term").items() if record}
     names = ledger.subject_names("term")
+    taxon_of = {key: taxa[owner_of(key)] for key in pages if owner_of(key) in taxa}
     marks = {
         key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name) for key, page in pages.items()
     }
@@ -39,9 +41,9 @@ def distil(run: BuildRun) -> None:
     ledger.set_fact(FACT, kind_of(run.distiller.name))
     tracker = run.track("distil", len(todo))
     by_model = {
-        key: (pages[key], taxa[key], marks[key])
+        key: (pages[key], taxon_of[key], marks[key])
         for key in todo
-        if key in taxa and isinstance(run.distiller, AsyncDistiller) and pages[key].sha256 != _NO_TEXT
+        if key in taxon_of and isinstance(run.distiller, AsyncDistiller) and pages[key].sha256 != _NO_TEXT
     }
     for group in grouped([key for key in todo if key not in by_model], GROUP):
         steps = []
@@ -52,7 +54,7 @@ def distil(run: BuildRun) -> None:
                 elif key in given:
                     output = DistilOutput(term=given[key], source=given[key].source)
                 else:
-                    output = _distil_page(run, key, pages[key], taxa.get(key), names.get(key, ""))
+                    output = _distil_page(run, key, pages[key], taxon_of.get(key), names.get(owner_of(key), ""))
             except StoreError as error:
                 steps.append(lost_body(ledger, key, error))
                 continue

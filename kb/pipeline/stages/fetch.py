@@ -39,7 +39,7 @@ def fetch(run: BuildRun) -> None:
         failed = isinstance(result, Failure)
         in_a_row = in_a_row + 1 if failed else 0
         tracker.add(failed=int(failed))
-        if in_a_row >= run.settings.max_failures_in_a_row:
+        if run.source.is_one_place and in_a_row >= run.settings.max_failures_in_a_row:
             raise SourceUnavailable(
                 f"Too many pages failed in a row ({in_a_row}). Last error: {step.error}",
                 hint="Fetched pages are kept. Run the same command again when the wiki responds.",

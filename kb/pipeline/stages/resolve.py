@@ -10,6 +10,7 @@ from data.records import LeftOut, PageRef, Taxon, Term
 from kb import reasons
 from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import is_page
 from kb.store.additions import additions, with_own_names
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed
@@ -31,6 +32,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     if ledger.fact(key) is not None:
         return
     tracker = run.track("resolve", 0)
+    taxa = ledger.subjects("taxon")
     before, unwanted, added = located_pages(run), removed(ledger), additions(ledger)
     found: list[tuple[Taxon, PageRef]] = []
     doubtful: list[tuple[Taxon, PageRef]] = []
@@ -42,7 +44,9 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
         elif subject.scientific_name in unwanted:
             continue
         elif isinstance(place, PageRef):
-            found.append((subject, place))
+            # A web page keeps the revision that an update found.
+            held = before.get(place.subject_id) if is_page(place.subject_id) else None
+            found.append((subject, held or place))
             tracker.add()
             if limit is not None and len(found) >= limit:
                 break
@@ -55,9 +59,11 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
                 lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
     with ledger.transaction():
         for taxon, page in [*found, *doubtful]:
+            if is_page(page.subject_id) and taxon.taxon_id in taxa:  # as another source has it
+                taxon = loads(Taxon, taxa[taxon.taxon_id])
             named = with_own_names(taxon, added.get(taxon.taxon_id))
             ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(named))])
-            ledger.record([resolved_step(run, taxon.taxon_id, page)])
+            _record_page(run, page)
         ledger.record(lost)
         ledger.set_left_out(left_out)
         # By title too: an earlier look-up may have rejected the page.
@@ -71,11 +77,12 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
     unwanted = removed(ledger)
     terms = [term for term in terms if (term.name if isinstance(term, Term) else term[0]) not in unwanted]
     given = [term for term in terms if isinstance(term, Term)]
-    by_id = {term_id(term[0]): term for term in terms if not isinstance(term, Term)}
-    key = f"resolved:{fingerprint(run.source.name, sorted(by_id.items()), [dumps(term) for term in given])}"
+    named = {(term_id(term[0]), term[1] or ""): term for term in terms if not isinstance(term, Term)}
+    key = f"resolved:{fingerprint(run.source.name, sorted(named.items()), [dumps(term) for term in given])}"
     if not terms or ledger.fact(key) is not None:
         return
-    places = list(run.source.locate_terms(list(by_id.values()))) if by_id else []
+    places = list(run.source.locate_terms(list(named.values()))) if named else []
+    before, known = located_pages(run), ledger.subject_names("term")
     with ledger.transaction():
         ledger.add_subjects((term.term_id, "term", term.name, dumps(term)) for term in given)
         ledger.record(
@@ -86,9 +93,20 @@ def resolve_terms(run: BuildRun, terms: Sequence[Term | tuple[str, str | None]])
                 ledger.set_left_out([term_left_out(name, place)])
                 continue
             ledger.drop_left_out([name])
-            ledger.add_subjects([(term_id(name), "term", name, "")])
-            ledger.record([resolved_step(run, term_id(name), place)])
+            if not is_page(place.subject_id) or term_id(name) not in known:
+                ledger.add_subjects([(term_id(name), "term", name, "")])
+            _record_page(run, before.get(place.subject_id, place) if is_page(place.subject_id) else place)
         ledger.set_fact(key, "done")
+
+
+def _record_page(run: BuildRun, page: PageRef) -> None:
+    """Record the page of a subject; a web page is a subject of its own, tried again if it was left out."""
+    if is_page(page.subject_id):
+        run.ledger.add_subjects([(page.subject_id, "page", page.title, "")])
+        run.ledger.drop_left_out([page.title])
+        if (step := run.ledger.step(page.subject_id, "fetch")) is not None and step.status == "left-out":
+            run.ledger.drop_steps([page.subject_id], ["fetch"])
+    run.ledger.record([resolved_step(run, page.subject_id, page)])
 
 
 def term_left_out(name: str, place: LeftOut) -> LeftOut:

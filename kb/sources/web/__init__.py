@@ -1,0 +1,1 @@
+"""Pages of the web and local documents as a source of articles."""

@@ -1,0 +1,262 @@
+"""Polite client for pages of any site: robots.txt, a pause between requests to a host, retries, size limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from urllib.parse import urlsplit
+
+import httpx
+
+from data.errors import FieldmarkError, MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge
+from kb.http import parse_retry_after
+from kb.sources.mediawiki.client.hosts import host_of, require_contact
+from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
+from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
+from kb.sources.web.addresses import page_address
+from kb.sources.web.connections import CheckedTransport
+from kb.sources.web.robots import MAX_BYTES as MAX_ROBOTS_BYTES
+from kb.sources.web.robots import Robots, read_robots
+from kb.sources.web.settings import PageSettings
+
+MAX_BYTES = 20_000_000
+MAX_REDIRECTS = 5
+LONGEST_PAUSE_S = 60.0
+ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
+
+
+class Disallowed(SourceError):
+    """The site's robots.txt disallows the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The answer for a page; `content` is None if it has not changed since `validators`."""
+
+    url: str
+    """Address after redirects."""
+    content: bytes | None
+    kind: str = ""
+    """Media type, such as `text/html`."""
+    charset: str | None = None
+    validators: Mapping[str, str] = field(default_factory=dict)
+    """ETag and Last-Modified, to ask later whether the page has changed."""
+
+
+@dataclass(slots=True)
+class _Host:
+    """What is known of a host: its rules, its retries, and when it may be asked again."""
+
+    retrier: Retrier
+    robots: Robots | FieldmarkError | None = None
+    next_at: float = 0.0
+
+
+class PageClient:
+    """A client that makes one request at a time, and pauses between two requests to a host.
+
+    Args:
+        contact: contact address for the User-Agent; required for Wikimedia's hosts.
+        settings: pause between two requests to a host, and whether pages may be on this machine.
+        timeouts: limits for connections and answers.
+        retry: number and spacing of tries.
+    """
+
+    def __init__(
+        self,
+        *,
+        contact: str | None = None,
+        settings: PageSettings | None = None,
+        timeouts: Timeouts | None = None,
+        retry: RetryPolicy | None = None,
+    ) -> None:
+        settings = settings or PageSettings()
+        self._contact, self._pause_s = contact, settings.pause_s
+        self._timeouts, self._retry = timeouts or Timeouts(), retry or RetryPolicy()
+        self._hosts: dict[str, _Host] = {}
+        self.n_requests = 0
+        """Requests so far, those for robots.txt and retries included."""
+        self._client = httpx.Client(
+            transport=CheckedTransport(allow_private=settings.private_addresses),
+            headers={"User-Agent": user_agent(contact), "Accept": ACCEPT},
+            timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
+            follow_redirects=False,  # each hop is checked here
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def fetch(self, url: str, validators: Mapping[str, str] | None = None) -> Page:
+        """Return a page, or the news that it has not changed.
+
+        Args:
+            url: its address, as `page_address` returns it.
+            validators: those of the `Page` that is held, if any.
+
+        Raises:
+            Disallowed: if robots.txt disallows it, or a page that it redirects to.
+            PageNotFound: 404 or 410.
+            TooLarge: more than `MAX_BYTES`.
+            MalformedAnswer: another refusal, endless redirects, or an address that may not be fetched.
+            SourceUnavailable, RateLimited: the host is down or busy, after all tries.
+            MissingContact: on a Wikimedia host without a contact.
+        """
+        first = host_of(url)
+        for _ in range(MAX_REDIRECTS + 1):
+            require_contact(url, self._contact)
+            host = self._host(url)
+            if not self._robots(host, url).allows(url):
+                raise Disallowed(f"robots.txt of {host_of(url)} disallows it")
+            asked = {name: value for name, value in (validators or {}).items() if value}
+            response, content = self._ask(host, url, asked, limit=MAX_BYTES)
+            if response.status_code == 304:
+                return Page(url=url, content=None)
+            if not response.has_redirect_location:
+                return _page(url, response, content)
+            url = _target(url, response)
+        raise MalformedAnswer(f"{first} redirects endlessly")
+
+    def _host(self, url: str) -> _Host:
+        parts = urlsplit(url)
+        key = f"{parts.scheme}://{host_of(url)}"
+        if key not in self._hosts:
+            self._hosts[key] = _Host(retrier=Retrier(self._retry))
+        return self._hosts[key]
+
+    def _robots(self, host: _Host, url: str) -> Robots:
+        if host.robots is None:
+            try:
+                host.robots = self._fetch_robots(host, url)
+            except FieldmarkError as error:
+                host.robots = error  # not asked again for the next page of the host
+        if isinstance(host.robots, FieldmarkError):
+            raise host.robots
+        if host.robots.pause_s > LONGEST_PAUSE_S:
+            raise MalformedAnswer(
+                f"{host_of(url)} asks for {host.robots.pause_s:g} s between requests, too long to wait"
+            )
+        return host.robots
+
+    def _fetch_robots(self, host: _Host, url: str) -> Robots:
+        """Return the rules of a host; without a robots.txt all is allowed, and an unreachable one is an error."""
+        parts = urlsplit(url)
+        address = f"{parts.scheme}://{parts.netloc}/robots.txt"
+        for _ in range(MAX_REDIRECTS + 1):
+            try:
+                response, content = self._ask(host, address, {}, limit=MAX_ROBOTS_BYTES, may_be_cut=True)
+            except (MalformedAnswer, PageNotFound) as error:
+                if _is_refused_address(error):
+                    raise
+                return Robots()  # RFC 9309, section 2.3.1.3: any 4xx means that there are no rules
+            if not response.has_redirect_location:
+                return read_robots(content)
+            address = _target(address, response)
+        return Robots()
+
+    def _ask(
+        self, host: _Host, url: str, headers: Mapping[str, str], *, limit: int, may_be_cut: bool = False
+    ) -> tuple[httpx.Response, bytes]:
+        """Return the answer to one request, repeated if that may help."""
+
+        def once() -> tuple[httpx.Response, bytes]:
+            self._wait(host)
+            self.n_requests += 1
+            try:
+                answer = self._exchange(url, headers, limit, may_be_cut)
+            finally:
+                host.next_at = time.monotonic() + self._pause_of(host)
+            _check_status(answer[0], url)
+            return answer
+
+        return host.retrier.run(once)
+
+    def _pause_of(self, host: _Host) -> float:
+        return max(self._pause_s, host.robots.pause_s if isinstance(host.robots, Robots) else 0.0)
+
+    def _wait(self, host: _Host) -> None:
+        host.retrier.pause()
+        time.sleep(max(0.0, host.next_at - time.monotonic()))
+
+    def _exchange(
+        self, url: str, headers: Mapping[str, str], limit: int, may_be_cut: bool
+    ) -> tuple[httpx.Response, bytes]:
+        where = host_of(url)
+        deadline = time.monotonic() + self._timeouts.total_s
+        body = bytearray()
+        try:
+            with self._client.stream("GET", url, headers=dict(headers)) as response:
+                for part in response.iter_bytes(65_536):
+                    body += part
+                    if len(body) > limit:
+                        if may_be_cut:
+                            break
+                        raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
+                    if time.monotonic() > deadline:
+                        slow = f"{where} is too slow: no complete answer in {self._timeouts.total_s:g} s"
+                        raise Refusal(SourceUnavailable(slow), is_silent=True)
+        except SourceUnavailable as error:  # the name is unknown
+            raise Refusal(error, is_silent=True) from error
+        except httpx.TimeoutException as error:
+            raise Refusal(SourceUnavailable(f"{where} is too slow: no data in time"), is_silent=True) from error
+        except httpx.ConnectError as error:
+            raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
+        except (httpx.RequestError, httpx.StreamError) as error:
+            raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
+        except httpx.InvalidURL as error:
+            raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
+        return response, bytes(body)
+
+
+def _target(url: str, response: httpx.Response) -> str:
+    """Return the address that a page redirects to.
+
+    Raises:
+        MalformedAnswer: if it is no address of a page, or leaves https.
+    """
+    try:
+        target = page_address(str(httpx.URL(url).join(response.headers["Location"])))
+    except (FieldmarkError, httpx.InvalidURL) as error:
+        raise MalformedAnswer(f"{host_of(url)} redirects to an address that is not allowed") from error
+    if url.startswith("https:") and not target.startswith("https:"):
+        raise MalformedAnswer(f"{host_of(url)} redirects to http, which is not allowed")
+    return target
+
+
+def _is_refused_address(error: FieldmarkError) -> bool:
+    """Return whether the error is about the address, not about the answer of a host."""
+    return error.hint is not None or isinstance(error, TooLarge)
+
+
+def _page(url: str, response: httpx.Response, content: bytes) -> Page:
+    header = Message()
+    header["Content-Type"] = stated = response.headers.get("Content-Type", "")
+    charset = header.get_param("charset")
+    validators = {
+        asked: response.headers[sent][:500]
+        for sent, asked in (("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since"))
+        if response.headers.get(sent)
+    }
+    return Page(
+        url=url,
+        content=content,
+        kind=header.get_content_type() if stated else "",
+        charset=charset if isinstance(charset, str) else None,
+        validators=validators,
+    )
+
+
+def _check_status(response: httpx.Response, url: str) -> None:
+    status, where = response.status_code, host_of(url)
+    if status in (200, 203, 304) or response.has_redirect_location:
+        return
+    if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
+        raise Refusal.wait(where, status, parse_retry_after(response.headers.get("Retry-After")))
+    if status >= 500 or status == 408:
+        raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
+    if status in (404, 410):
+        raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
+    raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}")

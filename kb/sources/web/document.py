@@ -1,0 +1,197 @@
+"""Documents as text: HTML by trafilatura, PDF by pypdf, plain and Markdown texts as they are."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from bs4 import BeautifulSoup
+
+from data.errors import BadInput
+from data.files import sha256_hex
+from kb.sources.web.licence import stated_licence
+from kb.sources.web.packages import required
+from kb.sources.web.text import as_markdown, decoded, title_of, visible
+
+MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
+MAX_CHARACTERS = 1_000_000
+MAX_PDF_PAGES = 300
+MAX_PDF_S = 60.0
+FEWEST_CHARACTERS = 40
+"""A page with less text needs JavaScript, a login, or says nothing."""
+_PICTURES = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*", b"\0\0\0")
+_HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|[a-z])", re.I | re.S)
+_LOGIN = re.compile(r"\b(?:log|sign)[ -]?in\b|\bsubscribe", re.IGNORECASE)
+_SCRIPT = re.compile(r"\bjavascript\b", re.IGNORECASE)
+_LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
+_HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+
+
+class NotReadable(Exception):
+    """A document without usable text; the message is the reason, for a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The text of a document as Markdown, with what it states about itself."""
+
+    text: str
+    title: str = ""
+    licence: str | None = None
+    language: str = "en"
+
+    @property
+    def version(self) -> int:
+        """Number that changes with the text; advertisements and menus do not count."""
+        return int(sha256_hex(self.text)[:12], 16)
+
+
+def read_document(content: bytes, *, kind: str = "", charset: str | None = None) -> Document:
+    """Return the text of a document.
+
+    The bytes decide, then the stated kind: servers send pictures and PDF as HTML.
+
+    Args:
+        content: the bytes.
+        kind: media type, such as `text/html`, or a file ending, such as `.md`.
+        charset: charset of the Content-Type.
+
+    Raises:
+        NotReadable: if it is not a text, or has no text to speak of.
+        MissingDependency: without the extra `web`, for HTML and PDF.
+    """
+    if b"%PDF-" in content[:1024]:
+        document = _read_pdf(content)
+    elif content.startswith(_PICTURES) or (kind and not _is_text(kind)):
+        raise NotReadable(f"expected HTML, PDF or plain text, got {_got(content, kind)}")
+    elif "html" in kind or kind == ".htm" or (kind not in (".txt", ".md", "text/plain") and _HTML.match(content)):
+        if len(content) > MAX_HTML_BYTES:
+            raise NotReadable(f"more than the limit of {MAX_HTML_BYTES:,} bytes of HTML")
+        document = _read_html(decoded(content, charset))
+    else:
+        text = decoded(content, charset)
+        if "\0" in text:
+            raise NotReadable("expected HTML, PDF or plain text, got binary data")
+        document = Document(text=visible(text).strip())
+    if len(document.text) < FEWEST_CHARACTERS:
+        raise NotReadable("no text")
+    if len(document.text) > MAX_CHARACTERS:
+        raise NotReadable(f"more than the limit of {MAX_CHARACTERS:,} characters of text")
+    return document
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith(("text/", ".")) or kind in ("application/xhtml+xml", "application/octet-stream")
+
+
+def _got(content: bytes, kind: str) -> str:
+    return "a picture" if content.startswith(_PICTURES) else kind
+
+
+def _read_html(html: str) -> Document:
+    trafilatura = required("trafilatura")
+    soup = BeautifulSoup(html, "lxml")
+    # Precision: recall keeps cookie banners and menus of short pages.
+    found = trafilatura.bare_extraction(
+        html,
+        favor_precision=True,
+        include_comments=False,
+        include_tables=False,
+        include_images=False,
+        with_metadata=True,
+    )
+    body = getattr(found, "body", None)
+    text = "" if body is None else as_markdown(_blocks(body))
+    if len(text) < FEWEST_CHARACTERS or _is_wall(soup, text):
+        raise NotReadable(_why_empty(soup))
+    language = str(soup.html.get("lang") or "") if soup.html else ""
+    return Document(
+        text=text,
+        title=title_of(str(getattr(found, "title", None) or (soup.title.get_text() if soup.title else "") or "")),
+        licence=stated_licence(soup),
+        language=match[0] if (match := _LANGUAGE.match(language.lower())) else "en",
+    )
+
+
+def _blocks(body: Any) -> Iterator[tuple[int, str]]:  # noqa: ANN401  # an element of lxml
+    """Yield level and text of the headings, paragraphs and list items of an extracted page."""
+    for element in body.iter("head", "p", "item", "quote", "code"):
+        if element.tag == "head":
+            level = str(element.get("rend") or "h2").removeprefix("h")
+            if level != "1":
+                yield int(level) if level.isdecimal() else 2, " ".join(element.itertext())
+        elif not any(child.tag in ("p", "item") for child in element.iterdescendants()):
+            yield 0, " ".join(element.itertext())
+
+
+def _is_wall(soup: BeautifulSoup, text: str) -> bool:
+    """Return whether a short page mostly asks for a password."""
+    return soup.find("input", type="password") is not None and len(text) < 600 and _LOGIN.search(text) is not None
+
+
+def _why_empty(soup: BeautifulSoup) -> str:
+    if soup.find("input", type="password") is not None:
+        return "no text without a login"
+    scripts = " ".join(tag.get_text(" ") for tag in soup.find_all("noscript"))
+    if _SCRIPT.search(scripts) or (soup.find("script", src=True) is not None and len(soup.get_text().strip()) < 200):
+        return "no text without JavaScript"
+    return "no text"
+
+
+def _read_pdf(content: bytes) -> Document:
+    pypdf = required("pypdf")
+    deadline = time.monotonic() + MAX_PDF_S
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise NotReadable("the PDF needs a password")
+        parts: list[str] = []
+        for page in islice(reader.pages, MAX_PDF_PAGES):
+            if time.monotonic() > deadline:
+                raise NotReadable(f"the PDF takes more than {MAX_PDF_S:g} s to read")
+            parts.append(page.extract_text() or "")
+        title = str((reader.metadata or {}).get("/Title") or "")
+    except NotReadable:
+        raise
+    except Exception as error:  # pypdf raises many kinds for damaged files
+        raise NotReadable(f"the PDF is damaged: {str(error)[:100] or type(error).__name__}") from error
+    text = "\n\n".join(_paragraphs("\n".join(parts)))
+    if not text:
+        raise NotReadable("the PDF has no text; it may be scanned")
+    return Document(text=text, title=title_of(title))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the paragraphs of a PDF, whose lines are broken: each ends with a short line, as a heading does."""
+    lines = [" ".join(line.split()) for line in _HYPHEN_AT_END.sub("", visible(text)).split("\n")]
+    lengths = sorted(len(line) for line in lines if line)
+    width = lengths[int(0.9 * len(lengths))] if lengths else 0
+    paragraph: list[str] = []
+    for line in lines:
+        if line:
+            paragraph.append(line)
+        if paragraph and (not line or len(line) < 0.7 * width):
+            yield " ".join(paragraph)
+            paragraph = []
+    if paragraph:
+        yield " ".join(paragraph)
+
+
+def read_file(path: str, content: bytes) -> Document:
+    """Return the text of a local file, by its ending.
+
+    Raises:
+        BadInput: for other endings than .html, .htm, .txt, .md and .pdf.
+        NotReadable: if it has no text to speak of.
+    """
+    ending = f".{path.rpartition('.')[2].lower()}"
+    if ending not in (".html", ".htm", ".txt", ".md", ".pdf"):
+        raise BadInput(f"{path}: expected a file that ends with .html, .txt, .md or .pdf.")
+    if ending == ".pdf" and b"%PDF-" not in content[:1024]:
+        raise NotReadable("expected a PDF, got something else")
+    return read_document(content, kind=ending)

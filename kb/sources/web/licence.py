@@ -1,0 +1,84 @@
+"""The licence that a page states for its text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from bs4 import BeautifulSoup, Tag
+
+from kb.sources.licences import short_licence
+from kb.sources.web.text import title_of
+
+_CC = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
+_META = frozenset(
+    ("dc.rights.license", "dc.rights.licence", "dcterms.license", "dcterms.licence", "license", "licence")
+)
+_MEDIA = frozenset(("imageobject", "videoobject", "audioobject", "mediaobject", "dataset", "softwareapplication"))
+_SPEAKS_OF_TEXT = re.compile(
+    r"\b(?:text|content|contents|page|site|website|work|article|material)s?\b.{0,120}\b(?:licen[cs]ed?|available|released)\b"
+    r"|\blicen[cs]ed under\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_WITH_PHOTOS = ("figure", "figcaption", "picture", "table")
+MAX_CHARACTERS = 200
+
+
+def stated_licence(soup: BeautifulSoup) -> str | None:
+    """Return the licence of the text of a page, by its short name where known, or None if it states none.
+
+    Statements are links with `rel=license`, the `license` of JSON-LD about the page (not about its pictures), `meta`
+    tags, and links to Creative Commons beside words about the page's content. If they disagree, nothing is stated: one
+    of them may be about a photo.
+    """
+    found = {licence for name, url in _statements(soup) if (licence := short_licence(name, url))}
+    if len(found) != 1:
+        return None
+    return title_of(found.pop())[:MAX_CHARACTERS] or None
+
+
+def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
+    """Yield name and address of every licence stated for the text."""
+    for tag in soup.find_all(("link", "a")):
+        if not isinstance(tag, Tag) or tag.find_parent(_WITH_PHOTOS) is not None:
+            continue
+        address, relations = str(tag.get("href") or ""), [str(each).lower() for each in tag.get_attribute_list("rel")]
+        if {"license", "licence"} & set(relations):
+            yield title_of(tag.get_text(" ")), address
+        elif tag.name == "a" and _CC.search(address) and _SPEAKS_OF_TEXT.search(_around(tag)):
+            yield "", address
+    for meta in soup.find_all("meta"):
+        name = str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
+        if name in _META and (content := str(meta.get("content") or "").strip()):
+            yield ("", content) if "://" in content else (content, "")
+    for script in soup.find_all("script", type="application/ld+json"):
+        try:
+            content = json.loads(script.get_text())
+        except (ValueError, RecursionError):
+            continue
+        for licence in _json_ld(content):
+            yield ("", licence) if "://" in licence else (licence, "")
+
+
+def _around(link: Tag) -> str:
+    parent = link.find_parent(("p", "li", "div", "footer", "small", "section", "td"))
+    return (parent or link).get_text(" ")[:1_000]
+
+
+def _json_ld(content: object) -> Iterator[str]:
+    """Yield the licences of the objects at the top of JSON-LD, or in its `@graph`."""
+    if isinstance(content, list):
+        for each in content:
+            yield from _json_ld(each)
+    if not isinstance(content, dict):
+        return
+    yield from _json_ld(content.get("@graph"))
+    kinds = content.get("@type")
+    if {str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])} & _MEDIA:
+        return
+    licence = content.get("license")
+    for each in licence if isinstance(licence, list) else [licence]:
+        value = each.get("@id") or each.get("url") or each.get("name") if isinstance(each, dict) else each
+        if isinstance(value, str) and value.strip():
+            yield value.strip()

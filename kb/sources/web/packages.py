@@ -1,0 +1,25 @@
+"""Packages of the extra `web`, imported when a page is read."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import Any
+
+from data.errors import MissingDependency
+
+_NAMES = {"pypdf": "pypdf", "protego": "Protego", "trafilatura": "trafilatura"}
+"""Module -> name on the package index."""
+
+
+def required(module: str) -> Any:  # noqa: ANN401  # a module
+    """Return a module of the extra `web`.
+
+    Raises:
+        MissingDependency: if it is not installed; the hint is the pip command.
+    """
+    logging.getLogger(module).setLevel(logging.CRITICAL)  # what is wrong with a document is reported by us
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependency(_NAMES[module], extra="web") from error

@@ -1,0 +1,51 @@
+"""Pages of the web that belong to a species or term: subjects of their own in the ledger.
+
+A page adds to the text of its species: its summary comes after the user's own texts and before that of the article.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from data.codec import loads
+from data.records import Term
+from kb.sources.page_keys import owner_of
+from kb.store.additions import AddedText, Addition
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger
+from kb.store.stage_outputs import DistilOutput
+
+
+def held_pages(ledger: Ledger) -> dict[str, dict[str, DistilOutput]]:
+    """Return species or term -> its distilled pages by id; a page that is gone does not count."""
+    if not (pages := ledger.subjects("page")):
+        return {}
+    fetched = ledger.steps("fetch")
+    found: dict[str, dict[str, DistilOutput]] = {}
+    for key, step in ledger.steps("distil").items():
+        is_gone = key in fetched and fetched[key].status == "left-out"
+        if key in pages and step.output is not None and not is_gone:
+            found.setdefault(owner_of(key), {})[key] = loads(DistilOutput, step.output)
+    return found
+
+
+def with_pages(addition: Addition, pages: Mapping[str, DistilOutput], layout: Layout) -> Addition:
+    """Return an addition with the texts of pages after its own; pages without a summary add nothing.
+
+    Raises:
+        StoreError: if a text is missing or damaged.
+    """
+    texts = []
+    for output in pages.values():
+        if output.summary is not None and output.text_sha256 is not None and output.source is not None:
+            length = len(layout.articles.read(output.text_sha256).decode())
+            texts.append(
+                AddedText(sha256=output.text_sha256, length=length, source=output.source, summary=output.summary)
+            )
+    return replace(addition, texts=(*addition.texts, *texts))
+
+
+def term_of(pages: Mapping[str, DistilOutput]) -> Term | None:
+    """Return the term that the first page with a definition gives, or None."""
+    return next((output.term for output in pages.values() if output.term is not None), None)
