@@ -7,24 +7,35 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
+from data.words import plural
 
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
 @options.kb_option(needed=True)
 @click.option("--vectors/--no-vectors", default=True, show_default=True, help="Include the vectors.")
+@click.option("--unfree-pages", is_flag=True,
+              help="Include web pages without a free licence, for private use.")  # fmt: skip
 @options.format_option("text", "json")
-def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
+def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: str) -> None:
     """Write a knowledge base to the folder OUT as Parquet tables and images.
 
     Other programs can read it. It has a dataset card, author and licence of every photo, and the sha256 of every file.
-    kb import turns it into the same knowledge base again.
+    kb import turns it into the same knowledge base again, but for web pages without a free licence, which are left out.
 
     Example: kb export --kb birds.kb birds-dataset
     """
     import kb as library
+    from kb.store.layout import Layout
 
-    exported = library.export_bundle(wiring.required_path(options.settings(kb=kb)), out, with_vectors=vectors)
+    path = wiring.required_path(options.settings(kb=kb))
+    exported = library.export_bundle(
+        path,
+        out,
+        with_vectors=vectors,
+        with_unfree_pages=unfree_pages,
+        load_encoders=lambda: wiring.load_encoders(Layout(path).require().profile),
+    )
     fields = {
         "bundle": str(out),
         "species": f"{exported.species:,}",
@@ -32,6 +43,7 @@ def export(out: Path, kb: Path | None, vectors: bool, form: str) -> None:
         "images": f"{exported.images:,}",
         "files": f"{exported.files:,}",
         "size": f"{exported.bytes / 1e6:,.1f} MB",
+        "left out": plural(exported.withheld_pages, "web page") if exported.withheld_pages else None,
         "digest": exported.digest,
     }
     output.write_record(form, exported, lambda: output.as_fields(fields))

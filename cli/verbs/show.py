@@ -49,12 +49,14 @@ def term_payload(term: Term) -> dict[str, object]:
 
 
 def species_payload(found: FoundSpecies) -> dict[str, object]:
-    """Return a species as JSON values: every statement with its evidence and the quote, every photo with its credit."""
+    """Return a species as JSON values: every statement with source, evidence and quote, every photo with its credit."""
     from data.codec import to_json
 
     summary = found.entry.summary
     payload = to_json(found.entry)
     if summary is not None:
+        for statement, source in zip(payload["summary"]["statements"], found.sources, strict=True):
+            statement["source"] = to_json(source) if source is not None else None
         for statement, passages in zip(payload["summary"]["statements"], found.quotes, strict=True):
             # Without the article (bare facts) a statement has no evidence either.
             for span, passage in zip(statement["evidence"], passages, strict=False):
@@ -84,10 +86,14 @@ def species_text(found: FoundSpecies) -> str:
     lines = [output.as_fields(head)]
     if entry.summary is not None:
         lines += ["", f"Summary ({entry.summary.words} words, {entry.summary.distiller})"]
-        for statement, passages in zip(entry.summary.statements, found.quotes, strict=True):
+        following = (*found.sources[1:], None)
+        quoted = zip(entry.summary.statements, found.quotes, found.sources, following, strict=True)
+        for statement, passages, source, next_source in quoted:
             lines.append(output.wrapped(statement.text, indent="  "))
             others = [passage for passage in passages if passage != statement.text]
             lines += [output.wrapped(f"evidence: {passage}", indent="      ") for passage in others]
+            if source not in (None, entry.source, next_source):
+                lines.append(output.wrapped(f"from: {source_text(source)}", indent="      "))
         n_same = sum(
             bool(passages) and all(passage == statement.text for passage in passages)
             for statement, passages in zip(entry.summary.statements, found.quotes, strict=True)
@@ -95,7 +101,8 @@ def species_text(found: FoundSpecies) -> str:
         if n_same:
             n_all = len(entry.summary.statements)
             which = "all sentences" if n_same == n_all else f"{n_same} of {plural(n_all, 'sentence')}"
-            lines.append(f"  ({which} quoted from the article)")
+            text = "article" if set(found.sources) == {entry.source} else "texts"
+            lines.append(f"  ({which} quoted from the {text})")
     lines += range_lines(found)
     if entry.anchors:
         lines += ["", "Reference photos", *photo_lines(entry.anchors)]

@@ -160,6 +160,8 @@ class Exported:
     """Number of files."""
     bytes: int
     """Size of all files."""
+    withheld_pages: int = 0
+    """Web pages left out, since they have no free licence or are local files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

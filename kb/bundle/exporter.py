@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from data.codec import loads, to_json
+from data.contracts import Encoders
 from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry, Term
@@ -33,6 +35,7 @@ from kb.bundle.tables import (
     term_row,
     write_table,
 )
+from kb.bundle.withheld import withheld_pages, without_pages
 from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
@@ -41,7 +44,14 @@ from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import lost_files, verify
 
 
-def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = True) -> Exported:
+def export_bundle(
+    path: str | Path,
+    out: str | Path,
+    *,
+    with_vectors: bool = True,
+    with_unfree_pages: bool = False,
+    load_encoders: Callable[[], Encoders] | None = None,
+) -> Exported:
     """Export a knowledge base as a bundle and return its contents.
 
     pandas, pyarrow and Hugging Face's `datasets` can read the bundle, with author and licence of every photo;
@@ -51,10 +61,13 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
         path: the knowledge base.
         out: a new or empty folder.
         with_vectors: whether to include the vectors; otherwise an import encodes all texts and photos again.
+        with_unfree_pages: whether to include web pages without a free licence, for private use. Local files are never
+            included as pages.
+        load_encoders: loads the encoders of the knowledge base; needed where pages are left out.
 
     Raises:
         MissingKnowledgeBase: if there is no knowledge base at `path`.
-        UsageError: if `out` is not empty.
+        UsageError: if `out` is not empty, or pages are left out and there are no encoders.
         StoreError: if an article or photo is missing or damaged.
         BadInput: without vectors, if there are anchors without a photo.
         KnowledgeBaseLocked: if another process is writing to the knowledge base.
@@ -85,7 +98,14 @@ def export_bundle(path: str | Path, out: str | Path, *, with_vectors: bool = Tru
             raise KnowledgeBaseLocked(f"{layout.root} changed during the export", hint="Run the same command again.")
         shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
         try:
-            exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
+            pages = withheld_pages(ledger, with_unfree=with_unfree_pages)
+            if pages:
+                copy = target.parent / f".{target.name}.ledger"
+                with without_pages(layout, info, ledger, pages, load_encoders, copy) as (shared, digest):
+                    exported = _export(layout, info, shared, work, digest, with_vectors=with_vectors)
+                exported = replace(exported, withheld_pages=len(pages))
+            else:
+                exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
             if target.is_dir():
                 target.rmdir()
             work.rename(target)

@@ -28,6 +28,8 @@ from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_ro
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import is_page
+from kb.sources.web.addresses import is_web_address
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
@@ -202,7 +204,9 @@ def _step(row: Mapping[str, Any]) -> Step:
         raise BadInput(f"expected the result of a stage, got stage {stage!r} and status {row['status']!r}")
     if output is not None:
         if stage in OUTPUTS:
-            loads(OUTPUTS[stage], str(output))  # raises for an invalid record
+            record = loads(OUTPUTS[stage], str(output))  # raises for an invalid record
+            if is_page(str(row["subject_id"])) and isinstance(record, PageRef) and not is_web_address(record.title):
+                raise BadInput(f"expected the web address of a page, got {record.title[:80]!r}")
         else:
             raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
     return Step(**{name: row[name] for name in Step._fields})

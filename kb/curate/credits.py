@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.sources.licences import Freedom, licence_freedom
 from kb.store.additions import additions
+from kb.store.pages import held_pages
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -103,6 +104,12 @@ def collect_credits(store: KnowledgeBase) -> Credits:
         (text.source, names.get(key, key), text.summary.distiller if text.summary else None)
         for key, addition in additions(store.ledger).items()
         for text in addition.texts
+    ]
+    added += [
+        (page.source, names.get(owner, owner), page.summary.distiller if page.summary else "definition")
+        for owner, pages in held_pages(store.ledger).items()
+        for page in pages.values()
+        if page.source is not None and (page.summary is not None or page.term is not None)
     ]
     found = credits_of(store.path.name, entries, terms, added)
     return replace(found, skipped_photos=store.status().skipped_photos)

@@ -69,12 +69,14 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
         found = _found(ledger, names)
         keys = {subject.key for subject in found}
-        keys |= {key for key in ledger.subjects("page") if owner_of(key) in keys}
+        pages = {key: name for key, name in ledger.subject_names("page").items() if owner_of(key) in keys}
+        keys |= pages.keys()
         unfinished: list[str] = json.loads(ledger.fact(FILES) or "[]")  # of a removal that was killed
         files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
         with ledger.transaction():
             ledger.set_fact(FILES, json.dumps(sorted(str(file.relative_to(layout.root)) for file in files)))
             ledger.set_left_out(LeftOut(name=subject.name, reason=subject.reason) for subject in found)
+            ledger.drop_left_out(pages.values())
             ledger.drop_subjects(keys)
         project(layout, info, ledger)
         unused = files - _files(layout, ledger)

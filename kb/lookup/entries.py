@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
-from data.records import RangeFact, SpeciesEntry, Taxon, Term
+from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
 from kb.lookup.not_included import why_missing
@@ -27,6 +27,8 @@ class FoundSpecies:
     entry: SpeciesEntry
     quotes: tuple[tuple[str, ...], ...]
     """The evidence of each statement of the summary."""
+    sources: tuple[Source | None, ...]
+    """The source of each statement: the article, a web page or a text of the user."""
     terms: tuple[Term, ...]
     """The terms in the summary."""
     ranges: tuple[RangeFact, ...] = ()
@@ -77,7 +79,11 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
     )
     text = entry.summary.text if entry.summary else ""
     return FoundSpecies(
-        entry=entry, quotes=quotes, terms=tuple(_used(store.terms(), text)), ranges=store.ranges([taxon_id])[0]
+        entry=entry,
+        quotes=quotes,
+        sources=tuple(store.statement_sources(entry)),
+        terms=tuple(_used(store.terms(), text)),
+        ranges=store.ranges([taxon_id])[0],
     )
 
 

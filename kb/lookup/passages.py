@@ -28,13 +28,14 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     if not found:
         return Context(query=query)
     parts = [term.definition if is_question(term) else term_passage(term) for term in found.terms]
-    parts += [species_passage(entry, query) for entry in found.species]
     sources = [term.source for term in found.terms]
-    sources += [entry.source for entry in found.species if entry.summary is not None]
+    for entry in found.species:
+        parts.append(species_passage(entry, query))
+        sources += store.sources_of_text(entry, parts[-1])
     parts += group_passages(store, found)
     for entry in described_members(store, found):
         parts.append(species_passage(entry, query, max_words=MAX_MEMBER_WORDS))
-        sources.append(entry.source)
+        sources += store.sources_of_text(entry, parts[-1])
     words = [term for term in found.terms if not is_question(term)]
     return Context(
         query=query,

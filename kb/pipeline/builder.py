@@ -36,6 +36,7 @@ from kb.sources.article_source import ArticleSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
+from kb.store.pages import note_empty_pages
 from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
 
@@ -153,6 +154,7 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
             distil(run)
         except CostStop as error:
             stopped = error
+        note_empty_pages(run.ledger)
     if "anchor" in stages:
         anchor(run)
     subjects = assemble(run) if {"encode", "index"} & set(stages) else []

@@ -27,7 +27,7 @@ from kb.pipeline.stages.resolve import located_pages
 from kb.pipeline.stages.run import BuildRun
 from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
 from kb.sources.article_source import ArticleSource
-from kb.sources.page_keys import owner_of
+from kb.sources.page_keys import is_page, owner_of
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -163,10 +163,12 @@ def _find_changes(run: BuildRun) -> Findings:
     """Return the changes at this run's source; nothing is written."""
     taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
     names = run.ledger.subject_names("term")
+    # A web page that was left out is tried again by a build; it has no text to update.
+    refused = {key for key, step in run.ledger.steps("fetch").items() if is_page(key) and step.status == "left-out"}
     held: list[tuple[Subject, PageRef]] = [
         (taxa[owner] if owner in taxa else names[owner], page)
         for key, page in located_pages(run).items()
-        if (owner := owner_of(key)) in taxa or owner in names
+        if key not in refused and ((owner := owner_of(key)) in taxa or owner in names)
     ]
     tracker = run.track("resolve", len(held))
     run.source.reuse_pages({key: page.properties for key, page in fetched_pages(run).items()})

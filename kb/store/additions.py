@@ -42,14 +42,19 @@ def additions(ledger: Ledger) -> dict[str, Addition]:
 
 
 def joined_summary(addition: Addition, summary: Summary | None) -> Summary | None:
-    """Return one summary of the added texts and the article, whose spans point into `joined_text`."""
+    """Return one summary of the added texts and the article, whose spans point into `joined_text`.
+
+    A sentence that an earlier text has, word for word, is left out: pages copy each other.
+    """
     start = 0
     statements: list[Statement] = []
     parts: list[Summary] = []
     for part, length in [*((text.summary, text.length) for text in addition.texts), (summary, 0)]:
         if part is not None:
             parts.append(part)
-            statements += [replace(s, evidence=_moved(s.evidence, start)) for s in part.statements]
+            known = {statement.text for statement in statements}
+            new = [statement for statement in part.statements if statement.text not in known]
+            statements += [replace(statement, evidence=_moved(statement.evidence, start)) for statement in new]
         start += length + len(BETWEEN_TEXTS)
     if not parts:
         return None

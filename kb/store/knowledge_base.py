@@ -174,6 +174,12 @@ class KnowledgeBase(Closing):
         statements = entry.summary.statements if entry.summary is not None else ()
         return [source_of(statement, texts, entry.source) for statement in statements]
 
+    def sources_of_text(self, entry: SpeciesEntry, text: str) -> list[Source]:
+        """Return the sources of the statements of a species that a text quotes, each once."""
+        statements = entry.summary.statements if entry.summary is not None else ()
+        pairs = zip(statements, self.statement_sources(entry), strict=True)
+        return list(dict.fromkeys(source for each, source in pairs if source is not None and each.text in text))
+
     @cached_property
     def _pages(self) -> dict[str, dict[str, DistilOutput]]:
         from kb.store.pages import held_pages

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -248,6 +248,11 @@ class Ledger:
                 if self._db.in_transaction:  # on a full disk SQLite rolls back by itself
                     self._db.execute("ROLLBACK")
                 raise
+
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the ledger to a new file."""
+        with storage_errors(path.parent), closing(sqlite3.connect(path)) as copy:
+            self._db.backup(copy)
 
     def hold(self) -> None:
         """Make all reads until `close` see the present state, whatever writers do; for readers."""

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from data.codec import loads
-from data.records import Term
+from data.records import LeftOut, Term
+from kb import reasons
 from kb.sources.page_keys import owner_of
 from kb.store.additions import AddedText, Addition
 from kb.store.layout import Layout
@@ -30,6 +31,20 @@ def held_pages(ledger: Ledger) -> dict[str, dict[str, DistilOutput]]:
     return found
 
 
+def note_empty_pages(ledger: Ledger) -> None:
+    """Report pages that were distilled to nothing as left out, until they say something."""
+    if not (names := ledger.subject_names("page")):
+        return
+    noted = {name for name, reason, _ in ledger.left_out() if reason == reasons.NO_DESCRIPTION}
+    with ledger.transaction():
+        for pages in held_pages(ledger).values():
+            for key, output in pages.items():
+                if output.summary is None and output.term is None:
+                    ledger.set_left_out([LeftOut(name=names[key], reason=reasons.NO_DESCRIPTION)])
+                elif names[key] in noted:
+                    ledger.drop_left_out([names[key]])
+
+
 def with_pages(addition: Addition, pages: Mapping[str, DistilOutput], layout: Layout) -> Addition:
     """Return an addition with the texts of pages after its own; pages without a summary add nothing.
 
@@ -46,6 +61,6 @@ def with_pages(addition: Addition, pages: Mapping[str, DistilOutput], layout: La
     return replace(addition, texts=(*addition.texts, *texts))
 
 
-def term_of(pages: Mapping[str, DistilOutput]) -> Term | None:
+def page_term(pages: Mapping[str, DistilOutput]) -> Term | None:
     """Return the term that the first page with a definition gives, or None."""
     return next((output.term for output in pages.values() if output.term is not None), None)

@@ -108,7 +108,9 @@ PAYLOADS: dict[str, Any] = {
         )
     ),
     "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),
-    "show": species_payload(FoundSpecies(entry=ENTRY, quotes=(("male is red",),), terms=(TERM,), ranges=(RANGE,))),
+    "show": species_payload(
+        FoundSpecies(entry=ENTRY, quotes=(("male is red",),), sources=(SOURCE,), terms=(TERM,), ranges=(RANGE,))
+    ),
     "show-term": term_payload(TERM),
     "search": [
         to_json(

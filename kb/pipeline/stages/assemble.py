@@ -11,7 +11,7 @@ from kb.distill.chunk import pack_chunks
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
-from kb.store.pages import held_pages, term_of, with_pages
+from kb.store.pages import held_pages, page_term, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
@@ -37,9 +37,9 @@ def assemble(run: BuildRun) -> list[Subject]:
         if fetched.get(key) == "left-out":  # the article is gone, additions stay
             output, photos = DistilOutput(), AnchorOutput()
         if key not in taxa:
-            term = addition.term or output.term or term_of(pages.get(key, {}))
+            term = addition.term or page_term(pages.get(key, {})) or output.term
             found += [replace(term, source=_shown(term.source))] if term is not None else []
-        elif key in added or key in pages or fetched.get(key) == "done":
+        elif key in added or addition.texts or fetched.get(key) == "done":
             found.append(_species(run, loads(Taxon, taxa[key]), output, photos, addition))
     return found
 

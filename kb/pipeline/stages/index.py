@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kb.pipeline.stages.run import BuildRun
+from kb.sources.page_keys import is_page, owner_of
 from kb.store.project import project
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
 def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
     """Publish new entries and withdraw old ones in one transaction, then project them to Chroma."""
+    fetched = {key: step.status for key, step in run.ledger.steps("fetch").items()}
+    left_out = {key for key, status in fetched.items() if status == "left-out"}
+    # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
+    gone = {owner_of(key) for key in left_out if not is_page(key) or owner_of(key) not in fetched}
+    n_changed = publish(run, subjects, gone=gone)
+    project(run.layout, run.info, run.ledger, report=run.track("index", n_changed).add)
+
+
+def publish(run: BuildRun, subjects: Sequence[Subject], *, gone: Collection[str]) -> int:
+    """Publish new entries in one transaction, withdraw those of `gone` without contents, and return the changes."""
     ledger = run.ledger
     encoded = {
         name: {key for key, step in ledger.steps("encode", name).items() if step.status == "done"}
@@ -27,14 +38,11 @@ def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
     }
     old = {entry.subject_id: entry for entry in ledger.entries()}
     changed = [entry for key, entry in new.items() if old.get(key) != entry]
-    # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
-    left_out = {key for key, step in ledger.steps("fetch").items() if step.status == "left-out"}
-    gone = sorted((old.keys() & left_out) - new.keys())
-    tracker = run.track("index", len(changed) + len(gone))
+    withdrawn = sorted((old.keys() & gone) - new.keys())
     with ledger.transaction():
-        if changed or gone:
-            ledger.publish(changed, gone=gone)
-        ledger.drop_steps(gone, ["encode"])
+        if changed or withdrawn:
+            ledger.publish(changed, gone=withdrawn)
+        ledger.drop_steps(withdrawn, ["encode"])
         for name, (kind, _) in run.collections.items():
             for entry in changed:
                 items = entry.items.get(kind, [])
@@ -42,6 +50,6 @@ def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
                     ledger.keep_vectors(name, entry.subject_id, items)
                     if not items:  # if they come back, they are encoded again
                         ledger.drop_steps([entry.subject_id], ["encode"], space=name)
-            for key in gone:
+            for key in withdrawn:
                 ledger.keep_vectors(name, key, [])
-    project(run.layout, run.info, ledger, report=tracker.add)
+    return len(changed) + len(withdrawn)

@@ -11,6 +11,10 @@ from data.errors import BadInput, MalformedAnswer, SourceUnavailable
 MAX_CHARACTERS = 2_000
 
 
+class PrivateAddress(MalformedAnswer):
+    """A page on this machine or its network, which is not allowed by default."""
+
+
 def is_web_address(text: str) -> bool:
     """Return whether a text is meant as the address of a page, not as a file.
 
@@ -58,7 +62,7 @@ def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
 
     Raises:
         SourceUnavailable: if the name is unknown.
-        MalformedAnswer: if an address is of this machine or its network, unless `allow_private`.
+        PrivateAddress: if an address is of this machine or its network, unless `allow_private`.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -66,9 +70,8 @@ def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
         raise SourceUnavailable(f"{host} is not reachable: {error}") from error
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
     if not allow_private and not all(is_public(address) for address in addresses):
-        raise MalformedAnswer(
-            f"{host} is on this machine or its network, which pages may not be fetched from",
-            hint="--set private_addresses=true allows it.",
+        raise PrivateAddress(
+            f"{host} is on this machine or its network, where pages are fetched only with --set private_addresses=true"
         )
     return addresses
 

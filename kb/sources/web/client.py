@@ -15,7 +15,7 @@ from kb.http import parse_retry_after
 from kb.sources.mediawiki.client.hosts import host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
-from kb.sources.web.addresses import page_address
+from kb.sources.web.addresses import PrivateAddress, page_address
 from kb.sources.web.connections import CheckedTransport
 from kb.sources.web.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from kb.sources.web.robots import Robots, read_robots
@@ -148,9 +148,9 @@ class PageClient:
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 response, content = self._ask(host, address, {}, limit=MAX_ROBOTS_BYTES, may_be_cut=True)
-            except (MalformedAnswer, PageNotFound) as error:
-                if _is_refused_address(error):
-                    raise
+            except (PrivateAddress, TooLarge):
+                raise
+            except (MalformedAnswer, PageNotFound):
                 return Robots()  # RFC 9309, section 2.3.1.3: any 4xx means that there are no rules
             if not response.has_redirect_location:
                 return read_robots(content)
@@ -224,11 +224,6 @@ def _target(url: str, response: httpx.Response) -> str:
     if url.startswith("https:") and not target.startswith("https:"):
         raise MalformedAnswer(f"{host_of(url)} redirects to http, which is not allowed")
     return target
-
-
-def _is_refused_address(error: FieldmarkError) -> bool:
-    """Return whether the error is about the address, not about the answer of a host."""
-    return error.hint is not None or isinstance(error, TooLarge)
 
 
 def _page(url: str, response: httpx.Response, content: bytes) -> Page:

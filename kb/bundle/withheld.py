@@ -1,0 +1,76 @@
+"""Web pages that a bundle leaves out: those without a free licence, and local files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from data.contracts import Encoders
+from data.errors import UsageError
+from kb.pipeline.stages.assemble import assemble
+from kb.pipeline.stages.encode import encode
+from kb.pipeline.stages.index import publish
+from kb.pipeline.stages.run import BuildRun
+from kb.sources.licences import licence_freedom
+from kb.sources.page_keys import owner_of
+from kb.sources.web.addresses import is_web_address
+from kb.store.layout import KnowledgeBaseInfo, Layout
+from kb.store.ledger import Ledger
+from kb.store.stage_outputs import FetchOutput
+from kb.store.verify import digest_of
+
+
+def withheld_pages(ledger: Ledger, *, with_unfree: bool = False) -> dict[str, str]:
+    """Return id -> address of the pages that may not be published; paths of local files are private in any case."""
+    fetched = ledger.outputs("fetch", FetchOutput) if (names := ledger.subject_names("page")) else {}
+    found = {}
+    for key, name in names.items():
+        licence = fetched[key].source.licence if key in fetched else None
+        is_free = licence is not None and licence_freedom(licence) == "free"
+        if not is_web_address(name) or not (is_free or with_unfree):
+            found[key] = name
+    return found
+
+
+@contextmanager
+def without_pages(
+    layout: Layout,
+    info: KnowledgeBaseInfo,
+    ledger: Ledger,
+    pages: dict[str, str],
+    load_encoders: Callable[[], Encoders] | None,
+    file: Path,
+) -> Iterator[tuple[Ledger, str]]:
+    """Yield a copy of a ledger without some pages, and its digest; the texts of their species are encoded again.
+
+    Args:
+        layout: the knowledge base, which stays as it is.
+        info: contents of its `kb.toml`.
+        ledger: its ledger.
+        pages: id -> address of the pages.
+        load_encoders: loads its encoders.
+        file: for the copy, which is deleted at the end.
+
+    Raises:
+        UsageError: without encoders.
+    """
+    if load_encoders is None:
+        raise UsageError(
+            f"{layout.root} has {len(pages):,} web pages that a bundle leaves out; the rest is encoded again.",
+            hint="Give the encoders of the knowledge base.",
+        )
+    ledger.copy_to(file)
+    try:
+        with closing(Ledger(file)) as copy:
+            with copy.transaction():
+                copy.drop_left_out(pages.values())
+                copy.drop_subjects(pages)
+            run = BuildRun(layout=layout, info=info, ledger=copy, encoders=load_encoders())
+            subjects = assemble(run)
+            encode(run, subjects)
+            publish(run, subjects, gone={owner_of(key) for key in pages})
+            yield copy, digest_of(layout, info, copy)
+    finally:
+        for each in file.parent.glob(f"{file.name}*"):
+            each.unlink()
