@@ -22,10 +22,12 @@ FieldmarkError
 │   │   └── ReplyLost           *
 │   ├── RateLimited             *
 │   ├── MalformedAnswer
+│   │   ├── PrivateAddress
 │   │   ├── TooLarge
 │   │   └── TooManyUnscored
 │   ├── UnsupportedParameter
 │   ├── PageNotFound
+│   ├── Disallowed
 │   └── Refused
 ├── CostStop                   7
 └── StoreError                 1
@@ -200,7 +202,15 @@ class TooManyUnscored(MalformedAnswer):
 
 
 class PageNotFound(SourceError):
-    """The wiki has no such page."""
+    """The wiki or site has no such page."""
+
+
+class Disallowed(SourceError):
+    """The robots.txt of a site disallows the page."""
+
+
+class PrivateAddress(MalformedAnswer):
+    """A web page on this machine or its network, which is not allowed by default."""
 
 
 class Refused(SourceError):

@@ -6,13 +6,9 @@ import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urldefrag, urlsplit
 
-from data.errors import BadInput, MalformedAnswer, SourceUnavailable
+from data.errors import BadInput, PrivateAddress, SourceUnavailable
 
 MAX_CHARACTERS = 2_000
-
-
-class PrivateAddress(MalformedAnswer):
-    """A page on this machine or its network, which is not allowed by default."""
 
 
 def is_web_address(text: str) -> bool:

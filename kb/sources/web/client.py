@@ -10,12 +10,20 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from data.errors import FieldmarkError, MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge
+from data.errors import (
+    Disallowed,
+    FieldmarkError,
+    MalformedAnswer,
+    PageNotFound,
+    PrivateAddress,
+    SourceUnavailable,
+    TooLarge,
+)
 from kb.http import parse_retry_after
 from kb.sources.mediawiki.client.hosts import host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
-from kb.sources.web.addresses import PrivateAddress, page_address
+from kb.sources.web.addresses import page_address
 from kb.sources.web.connections import CheckedTransport
 from kb.sources.web.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from kb.sources.web.robots import Robots, read_robots
@@ -25,10 +33,6 @@ MAX_BYTES = 20_000_000
 MAX_REDIRECTS = 5
 LONGEST_PAUSE_S = 60.0
 ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
-
-
-class Disallowed(SourceError):
-    """The site's robots.txt disallows the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

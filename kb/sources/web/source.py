@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from data.errors import FieldmarkError, MissingRequirement, PageNotFound, SourceError
+from data.errors import Disallowed, FieldmarkError, MissingRequirement, PageNotFound, SourceError
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.distill.terms import term_id
@@ -19,7 +19,7 @@ from kb.sources.mediawiki.client.hosts import host_of
 from kb.sources.page_keys import is_page, page_key
 from kb.sources.plain_text import parse_text
 from kb.sources.web.addresses import is_web_address, page_address
-from kb.sources.web.client import Disallowed, PageClient
+from kb.sources.web.client import PageClient
 from kb.sources.web.document import Document, NotReadable, read_document, read_file
 
 Fetched = FetchedPage | LeftOut | Failure

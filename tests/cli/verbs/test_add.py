@@ -34,7 +34,7 @@ def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_pat
     allowed = cli.call("add", "--kb", folder_kb, "--name", "Vanessa atalanta", check=True).stdout
     assert allowed == "Vanessa atalanta: allowed again. Its texts and photos were deleted: add them again.\n"
     bare = cli.call("add", "--kb", folder_kb, "--name", "Vanessa atalanta", check=True).stdout
-    assert bare == "Vanessa atalanta: nothing added. Give it a --text or a --photo.\n"
+    assert bare == "Vanessa atalanta: nothing added. Give it a --text, a --page or a --photo.\n"
 
 
 def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:
