@@ -45,7 +45,7 @@ def without_pages(
     """Yield a copy of a ledger without some pages, and its digest; the texts of their species are encoded again.
 
     Args:
-        layout: the knowledge base, which stays as it is.
+        layout: the knowledge base; it does not change.
         info: contents of its `kb.toml`.
         ledger: its ledger.
         pages: id -> address of the pages.

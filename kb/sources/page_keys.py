@@ -12,7 +12,7 @@ def page_key(subject_id: str, address: str) -> str:
 
     Example:
         >>> page_key("anas-platyrhynchos", "https://example.org/mallard")
-        'anas-platyrhynchos#f10b4b6ff9ae'
+        'anas-platyrhynchos#b8dcd8921944'
     """
     return f"{subject_id}{_SIGN}{sha256_hex(address)[:12]}"
 

@@ -46,6 +46,8 @@ EXIT_CODES = {
     errors.MalformedAnswer("x"): 6,
     errors.TooLarge("x"): 6,
     errors.PageNotFound("x"): 6,
+    errors.Disallowed("x"): 6,
+    errors.PrivateAddress("x"): 6,
     errors.TooManyUnscored("x"): 6,
     errors.NoEvidence("x"): 3,
     errors.CutOff("x"): 6,
@@ -166,7 +168,7 @@ def test_help_lists_all_commands_with_or_without_the_option(cli: Any) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_command_has_few_options(verb: str) -> None:
-    """Constants of methods are settings; `identify` serves birders and batch jobs, `build` takes five kinds of sources."""
+    """Constants of methods are settings; `identify` serves birders and batch jobs, `build` many sources."""
     context = click.Context(commands, info_name="kb")
     command = commands.get_command(context, verb)
     assert command is not None

@@ -92,6 +92,8 @@ class UglySite(LoopbackServer):
 
     def __init__(self) -> None:
         self.robots: str | None = None
+        self.robots_status = 404
+        """Status without `robots`."""
         self.requests: list[tuple[str, dict[str, str]]] = []
         """Path and headers of every request."""
         self.times: list[float] = []
@@ -126,7 +128,9 @@ class UglySite(LoopbackServer):
 
     def _reply(self, path: str, handler: BaseHTTPRequestHandler) -> Reply:
         if path == "/robots.txt":
-            return Reply(status=404) if self.robots is None else Reply(body=self.robots, kind="text/plain")
+            return (
+                Reply(status=self.robots_status) if self.robots is None else Reply(body=self.robots, kind="text/plain")
+            )
         found = self.pages.get(path, Reply(status=404, body="<html>Not found</html>"))
         if isinstance(found, list):
             found = found.pop(0) if len(found) > 1 else found[0]

@@ -51,7 +51,7 @@ class Page:
 
 @dataclass(slots=True)
 class _Host:
-    """What is known of a host: its rules, its retries, and when it may be asked again."""
+    """State of a host: rules, retries, and the time of the next request."""
 
     retrier: Retrier
     robots: Robots | FieldmarkError | None = None

@@ -1,0 +1,331 @@
+"""Web pages as sources: `kb build --pages`, `kb add --page`, and the verbs that update, export and remove them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kb.bundle.manifest import note_of
+from tests.servers.ugly_site import ARTICLE, HEN, LOOKS, Reply, UglySite, page, pdf
+
+BY = '<title>Mallard</title><link rel="license" href="https://creativecommons.org/licenses/by/4.0/">'
+FREE = "The speculum is blue with white edges."
+SETTINGS = "page_pause_s = 0\nprivate_addresses = true\n"
+
+
+@pytest.fixture
+def site(cli: Any, tmp_path: Path) -> Iterator[UglySite]:
+    """The ugly site, and settings that allow it."""
+    (tmp_path / "fieldmark.toml").write_text(SETTINGS)
+    with UglySite().running() as running:
+        running.robots = "User-agent: *\nDisallow: /private\n"
+        running.pages["/free"] = Reply(body=page(f"{ARTICLE}<p>{FREE}</p>", head=BY))
+        running.pages["/amplexus"] = Reply(
+            body=page("<h1>Amplexus</h1><p>Amplexus is an embrace in which the male frog clasps the female.</p>")
+        )
+        yield running
+
+
+def payload(cli: Any, *arguments: str | Path) -> Any:
+    return json.loads(cli.call(*arguments, "--format", "json", check=True).stdout)
+
+
+def summary(cli: Any, kb: str, name: str = "Mallard") -> dict[str, list[str]]:
+    """Return address -> sentences of the summary of a species."""
+    found: dict[str, list[str]] = {}
+    for statement in payload(cli, "show", name, "--kb", kb)["summary"]["statements"]:
+        found.setdefault(statement["source"]["url"] or "", []).append(statement["text"])
+    return found
+
+
+def test_a_page_adds_to_a_species_and_is_cited(cli: Any, site: UglySite, mallard: Path) -> None:
+    before = summary(cli, "mallard.kb")[""]
+    added = cli.call(
+        "add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/mallard"), check=True
+    ).stdout
+    assert "added to          Anas platyrhynchos\nadded             1 page\n" in added
+    assert summary(cli, "mallard.kb") == {site.url("/mallard"): [LOOKS, HEN], "": before}
+    shown = cli.call("show", "Mallard", "--kb", "mallard.kb", check=True).stdout
+    assert f"from: Mallard, {site.url('/mallard')}\n" in shown
+    context = payload(cli, "context", "a mallard with a chestnut breast", "--kb", "mallard.kb")
+    assert LOOKS in context["passage"]
+    assert site.url("/mallard") in [source["url"] for source in context["sources"]]
+    assert "ok        yes" in cli.call("verify", "--kb", "mallard.kb", check=True).stdout
+    again = cli.call(
+        "add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/mallard"), check=True
+    ).stdout
+    assert "nothing new" in again
+
+
+def test_the_contact_is_sent_with_requests_for_a_page(cli: Any, site: UglySite) -> None:
+    given = ("--page", site.url("/mallard"), "--contact", "ann@example.org")
+    cli.call("add", "--kb", "a.kb", "--name", "Mallard", *given, check=True)
+    assert all("(ann@example.org)" in headers["User-Agent"] for _, headers in site.requests)
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "message"),
+    [
+        ("/script-only", 5, "no usable text (no text without JavaScript)"),
+        ("/private/x", 5, "disallowed by robots.txt"),
+        ("/nowhere", 5, "no page"),
+        ("/about-shop", 5, "no sentence describes Mallard"),
+        ("/forbidden", 6, "403"),
+    ],
+)
+def test_a_page_that_cannot_be_used_leaves_nothing_behind(
+    cli: Any, site: UglySite, tmp_path: Path, path: str, code: int, message: str
+) -> None:
+    outcome = cli.call(
+        "add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/free"), "--page", site.url(path)
+    )
+    assert (outcome.exit_code, outcome.stdout) == (code, "")
+    assert message in outcome.stderr
+    assert "Nothing was added" in outcome.stderr
+    assert not (tmp_path / "a.kb").exists()
+
+
+def test_private_addresses_need_a_setting(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    (tmp_path / "fieldmark.toml").write_text("page_pause_s = 0\n")
+    outcome = cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/mallard"))
+    assert outcome.exit_code == 6
+    assert "private_addresses=true" in outcome.stderr
+    assert site.requests == []
+    allowed = ("add", "--set", "private_addresses=true", "--kb", "a.kb", "--name", "Mallard")
+    cli.call(*allowed, "--page", site.url("/mallard"), check=True)
+
+
+def test_the_pause_between_requests_is_a_setting(cli: Any, site: UglySite) -> None:
+    pages = ("--page", site.url("/mallard"), "--page", site.url("/free"))
+    cli.call("add", "--set", "page_pause_s=0.5", "--kb", "a.kb", "--name", "Mallard", *pages, check=True)
+    assert site.times[-1] - site.times[0] > 0.99
+
+
+@pytest.mark.parametrize(
+    "options", [("--as-is",), ("--licence", "CC0"), ("--author", "Ann"), ("--url", "https://example.org/")]
+)
+def test_options_for_own_texts_are_refused_for_a_page(cli: Any, site: UglySite, options: tuple[str, ...]) -> None:
+    outcome = cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/mallard"), *options)
+    assert outcome.exit_code == 2
+    assert options[0] in outcome.stderr
+
+
+def test_a_page_defines_a_term(cli: Any, site: UglySite, mallard: Path) -> None:
+    cli.call("add", "--kb", "mallard.kb", "--term", "amplexus", "--page", site.url("/amplexus"), check=True)
+    shown = cli.call("show", "amplexus", "--kb", "mallard.kb", check=True).stdout
+    assert "an embrace in which the male frog clasps the female" in shown
+    assert site.url("/amplexus") in shown
+
+
+def write_table(folder: Path, site: UglySite) -> str:
+    (folder / "garganey.pdf").write_bytes(pdf("The male has a white stripe over the eye and a brown head."))
+    rows = [
+        ("Mallard", site.url("/mallard")), ("Mallard", site.url("/free")), ("Garganey", "garganey.pdf"),
+        ("amplexus", site.url("/amplexus")), ("Gadwall", site.url("/private/x")), ("Gadwall", site.url("/about-shop")),
+        ("Malard", site.url("/free")), ("Mallard", site.url("/forbidden")),
+    ]  # fmt: skip
+    (folder / "pages.csv").write_text("".join(f"{name},{address}\n" for name, address in rows))
+    return "pages.csv"
+
+
+def test_a_table_of_pages_is_built(cli: Any, site: UglySite, tmp_path: Path, mallard: Path) -> None:
+    built = cli.call("build", "--pages", write_table(tmp_path, site), "--kb", "mallard.kb")
+    assert built.exit_code == 7
+    assert "species           2\n" in built.stdout
+    assert f"failed  {site.url('/forbidden')}: fetch: " in built.stdout
+    left_out = cli.call("status", "--kb", "mallard.kb", "--left-out", check=True).stdout
+    for reason in (
+        "disallowed by robots.txt",
+        "no description on the page",
+        "not in the checklist",
+        "did you mean Mallard",
+    ):
+        assert reason in left_out
+    # The sentences of the first page are not repeated by the second.
+    found = summary(cli, "mallard.kb")
+    assert sorted(found) == ["", site.url("/free"), site.url("/mallard")]
+    assert sorted([*found[site.url("/free")], *found[site.url("/mallard")]]) == sorted([LOOKS, HEN, FREE])
+    assert list(summary(cli, "mallard.kb", "Garganey")) == ["file:garganey.pdf"]
+    asked = len(site.asked)
+    again = cli.call("build", "--pages", "pages.csv", "--kb", "mallard.kb")
+    assert again.exit_code == 7
+    new = site.asked[asked:]
+    assert new == ["/forbidden"], "pages that are held are not requested again"
+
+
+def test_pages_and_other_selections_are_refused_together(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    table = write_table(tmp_path, site)
+    for option in (("--taxon", "Anas"), ("--dry-run",), ("--source", "starter")):
+        outcome = cli.call("build", "--pages", table, *option, "--kb", "a.kb")
+        assert outcome.exit_code == 2
+        assert f"--pages and {option[0]} cannot be combined" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "empty table"),
+        ("Mallard\n", "line 1: expected a name and an address"),
+        ("Malard,https://a.example\n", "none of"),
+        ("Anas,https://a.example\n", "Anas is a genus"),
+        ("Mallard,ftp://a.example\n", "line 1: Expected the http or https"),
+        ("Mallard,https://me:secret@a.example/\n", "contains a user name"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_line(cli: Any, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "pages.csv").write_text(content)
+    outcome = cli.call("build", "--pages", "pages.csv", "--kb", "a.kb")
+    assert outcome.exit_code == 5
+    assert message in outcome.stderr
+    assert "secret" not in outcome.stderr
+
+
+def test_columns_may_be_named(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    rows = f"address;term;species\n{site.url('/free')};;Anas platyrhynchos\n{site.url('/amplexus')};Amplexus;\n"
+    (tmp_path / "pages.csv").write_text(rows)
+    cli.call("build", "--pages", "pages.csv", "--kb", "a.kb", check=True)
+    assert site.url("/amplexus") in cli.call("show", "Amplexus", "--kb", "a.kb", check=True).stdout
+    assert list(summary(cli, "a.kb")) == [site.url("/free")]
+
+
+def test_an_update_takes_changes_and_keeps_what_it_cannot_read(cli: Any, site: UglySite, mallard: Path) -> None:
+    paths = ("/mallard", "/free", "/gzip", "/plain.txt")
+    pages = [argument for path in paths for argument in ("--page", site.url(path))]
+    cli.call("add", "--kb", "mallard.kb", "--name", "Mallard", *pages, check=True)
+    asked = len(site.requests)
+    assert payload(cli, "update", "--kb", "mallard.kb", "--source", "web")["changes"] == []
+    (conditional,) = [headers for path, headers in site.requests[asked:] if path == "/mallard"]
+    assert conditional["If-None-Match"] == '"1"'
+    site.pages["/mallard"] = Reply(body=page(f"<h2>Description</h2><p>{LOOKS}</p><p>The tail is curled and black.</p>"))
+    site.pages["/free"] = Reply(status=500)
+    site.pages["/gzip"] = Reply(status=404)
+    site.pages["/plain.txt"] = Reply(body="<html><form><input type=password></form>Please log in</html>")
+    outcome = cli.call("update", "--kb", "mallard.kb", "--source", "web", "--format", "json")
+    found = json.loads(outcome.stdout)
+    assert outcome.exit_code == 7
+    assert {(change["kind"], change["detail"]) for change in found["changes"]} == {
+        ("new revision", f"{site.url('/mallard')}: text"), ("taken out", f"{site.url('/gzip')}: no page"),
+    }  # fmt: skip
+    assert {failure["taxon"] for failure in found["failures"]} == {site.url("/free"), site.url("/plain.txt")}
+    shown = summary(cli, "mallard.kb")
+    assert "The tail is curled and black." in shown[site.url("/mallard")]
+    assert FREE in shown[site.url("/free")], "a page that fails keeps its text"
+    assert site.url("/gzip") not in shown
+    site.pages["/free"] = Reply(body=page(f"{ARTICLE}<p>{FREE}</p>", head=BY))
+    site.pages["/plain.txt"] = Reply(body=f"Description:\n{HEN}", kind="text/plain")
+    recovered = payload(cli, "update", "--kb", "mallard.kb", "--source", "web")
+    assert recovered["failures"] == []
+    assert shown.keys() >= summary(cli, "mallard.kb").keys()
+
+
+def test_pages_without_a_free_licence_are_credited_and_not_exported(
+    cli: Any, site: UglySite, mallard: Path, tmp_path: Path
+) -> None:
+    write_table(tmp_path, site)
+    cli.call("build", "--pages", "pages.csv", "--kb", "mallard.kb")
+    credits = cli.call("credits", "--kb", "mallard.kb", check=True).stdout
+    assert f'"Mallard", {site.url("/mallard")}, licence unknown. NOT TO BE PUBLISHED.' in credits
+    assert f'"Mallard", {site.url("/free")}, CC BY 4.0 ' in credits
+    assert '"garganey.pdf", file:garganey.pdf, licence unknown. NOT TO BE PUBLISHED.' in credits
+    exported = cli.call("export", "out", "--kb", "mallard.kb", check=True).stdout
+    assert "left out  6 web pages" in exported  # also those that gave nothing
+    assert payload(cli, "import", "out", "--kb", "b.kb")["encoded"] is False
+    assert set(summary(cli, "b.kb")) == {"", site.url("/free")}
+    assert cli.call("show", "Garganey", "--kb", "b.kb").exit_code == 5
+    assert "NOT TO BE PUBLISHED" not in cli.call("credits", "--kb", "b.kb", check=True).stdout
+    assert payload(cli, "update", "--kb", "b.kb", "--source", "web")["checked"] == 1
+    whole = payload(cli, "export", "all", "--kb", "mallard.kb", "--unfree-pages")
+    assert whole["withheld_pages"] == 1, "paths of local files are private"
+    cli.call("import", "all", "--kb", "c.kb", check=True)
+    assert site.url("/mallard") in summary(cli, "c.kb")
+    assert (
+        "ok        yes" in cli.call("verify", "--kb", "c.kb").stdout
+        or "403" in cli.call("verify", "--kb", "c.kb").stdout
+    )
+
+
+def test_a_removed_species_loses_its_pages(cli: Any, site: UglySite, mallard: Path, tmp_path: Path) -> None:
+    table = write_table(tmp_path, site)
+    cli.call("build", "--pages", table, "--kb", "mallard.kb")
+    cli.call("remove", "Mallard", "Amplexus", "--kb", "mallard.kb", check=True)
+    assert site.origin not in cli.call("credits", "--kb", "mallard.kb", check=True).stdout
+    cli.call("build", "--pages", table, "--kb", "mallard.kb")
+    assert cli.call("show", "Mallard", "--kb", "mallard.kb").exit_code == 5
+    cli.call("add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/free"), check=True)
+    assert list(summary(cli, "mallard.kb")) == [site.url("/free")]
+
+
+def test_a_bundle_cannot_name_files_of_this_machine(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/free"), check=True)
+    cli.call("export", "out", "--kb", "a.kb", check=True)
+    file = tmp_path / "out" / "ledger" / "steps.parquet"
+    rows = pq.read_table(file)
+    outputs = [
+        None if text is None else text.replace(f'"title":"{site.url("/free")}"', '"title":"/etc/passwd"')
+        for text in rows["output"].to_pylist()
+    ]
+    pq.write_table(rows.set_column(rows.schema.get_field_index("output"), "output", pa.array(outputs)), file)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    note = note_of(file)
+    manifest["files"]["ledger/steps.parquet"] = {"bytes": note.bytes, "sha256": note.sha256}
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    outcome = cli.call("import", "out", "--kb", "b.kb")
+    assert outcome.exit_code == 5
+    assert "expected the web address of a page, got '/etc/passwd'" in outcome.stderr
+
+
+def test_a_killed_build_of_pages_resumes_to_the_same_digest(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    birds = ("Mallard", "Gadwall", "Garganey", "Northern Pintail", "Redhead", "Canvasback")
+    for bird in birds:
+        site.pages[f"/{bird.replace(' ', '-')}"] = Reply(body=page(f"<h2>Description</h2><p>{LOOKS}</p>"), stall_s=0.3)
+    rows = [f"{bird},{site.url('/' + bird.replace(' ', '-'))}\n" for bird in birds]
+    (tmp_path / "pages.csv").write_text("".join(rows))
+    cli.run("build", "--pages", "pages.csv", "--kb", "whole.kb", check=True)
+    site.requests.clear()
+    build = [*cli.command(), "build", "--pages", "pages.csv", "--kb", "killed.kb"]
+    process = subprocess.Popen(build, cwd=tmp_path, env=cli.environment(), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(site.asked) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = list(site.asked)
+    cli.run("build", "--pages", "pages.csv", "--kb", "killed.kb", check=True)
+    assert len(site.asked) - len(before) <= len(birds) - len(before) + 1, "pages that had arrived are not fetched again"
+    digests = [payload(cli, "verify", "--kb", kb)["digest"] for kb in ("whole.kb", "killed.kb")]
+    assert digests[0] == digests[1]
+
+
+def test_without_the_extra_web_the_pip_line_is_named(
+    cli: Any, site: UglySite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    outcome = cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/mallard"))
+    assert outcome.exit_code == 3
+    assert "trafilatura is not installed" in outcome.stderr
+    assert "pip install '.[web]'" in outcome.stderr
+    (tmp_path / "notes.md").write_text(f"## Description\n\n{LOOKS}\n")
+    cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", "notes.md", check=True)
+
+
+def test_a_local_file_is_read_again_by_an_update(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(f"## Description\n\n{LOOKS}\n")
+    cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", "notes.md", check=True)
+    (tmp_path / "notes.md").write_text(f"## Description\n\n{HEN}\n")
+    (change,) = payload(cli, "update", "--kb", "a.kb")["changes"]
+    assert change["kind"] == "new revision"
+    assert summary(cli, "a.kb") == {"file:notes.md": [HEN]}
+    shutil.move(tmp_path / "notes.md", tmp_path / "moved.md")
+    (change,) = payload(cli, "update", "--kb", "a.kb")["changes"]
+    assert (change["kind"], change["detail"].endswith("notes.md: no page")) == ("taken out", True)
