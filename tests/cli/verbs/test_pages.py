@@ -51,10 +51,8 @@ def summary(cli: Any, kb: str, name: str = "Mallard") -> dict[str, list[str]]:
 
 def test_a_page_adds_to_a_species_and_is_cited(cli: Any, site: UglySite, mallard: Path) -> None:
     before = summary(cli, "mallard.kb")[""]
-    added = cli.call(
-        "add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/mallard"), check=True
-    ).stdout
-    assert "added to          Anas platyrhynchos\nadded             1 page\n" in added
+    add = ("add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/mallard"))
+    assert cli.call(*add, check=True).stdout.startswith("added to  Anas platyrhynchos\nadded     1 page\n")
     assert summary(cli, "mallard.kb") == {site.url("/mallard"): [LOOKS, HEN], "": before}
     shown = cli.call("show", "Mallard", "--kb", "mallard.kb", check=True).stdout
     assert f"from: Mallard, {site.url('/mallard')}\n" in shown
@@ -62,10 +60,7 @@ def test_a_page_adds_to_a_species_and_is_cited(cli: Any, site: UglySite, mallard
     assert LOOKS in context["passage"]
     assert site.url("/mallard") in [source["url"] for source in context["sources"]]
     assert "ok        yes" in cli.call("verify", "--kb", "mallard.kb", check=True).stdout
-    again = cli.call(
-        "add", "--kb", "mallard.kb", "--name", "Mallard", "--page", site.url("/mallard"), check=True
-    ).stdout
-    assert "nothing new" in again
+    assert "nothing new" in cli.call(*add, check=True).stdout
 
 
 def test_the_contact_is_sent_with_requests_for_a_page(cli: Any, site: UglySite) -> None:
@@ -152,10 +147,11 @@ def test_a_table_of_pages_is_built(cli: Any, site: UglySite, tmp_path: Path, mal
         "did you mean Mallard",
     ):
         assert reason in left_out
-    # The sentences of the first page are not repeated by the second.
+    # A sentence of two pages is in the summary once.
     found = summary(cli, "mallard.kb")
-    assert sorted(found) == ["", site.url("/free"), site.url("/mallard")]
-    assert sorted([*found[site.url("/free")], *found[site.url("/mallard")]]) == sorted([LOOKS, HEN, FREE])
+    assert {site.url("/free")} <= found.keys() <= {"", site.url("/free"), site.url("/mallard")}
+    added = [text for address, texts in found.items() for text in texts if address]
+    assert sorted(added) == sorted([LOOKS, HEN, FREE])
     assert list(summary(cli, "mallard.kb", "Garganey")) == ["file:garganey.pdf"]
     asked = len(site.asked)
     again = cli.call("build", "--pages", "pages.csv", "--kb", "mallard.kb")
@@ -239,7 +235,7 @@ def test_pages_without_a_free_licence_are_credited_and_not_exported(
     assert f'"Mallard", {site.url("/free")}, CC BY 4.0 ' in credits
     assert '"garganey.pdf", file:garganey.pdf, licence unknown. NOT TO BE PUBLISHED.' in credits
     exported = cli.call("export", "out", "--kb", "mallard.kb", check=True).stdout
-    assert "left out  6 web pages" in exported  # also those that gave nothing
+    assert "left out  6 web pages" in exported, "pages without text count"
     assert payload(cli, "import", "out", "--kb", "b.kb")["encoded"] is False
     assert set(summary(cli, "b.kb")) == {"", site.url("/free")}
     assert cli.call("show", "Garganey", "--kb", "b.kb").exit_code == 5
