@@ -101,7 +101,8 @@ class NameFinder:
         for head, ids in by_last_word.items():
             self._groups.setdefault(head, ids)
             self._english.add(head)
-            self._one_word.add(head)
+            if head not in self._species:  # "Red Fox-sparrow" is no reason to miss a Fox Sparrow
+                self._one_word.add(head)
 
     def find(self, query: str) -> list[Mention]:
         """Return the names in a query, in order; of overlapping names the longer, then the earlier."""

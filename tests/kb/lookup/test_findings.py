@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from data.records import QueryPart, Term
+from data.records import QueryPart, Taxon, Term
 from kb.lookup.context import context
 from kb.lookup.findings import query_parts
 from kb.lookup.mentions import NameFinder
@@ -179,6 +179,17 @@ def test_query_parts_follow_the_query_and_describe_appearance() -> None:
             kind="term", text="Amplexus", name="amplexus", looks="A smaller frog that sits on the back of a larger one."
         ),
     ]
+
+
+def test_a_name_of_two_words_is_found_beside_the_same_words_with_a_hyphen() -> None:
+    sparrow = Taxon(
+        taxon_id="p-i",
+        scientific_name="Passerella iliaca",
+        rank="species",
+        common_names=("Fox Sparrow", "Red Fox-sparrow"),
+        lineage={"class": "Aves"},
+    )
+    assert [mention.ids for mention in NameFinder([sparrow], []).find("a Fox Sparrow")] == [("p-i",)]
 
 
 def test_a_species_without_description_has_no_looks() -> None:
