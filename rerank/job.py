@@ -3,42 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
+from data.benchmarks.retrieval.published import read_benchmark
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
+from rerank.candidates import benchmark_jobs, with_first_stage
 from rerank.ranked_images import first_stage_ranks
+from rerank.settings import JobSettings
 
 STEP = 1e-6  # between scores of a run that would be equal
 
 
 def read_jobs(
-    path: Path, *, query: str | None = None, split: str | None = None, images: Path | None = None
+    path: Path,
+    *,
+    query: str | None = None,
+    split: str | None = None,
+    images: Path | None = None,
+    settings: JobSettings | None = None,
+    first_stage: Mapping[str, Sequence[RankedImage]] | None = None,
 ) -> list[Job]:
     """Return the jobs in a file or folder.
 
     A file of JSON lines holds one query per line; its image paths are relative to the file. INQUIRE-Rerank is read as
-    published (a Parquet file, its folder, or the JSON of the Hard subset). A folder of photos needs a query.
+    published (a Parquet file, its folder, or the JSON of the Hard subset); so are the queries of Flickr30K, COCO, CIRR,
+    CIRCO and VisDial, whose candidates are the whole collection unless a first stage is given. A folder of photos needs
+    a query.
 
     Args:
         path: the file or folder.
         query: what to look for in a folder of photos.
-        split: `test` or `validation` of INQUIRE-Rerank; None reads all.
+        split: `test` or `validation` of INQUIRE-Rerank (None reads all) or of captions (None reads `test`).
         images: folder for images that are inside Parquet files; None leaves them there.
+        settings: the collection of a data set.
+        first_stage: query -> images of a run; they become the candidates, and queries without any are left out.
 
     Raises:
         BadInput: if the content is invalid, an image is listed twice, or a query id is repeated; with the line number.
         NothingReadable: if a folder holds no photo.
         UsageError: if query or split do not fit the kind of input.
     """
+    benchmark = read_benchmark(path, split=split) if path.is_file() and query is None else None
+    if benchmark is not None:
+        return benchmark_jobs(benchmark, settings or JobSettings(), first_stage)
+    jobs = _read(path, query=query, split=split, images=images)
+    return jobs if first_stage is None else with_first_stage(jobs, first_stage)
+
+
+def _read(path: Path, *, query: str | None, split: str | None, images: Path | None) -> list[Job]:
     if query is not None:
         if path.is_dir():
             return [job_of_folder(path, query)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from data.errors import UsageError
@@ -21,6 +22,18 @@ class RerankSettings:
     cotrr: CotrrSettings = field(default_factory=CotrrSettings)
     depth: int | None = None
     """Images of the first stage that are re-ranked; the others stay below in their order. None: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """Settings of jobs: where candidates come from."""
+
+    first_stage: Path | None = None
+    """A run (TREC, or JSON lines of `kb rerank`) with the images to re-rank; queries that it lacks are left out."""
+    images: Path | None = None
+    """Folder of the images of Flickr30K, COCO, CIRR, CIRCO or VisDial. Default: found near the file of queries."""
+    within_subset: bool = False
+    """Rank the set of five images of each query of CIRR alone, for R_subset@k."""
 
 
 PRESETS: Final[Mapping[str, RerankSettings]] = {

@@ -17,6 +17,7 @@ TABLES: Final[dict[str, str]] = {
     "build": "kb.pipeline.settings:BuildSettings",
     "identify": "recognize.settings:IdentifySettings",
     "eval.species": "recognize.settings:EvaluationSettings",
+    "rerank": "rerank.settings:JobSettings",
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
     "rerank.vision": "rerank.judges.settings:VisionSettings",
     "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",

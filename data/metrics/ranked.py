@@ -21,9 +21,12 @@ DEFINITIONS: Final[dict[str, str]] = {
     "MRR@k": "mean of 1 / rank of the first relevant item, 0 if it is not among the first k",
     "AP@k": "sum of precision@i over the relevant ranks i <= k, divided by the number of relevant items",
     "AP@k (INQUIRE)": "the same sum, divided by the smaller of the number of relevant items and k",
+    "mAP@k": "the same, as CIRCO names it",
     "nDCG@k": "sum of gain / log2(rank + 1) over the first k, divided by the same sum of the ideal order of all items",
     "P@k": "relevant items among the first k, divided by k",
     "R@k": "relevant items among the first k, divided by the number of relevant items",
+    "R_subset@k": "R@k of the ranking within the set of images of the query (CIRR)",
+    "Hits@k": "1 if in this round of a dialogue, or an earlier one, a relevant item is among the first k (VisDial)",
 }
 """Measure -> its definition, as in reports."""
 

@@ -21,6 +21,11 @@ class RankedList:
         """Return whether each image is relevant."""
         return [image_id in relevant for image_id in self.image_ids]
 
+    def within(self, image_ids: frozenset[str]) -> RankedList:
+        """Return the list without other images."""
+        kept = [i for i, image_id in enumerate(self.image_ids) if image_id in image_ids]
+        return RankedList(image_ids=tuple(self.image_ids[i] for i in kept), scores=tuple(self.scores[i] for i in kept))
+
     def blocks(self, relevant: frozenset[str]) -> list[Block]:
         """Return the groups of equal scores."""
         return lists.blocks(self.scores, self.relevance(relevant))
@@ -70,6 +75,7 @@ def _figures(blocks: Sequence[Block], n: int, cutoffs: Sequence[int]) -> dict[st
             f"R@{k}": lists.recall(blocks, k, n_relevant=n),
             f"AP@{k}": lists.average_precision(blocks, n_relevant=n, k=k),
             f"AP@{k} (INQUIRE)": lists.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
+            f"mAP@{k}": lists.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
             f"nDCG@{k}": lists.ndcg(blocks, n_relevant=n, k=k),
         }
     return found

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from data.benchmarks.inquire_labels import QueryLabel, label_by_id, label_of
+from data.benchmarks.retrieval.benchmark import DataSet
+from data.benchmarks.retrieval.published import read_benchmark
 from data.errors import BadInput, UsageError, did_you_mean
 from data.words import plural
 from rerank.evaluation.figures import RankedList, figures_of
 from rerank.evaluation.report import Evaluation, evaluate_runs
-from rerank.evaluation.request import AXES, FIRST_STAGE, EvaluationRequest
-from rerank.evaluation.runs import Run, Truth, first_stage_run, read_run, truth_of_jobs, truth_of_qrels
+from rerank.evaluation.request import AXES, FIRST_STAGE, ROUND, SUBSET_CUTOFFS, EvaluationRequest
+from rerank.evaluation.runs import (
+    Run,
+    Truth,
+    first_stage_run,
+    read_run,
+    truth_of_benchmark,
+    truth_of_jobs,
+    truth_of_qrels,
+)
 from rerank.job import read_jobs
 
 
@@ -26,29 +36,38 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
     if (request.jobs is None) == (request.qrels is None):
         raise UsageError("Specify the relevant images.", hint="Use either --jobs FILE or --qrels FILE.")
     runs = [_read_run(given) for given in request.runs]
-    strata: dict[str, QueryLabel | None]
-    if request.jobs is not None:
+    strata: dict[str, QueryLabel | None] = {}
+    data_set: DataSet | None = None
+    benchmark = read_benchmark(request.jobs, split=request.split) if request.jobs and request.jobs.is_file() else None
+    if benchmark is not None:
+        truth, data_set = truth_of_benchmark(benchmark), benchmark.name
+    elif request.jobs is not None:
         jobs = read_jobs(request.jobs, split=request.split)
         truth = truth_of_jobs(jobs)
         strata = {job.query_id: _label(job.query_id, job.text, request) for job in jobs}
+        data_set = "VisDial" if truth.rounds else None
         # The first stage is always measured: a re-ranked list says little without it.
         runs.insert(0, first_stage_run(jobs))
     else:
         assert request.qrels is not None
         truth = truth_of_qrels(request.qrels)
         strata = {query_id: _label(query_id, "", request) for query_id in truth.relevant}
-    labels = {query_id: label.strata for query_id, label in strata.items() if label and query_id in truth.relevant}
+    labels: dict[str, Mapping[str, str]] = {
+        query_id: label.strata for query_id, label in strata.items() if label and query_id in truth.relevant
+    }
+    labels |= {query_id: {ROUND: str(len(rounds) - 1)} for query_id, rounds in truth.rounds.items()}
     truth = _without(replace(truth, strata=labels), request.without)
     baseline = request.baseline or (runs[0].name if len(runs) > 1 else None)
-    _check_measures(request)
+    cutoffs, shown = request.cutoffs_for(data_set), request.shown_for(data_set)
+    _check_measures(shown, cutoffs, truth)
     return evaluate_runs(
         runs,
         truth,
-        cutoffs=request.cutoffs,
+        cutoffs=cutoffs,
         ties=request.ties,
-        by=[[axis] for axis in AXES] + [list(AXES)],
+        by=[[axis] for axis in AXES] + [list(AXES), [ROUND]],
         baseline=baseline,
-        tested=request.shown[:1],
+        shown=shown,
         n_resamples=request.n_resamples,
         seed=request.seed,
     )
@@ -56,7 +75,7 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
 
 def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> Iterator[str]:
     """Yield the faults of runs that affect the figures."""
-    if request.jobs and request.jobs.suffix == ".json":
+    if request.jobs and request.jobs.suffix == ".json" and any(run.name == FIRST_STAGE for run in evaluation.runs):
         yield f"{request.jobs.name} has no scores: {FIRST_STAGE!r} is the order of the file, not of a search"
     for run in evaluation.runs:
         if run.n_missing_queries:
@@ -112,8 +131,10 @@ def _without(truth: Truth, labels: Sequence[str]) -> Truth:
     return replace(truth, relevant=relevant)
 
 
-def _check_measures(request: EvaluationRequest) -> None:
-    known = list(figures_of(RankedList(), frozenset(), cutoffs=request.cutoffs))
-    for name in request.shown:
+def _check_measures(shown: Sequence[str], cutoffs: Sequence[int], truth: Truth) -> None:
+    known = list(figures_of(RankedList(), frozenset(), cutoffs=cutoffs))
+    known += [f"R_subset@{k}" for k in SUBSET_CUTOFFS] if truth.subsets else []
+    known += [f"Hits@{k}" for k in cutoffs] if truth.rounds else []
+    for name in shown:
         if name not in known:
             raise UsageError(f'Unknown measure "{name}".', hint=f"{did_you_mean(name, known)} -k adds cutoffs.")

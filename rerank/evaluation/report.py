@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from data.errors import BadInput, UsageError, did_you_mean
 from data.metrics import N_TEST_RESAMPLES
@@ -11,8 +12,8 @@ from data.metrics.lists import TieMass, tie_mass
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.records import Job, RankedImage
-from rerank.evaluation.figures import figures_of
-from rerank.evaluation.request import CUTOFFS, TiePolicy
+from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.request import CUTOFFS, SUBSET_CUTOFFS, TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
 
 
@@ -88,6 +89,8 @@ class Evaluation:
     n_without_relevant: int
     ties: TiePolicy
     cutoffs: tuple[int, ...]
+    shown: tuple[str, ...]
+    """Measures in the tables; the first one is tested."""
     runs: tuple[RunFigures, ...]
     comparisons: tuple[Comparison, ...]
 
@@ -144,7 +147,7 @@ def evaluate_runs(
     ties: TiePolicy = "first-stage",
     by: Sequence[Sequence[str]] = (),
     baseline: str | None = None,
-    tested: Sequence[str] = ("AP",),
+    shown: Sequence[str] = ("AP",),
     n_resamples: int = N_TEST_RESAMPLES,
     seed: int = 0,
 ) -> Evaluation:
@@ -159,7 +162,7 @@ def evaluate_runs(
         ties: the order of equal scores, see `rerank.evaluation.request.TIE_POLICIES`.
         by: axes to split queries by; each entry is one split, by one or several axes.
         baseline: name of the run to compare the others with; None compares nothing.
-        tested: the measures to compare.
+        shown: measures of the tables; the first one is compared.
         n_resamples: resamples of bootstrap and randomisation.
         seed: random seed of both.
 
@@ -183,8 +186,9 @@ def evaluate_runs(
         n_without_relevant=truth.n_without_relevant,
         ties=ties,
         cutoffs=tuple(cutoffs),
+        shown=tuple(shown),
         runs=figures,
-        comparisons=_comparisons(figures, groups, baseline, tested, n_resamples, seed) if baseline else (),
+        comparisons=_comparisons(figures, groups, baseline, shown[:1], n_resamples, seed) if baseline else (),
     )
 
 
@@ -198,23 +202,29 @@ def _figures(
     seed: int,
 ) -> RunFigures:
     by_query: dict[str, dict[str, float]] = {}
-    bounds: dict[str, list[dict[str, float]]] = {}
+    bounds: dict[str, dict[str, dict[str, float]]] = {}
     mass = TieMass()
     n_missing_images = 0
     for query_id, relevant in truth.relevant.items():
         candidates = truth.candidates.get(query_id)
-        ranked = ranked_list(run.images.get(query_id, ()), candidates=candidates)
+        ranked = ranked_list(_counted(run, query_id, truth), candidates=candidates)
         if query_id in run.images and candidates is not None:
             n_missing_images += len(candidates) - len(ranked.image_ids)
         of_list = tie_mass(ranked.blocks(relevant))
         mass += of_list
-        found = figures_of(ranked, relevant, cutoffs=cutoffs, ties=ties)
+        subset = truth.subsets.get(query_id)
+        found = _of_query(ranked, relevant, subset, cutoffs, ties)
         by_query[query_id] = found
         # Without an undecided pair all orders of the ties give the same figures.
         for name in ("worst", "expected", "best"):
-            bound = figures_of(ranked, relevant, cutoffs=cutoffs, ties=name) if of_list.n_open_pairs else found
-            bounds.setdefault(name, []).append(bound)
-    means = {name: {m: sum(b[m] for b in found) / len(found) for m in found[0]} for name, found in bounds.items()}
+            bound = _of_query(ranked, relevant, subset, cutoffs, name) if of_list.n_open_pairs else {**found}
+            bounds.setdefault(name, {})[query_id] = bound
+    for figures in (by_query, *bounds.values()):
+        _add_hits(figures, truth.rounds, cutoffs)
+    means = {
+        name: {m: sum(b[m] for b in found.values()) / len(found) for m in next(iter(found.values()))}
+        for name, found in bounds.items()
+    }
     return RunFigures(
         name=run.name,
         n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
@@ -237,6 +247,49 @@ def _figures(
         ),
         by_query=by_query,
     )
+
+
+def _counted(run: Run, query_id: str, truth: Truth) -> list[RankedImage]:
+    """Return the images of a query that its ranking may contain.
+
+    Raises:
+        BadInput: if the run has an image that the collection lacks.
+    """
+    images = run.images.get(query_id, ())
+    unknown = next(
+        (image.image_id for image in images if truth.collection and image.image_id not in truth.collection), None
+    )
+    if unknown is not None:
+        raise BadInput(
+            f"{run.name} ranks {unknown!r} for query {query_id!r}, which is not an image of the data set.",
+            hint=f"Its images are named like {min(truth.collection)!r}.",
+        )
+    return [image for image in images if image.image_id != truth.left_out.get(query_id)]
+
+
+def _of_query(
+    ranked: RankedList, relevant: frozenset[str], subset: frozenset[str] | None, cutoffs: Sequence[int], ties: TiePolicy
+) -> dict[str, float]:
+    found = figures_of(ranked, relevant, cutoffs=cutoffs, ties=ties)
+    if subset is not None:
+        within = figures_of(ranked.within(subset), relevant, cutoffs=SUBSET_CUTOFFS, ties=ties)
+        found |= {f"R_subset@{k}": within[f"R@{k}"] for k in SUBSET_CUTOFFS}
+    return found
+
+
+def _add_hits(
+    by_query: Mapping[str, dict[str, float]], rounds: Mapping[str, Sequence[str]], cutoffs: Sequence[int]
+) -> None:
+    """Add Hits@k, where queries are rounds of dialogues: the probability of a hit in this round or an earlier one.
+
+    Source:
+        Levy et al., NeurIPS 2023, section 4 (a dialogue that has hit once counts as found in all later rounds).
+    """
+    if not rounds:
+        return
+    for query_id, found in by_query.items():
+        earlier = [by_query[each] for each in rounds.get(query_id, (query_id,)) if each in by_query]
+        found |= {f"Hits@{k}": 1 - prod(1 - each[f"hit@{k}"] for each in earlier) for k in cutoffs}
 
 
 def _comparisons(
@@ -277,7 +330,8 @@ def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str
             labels = truth.strata.get(query_id, {})
             if all(axis in labels for axis in axes):
                 found.setdefault(tuple(labels[axis] for axis in axes), []).append(query_id)
-        groups += [(dict(zip(axes, key, strict=True)), found[key]) for key in sorted(found)]
+        in_order = sorted(found, key=lambda key: [(len(label) if label.isdigit() else 0, label) for label in key])
+        groups += [(dict(zip(axes, key, strict=True)), found[key]) for key in in_order]
     return groups
 
 

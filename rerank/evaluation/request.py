@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from data.benchmarks.retrieval.benchmark import DataSet
 from data.metrics import N_TEST_RESAMPLES
 
 TiePolicy = Literal["first-stage", "expected", "worst", "best", "trec", "inquire"]
@@ -24,6 +25,18 @@ TIE_POLICIES: Final[Mapping[TiePolicy, str]] = {
 """Rule for equal scores -> its effect."""
 CUTOFFS: Final = (1, 10, 50, 100)
 """The k of hit@k, P@k, R@k, AP@k and nDCG@k; tables leave out 1."""
+SUBSET_CUTOFFS: Final = (1, 2, 3)
+"""The k of R_subset@k."""
+PUBLISHED: Final[Mapping[DataSet, tuple[str, ...]]] = {
+    "Flickr30K": ("R@1", "R@5", "R@10"),
+    "COCO": ("R@1", "R@5", "R@10"),
+    "CIRR": ("R@1", "R@5", "R@10", "R@50", *(f"R_subset@{k}" for k in SUBSET_CUTOFFS)),
+    "CIRCO": ("mAP@5", "mAP@10", "mAP@25", "mAP@50"),
+    "VisDial": ("Hits@10", "R@10"),
+}
+"""Data set -> the measures of its tables."""
+ROUND: Final = "round"
+"""Label of the queries of dialogues: the number of answers so far."""
 AXES: Final = ("supercategory", "lingo")
 """Labels of INQUIRE's queries: supercategory, and whether they contain technical terms."""
 FIRST_STAGE: Final = "first stage"
@@ -42,9 +55,10 @@ class EvaluationRequest:
     """`test` or `validation` of INQUIRE-Rerank as published."""
     qrels: Path | None = None
     """Relevance in TREC format, instead of jobs."""
-    cutoffs: tuple[int, ...] = CUTOFFS[1:]
+    cutoffs: tuple[int, ...] = ()
+    """The k of the measures; empty: those of the data set, else 10, 50 and 100."""
     measures: tuple[str, ...] = ()
-    """Measures in the tables; empty: a usual selection."""
+    """Measures in the tables; empty: those of the data set, else a usual selection."""
     ties: TiePolicy = "first-stage"
     baseline: str | None = None
     """Name of the run to compare with; None: the first stage, else the first run."""
@@ -56,10 +70,19 @@ class EvaluationRequest:
     """Bootstrap and randomisation resamples."""
     seed: int = 0
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The measures in the tables; the first one is tested and split by strata."""
+    def cutoffs_for(self, data_set: DataSet | None) -> tuple[int, ...]:
+        """Return the k of the measures."""
+        names = PUBLISHED[data_set] if data_set else ()
+        published = [int(name.partition("@")[2]) for name in names if not name.startswith("R_subset")]
+        return tuple(sorted(set(self.cutoffs or published or CUTOFFS[1:])))
+
+    def shown_for(self, data_set: DataSet | None) -> tuple[str, ...]:
+        """Return the measures in the tables; the first one is tested and split by strata."""
         if self.measures:
             return self.measures
-        low, high = min(self.cutoffs), max(self.cutoffs)
+        cutoffs = self.cutoffs_for(data_set)
+        low, high = min(cutoffs), max(cutoffs)
+        if data_set is not None:
+            names = dict.fromkeys(name.partition("@")[0] for name in PUBLISHED[data_set])
+            return tuple(f"{name}@{k}" for name in names for k in (SUBSET_CUTOFFS if name == "R_subset" else cutoffs))
         return (f"AP@{high} (INQUIRE)", f"AP@{high}", f"nDCG@{high}", "MRR", f"P@{low}", f"R@{low}")

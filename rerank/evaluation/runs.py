@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
+from data.benchmarks.retrieval.benchmark import Benchmark
 from data.codec import loads
 from data.errors import BadInput, StoreError
 from data.files import read_lines
@@ -63,7 +64,15 @@ class Truth:
     known: frozenset[str] = frozenset()
     """All queries of the jobs or qrels, measured or not; empty if unknown."""
     strata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Query -> axis (`supercategory`, `lingo`) -> label."""
+    """Query -> axis (`supercategory`, `lingo`, `round`) -> label."""
+    rounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Query -> the queries of its dialogue up to it, itself included; empty without dialogues."""
+    subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Query -> the images that R_subset@k ranks; empty but for CIRR."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Query -> image that is taken out of its ranking."""
+    collection: frozenset[str] = frozenset()
+    """All images of a data set; empty if unknown."""
 
 
 def read_run(path: Path, *, name: str | None = None) -> Run:
@@ -121,6 +130,7 @@ def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
     relevant: dict[str, frozenset[str]] = {}
     candidates: dict[str, dict[str, int]] = {}
     n_without = 0
+    jobs = list(jobs)
     for job in jobs:
         if job.query_id in candidates:
             raise BadInput(f"Two jobs share the query id {job.query_id!r}.")
@@ -135,7 +145,42 @@ def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
         n_without_relevant=n_without,
         candidates=candidates,
         known=frozenset(candidates),
+        rounds=rounds_of(jobs),
     )
+
+
+def truth_of_benchmark(benchmark: Benchmark) -> Truth:
+    """Return the relevance of a data set as published."""
+    relevant = {job.query_id: frozenset(job.relevant) for job in benchmark.queries if job.relevant}
+    return Truth(
+        relevant=relevant,
+        n_without_relevant=len(benchmark.queries) - len(relevant),
+        known=frozenset(job.query_id for job in benchmark.queries),
+        rounds=rounds_of(benchmark.queries),
+        subsets={query_id: frozenset(images) for query_id, images in benchmark.subsets.items()},
+        left_out=benchmark.left_out,
+        collection=frozenset(benchmark.collection),
+    )
+
+
+def rounds_of(jobs: Iterable[Job]) -> dict[str, tuple[str, ...]]:
+    """Return query -> the queries of its dialogue up to it, for jobs with a dialogue.
+
+    A job belongs to the dialogue that it begins: the same turns and the same relevant images.
+
+    Example:
+        >>> caption, both = (Job(query_id=str(n), text="", candidates=(), dialogue=("a", "b")[:n]) for n in (1, 2))
+        >>> rounds_of([both, caption])["2"]
+        ('1', '2')
+    """
+    chatted = [job for job in jobs if job.dialogue]
+    ids = {(job.dialogue, job.relevant): job.query_id for job in chatted}
+    found = {}
+    for job in chatted:
+        turns = job.dialogue or ()
+        begun = ((turns[:n], job.relevant) for n in range(1, len(turns)))
+        found[job.query_id] = (*(ids[key] for key in begun if key in ids), job.query_id)
+    return found
 
 
 def truth_of_qrels(path: Path) -> Truth:

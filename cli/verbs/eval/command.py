@@ -22,12 +22,13 @@ def eval() -> None:
 @eval.command()
 @click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")
 @click.option("--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
-              help="Jobs with `relevant`, or INQUIRE-Rerank as published (a folder or a Parquet file).")  # fmt: skip
+              help="Jobs with `relevant`, INQUIRE-Rerank as published (a folder or a Parquet file), or the queries of "
+              "Flickr30K, COCO, CIRR, CIRCO or VisDial.")  # fmt: skip
 @click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
 @click.option("--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Relevance in TREC format, instead of --jobs.")  # fmt: skip
-@click.option("-k", "cutoffs", type=click.IntRange(1), multiple=True, default=DEFAULTS.cutoffs, show_default=True,
-              metavar="K", help="Cutoffs of the measures.")  # fmt: skip
+@click.option("-k", "cutoffs", type=click.IntRange(1), multiple=True, metavar="K",
+              help="Cutoffs of the measures.  [default: those of the data set, else 10, 50, 100]")  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAME",
               help="Measures in the tables, such as `AP@50`; the first is tested.  [default: a selection]")  # fmt: skip
 @click.option("--ties", type=click.Choice(get_args(TiePolicy)), default=DEFAULTS.ties, show_default=True,
@@ -67,7 +68,7 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
     elif form == "csv":
         output.write_rows(as_csv(evaluation))
     else:
-        output.write(as_text(evaluation, request.shown))
+        output.write(as_text(evaluation))
 
 
 eval.add_command(species)

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 from cli.common import delimited, output
 from cli.verbs.eval.cells import difference_cells, number, p_text
 from data.words import plural
-from rerank.evaluation.request import AXES, TIE_POLICIES
+from rerank.evaluation.request import AXES, ROUND, TIE_POLICIES
 
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from rerank.evaluation.report import Comparison, Evaluation, RunFigures, Stratum
 
 CSV_COLUMNS = (
-    *("run", *AXES, "measure", "n", "mean", "standard_error", "low", "high"),
+    *("run", *AXES, ROUND, "measure", "n", "mean", "standard_error", "low", "high"),
     *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
 )
 
 
-def as_text(evaluation: Evaluation, shown: Sequence[str]) -> str:
+def as_text(evaluation: Evaluation) -> str:
     """Return the tables for people; values in percent, except MRR."""
+    shown = evaluation.shown
     main = shown[0]
     parts = [
         f"{plural(evaluation.n_queries, 'query', 'queries')}: mean ± standard error, in percent (MRR: 0 to 1)\n"
@@ -48,7 +49,7 @@ def as_csv(evaluation: Evaluation) -> str:
                 if test is not None:
                     tested = [test.baseline, test.test.difference, *test.test.interval]
                     tested += [test.test.p_value, test.p_corrected]
-                labels = [stratum.labels.get(axis, "") for axis in AXES]
+                labels = [stratum.labels.get(axis, "") for axis in (*AXES, ROUND)]
                 figures = [found.macro, found.macro_error, *found.macro_interval]
                 rows.append([run.name, *labels, found.name, stratum.n, *figures, *tested])
     return delimited.as_csv(CSV_COLUMNS, rows)
@@ -84,7 +85,7 @@ def _strata_text(evaluation: Evaluation, main: str) -> str:
     """Return the tables by supercategory, by lingo, and by both, over the queries with labels."""
     tables = []
     first = evaluation.runs[0]
-    for axes in ((AXES[0],), (AXES[1],), AXES):
+    for axes in ((AXES[0],), (AXES[1],), AXES, (ROUND,)):
         columns = [stratum for stratum in first.strata if tuple(stratum.labels) == axes]
         if not columns:
             continue

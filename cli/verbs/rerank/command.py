@@ -19,7 +19,7 @@ from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
 from rerank.methods import DEFAULT_METHOD, METHODS
 from rerank.run_plan import JudgeName, check_jobs, plan_run
-from rerank.settings import PRESETS, RerankSettings, preset_settings
+from rerank.settings import PRESETS, JobSettings, RerankSettings, preset_settings
 
 if TYPE_CHECKING:
     from data.records import Job, RankedImage
@@ -76,7 +76,9 @@ def rerank(
     """Rank the photos of JOB by its queries, with each question, answer and probability.
 
     JOB is a file of JSON lines, one query per line ({"query_id", "text", "candidates": [{"image_id", "path",
-    "score"}]}); INQUIRE-Rerank as published (a Parquet file or its folder); or a folder of photos with --query.
+    "score"}]}; "reference_image" and "modification", or "dialogue", instead of a text); INQUIRE-Rerank as published (a
+    Parquet file or its folder); the file of queries of Flickr30K, COCO, CIRR, CIRCO or VisDial; or a folder of photos
+    with --query.
 
     decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
     evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query. An
@@ -84,6 +86,7 @@ def rerank(
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
+    from rerank.evaluation.runs import read_run
     from rerank.forecast import forecast
     from rerank.job import check_ids, read_jobs
     from rerank.methods import make_reranker
@@ -102,7 +105,11 @@ def rerank(
         depth=base.depth if depth is None else depth,
     )
     plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=web)
-    jobs = read_jobs(job, query=query, split=split, images=settings.home / "inquire")
+    given = options.method_settings("rerank", JobSettings)
+    first_stage = None if given.first_stage is None else read_run(given.first_stage).images
+    jobs = read_jobs(
+        job, query=query, split=split, images=settings.home / "inquire", settings=given, first_stage=first_stage
+    )
     check_jobs(plan, jobs)
     if form == "trec" or stem is not None:
         check_ids(jobs)

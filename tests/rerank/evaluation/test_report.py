@@ -100,7 +100,7 @@ def test_runs_are_compared_query_by_query() -> None:
         run_of("better", {f"q{i}": BA for i in range(8)}),
         run_of("half", {f"q{i}": BA if i < 4 else AB for i in range(8)}),
     ]
-    found = evaluate_runs(runs, truth(8), baseline="base", tested=("AP",))
+    found = evaluate_runs(runs, truth(8), baseline="base", shown=("AP",))
     better, half = found.comparisons
     assert (better.run, better.test.difference, better.test.n_better, better.test.n_worse) == ("better", 0.5, 8, 0)
     assert better.test.p_value == 2 / 2**8

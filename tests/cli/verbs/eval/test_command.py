@@ -76,7 +76,7 @@ def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any
         if (r["run"], r["supercategory"], r["lingo"], r["measure"]) == ("turned", "", "", "AP@5 (INQUIRE)")
     ]
     assert (row["n"], row["mean"], row["difference"], row["baseline"]) == ("3", "1.0", "0.75", "first stage")
-    assert len(rows) == 2 * 9 * 10  # runs, strata (1 + 3 + 2 + 3), measures (4 + 6)
+    assert len(rows) == 2 * 9 * 11  # runs, strata (1 + 3 + 2 + 3), measures (4 + 7)
 
 
 def test_a_stratum_can_be_excluded(cli: CommandLine, folder: Any) -> None:

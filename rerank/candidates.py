@@ -1,0 +1,99 @@
+"""Candidates of jobs: the collection of a data set, or the images of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from data.benchmarks.retrieval.benchmark import Benchmark
+from data.errors import BadInput, UsageError
+from data.records import Job, JobImage, RankedImage
+from rerank.settings import JobSettings
+
+MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
+
+FirstStage = Mapping[str, Sequence[RankedImage]]
+"""Query -> the images of a run."""
+
+
+def benchmark_jobs(benchmark: Benchmark, settings: JobSettings, first_stage: FirstStage | None = None) -> list[Job]:
+    """Return the queries of a data set with their candidates: the images of a run, else the collection with score 0.
+
+    The reference image of a query of CIRR is never a candidate.
+
+    Args:
+        benchmark: the data set.
+        settings: folder of the images, and whether the sets of CIRR are the candidates.
+        first_stage: a run; queries that it lacks are left out.
+
+    Raises:
+        BadInput: if the images are not found, or the run has an image that the collection lacks or none of the queries.
+        UsageError: if the candidates are too many without a run, or the data set has no sets of images.
+    """
+    if settings.within_subset and not benchmark.subsets:
+        raise UsageError(f"within_subset is for CIRR; {benchmark.name} has no sets of images.")
+    n, size = len(benchmark.queries), len(benchmark.collection)
+    if first_stage is None and not settings.within_subset and n * size > MOST_CANDIDATES:
+        raise UsageError(
+            f"{benchmark.name}: {n:,} queries and {size:,} images are too many to rank without a first stage.",
+            hint="--set first_stage=RUN takes the images of a run, such as the first 50 of each query.",
+        )
+    folder = benchmark.image_folder(settings.images)
+    collection = {
+        image_id: JobImage(image_id=image_id, path=str(folder / path), score=0.0)
+        for image_id, path in benchmark.collection.items()
+    }
+    jobs = []
+    for query in benchmark.queries:
+        reference = None if query.reference_image is None else str(folder / query.reference_image)
+        job, known = replace(query, reference_image=reference), collection
+        if settings.within_subset:
+            known = {image_id: _known(collection, image_id, job) for image_id in benchmark.subsets[job.query_id]}
+        elif job.query_id in benchmark.left_out:
+            known = {image_id: each for image_id, each in known.items() if image_id != benchmark.left_out[job.query_id]}
+        if first_stage is None:
+            jobs.append(replace(job, candidates=tuple(known.values())))
+            continue
+        ranked = [
+            image
+            for image in first_stage.get(job.query_id, ())
+            if image.image_id in known or image.image_id not in collection  # unknown images are an error
+        ]
+        if ranked:
+            jobs.append(_in_order_of(ranked, job, known))
+    return _checked(jobs)
+
+
+def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
+    """Return the jobs with the images of a run as candidates; queries that it lacks are left out.
+
+    Raises:
+        BadInput: if the run has none of the queries, or an image that is not a candidate.
+    """
+    return _checked(
+        [
+            _in_order_of(ranked, job, {image.image_id: image for image in job.candidates})
+            for job in jobs
+            if (ranked := first_stage.get(job.query_id))
+        ]
+    )
+
+
+def _in_order_of(ranked: Sequence[RankedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
+    """Return the job with images of a run as candidates, by falling score, ties by rank."""
+    best_first = sorted(ranked, key=lambda image: (-image.score, image.rank))
+    candidates = (replace(_known(known, image.image_id, job), score=image.score) for image in best_first)
+    return replace(job, candidates=tuple(candidates))
+
+
+def _known(known: Mapping[str, JobImage], image_id: str, job: Job) -> JobImage:
+    if image_id not in known:
+        raise BadInput(f"Image {image_id!r} of query {job.query_id!r} is not among its candidates.")
+    return known[image_id]
+
+
+def _checked(jobs: list[Job]) -> list[Job]:
+    if not jobs:
+        raise BadInput("The first stage has none of the queries of the job.")
+    return jobs
