@@ -1,7 +1,7 @@
 """CIRCO: a reference photo and a change, with several right answers; `annotations/val.json` and `test.json`.
 
-The collection is COCO's unlabeled set of 2017, beside `annotations`: those that
-`COCO2017_unlabeled/annotations/image_info_unlabeled2017.json` lists, else the photos in
+The collection is COCO's unlabeled set of 2017, beside `annotations`: the list
+`COCO2017_unlabeled/annotations/image_info_unlabeled2017.json`, else the photos in
 `COCO2017_unlabeled/unlabeled2017`. Image ids are COCO's numbers (Baldrati et al., ICCV 2023). The answers of the test
 split are not published.
 """
