@@ -30,6 +30,7 @@ from tests.rerank.cotrr.test_reranker import (
     run,
     run_on,
 )
+from tests.servers.kinds import KINDS, as_kind
 from tests.servers.openai_server import OpenAIServer
 
 __all__ = ["folder"]
@@ -160,3 +161,14 @@ def test_incomplete_queries_are_refused_before_any_call(folder: Any, more: Any, 
 def test_an_unreadable_reference_photo_ends_the_job(folder: Any) -> None:
     with pytest.raises(BadImage, match=r"broken\.png"):
         run(Script(), replace(job_of(4), reference_image="broken.png", modification=CHANGE), folder)
+
+
+def test_where_roles_must_alternate_one_message_has_pictures_and_texts_in_turn(folder: Any, composed: Any) -> None:
+    strict = next(kind for kind in KINDS if kind.name == "roles alternate")
+    with OpenAIServer(as_kind(Nearest(), strict)) as server:
+        rows, reranker = run_on(server, composed, folder, settings=PRESETS["authors"].cotrr)
+    assert ids(rows) == darkest_first() and reranker.tally.is_complete
+    (message,) = server.calls[-1].payload["messages"]
+    numbered = [each for i in range(1, 7) for each in (f"Photo {i}:", "image_url")]
+    shown = [part.get("text", "image_url") for part in message["content"]]
+    assert [text.split(",")[0] for text in shown[1:]] == ["Reference photo", "image_url", *numbered]
