@@ -1,9 +1,9 @@
-"""Coverage of `kb context` on a file of queries: shares that name a species or a term, from the KB or a wiki.
+"""Coverage of `kb context` on a file of queries: shares that name a species or a term, and web searches needed.
 
     python -m benchmarks.context --queries ../shared/benchmarks/inquire_queries_*.csv [--kb DIR] [--api-url URL]
 
-Prints a table by supercategory, and with `--list` also the entries found for each query. Nothing is stored in the
-knowledge base.
+Prints a table by supercategory, and with `--list` also the entries found for each query and the words that are left
+unexplained, for which `context.web = "if-needed"` searches the web. Nothing is stored in the knowledge base.
 """
 
 from __future__ import annotations
@@ -20,14 +20,29 @@ from pathlib import Path
 import kb
 import recognize
 from cli.common.config import resolve
-from kb.lookup.context import Explainer, gather
+from kb.distill.prompts import DistilPrompts
+from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings
+from kb.lookup.gathering import Explainer, gather
+from kb.lookup.passages import compose
+from kb.lookup.settings import ContextSettings
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
 from kb.sources.mediawiki.source import WikipediaSource
 from training.tables import markdown
 
-COLUMNS = ("queries", "species", "group", "terms", "any of these", "nothing", "from KB", "from wiki")
+COLUMNS = (
+    "queries",
+    "species",
+    "group",
+    "terms",
+    "any of these",
+    "nothing",
+    "from KB",
+    "from wiki",
+    "web if needed",
+    "web always",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +53,7 @@ class Row:
     supercategory: str
     found: Findings
     n_learnt: int
+    unexplained: tuple[str, ...]
 
     @property
     def counts(self) -> Counter[str]:
@@ -52,6 +68,8 @@ class Row:
             "nothing": not self.found,
             "from KB": bool(of_kb or self.found.species or self.found.groups),
             "from wiki": bool(self.n_learnt),
+            "web if needed": bool(self.unexplained),
+            "web always": True,
         }
         return Counter({name: 1 for name, holds in marks.items() if holds})
 
@@ -77,13 +95,14 @@ def table(rows: Sequence[Row]) -> str:
 
 def line(row: Row) -> str:
     """Return the entries found for a query as one line."""
+    left = f"\t{', '.join(row.unexplained)}" if row.unexplained else ""
     if not row.found:
-        return f"{row.query}\t-"
+        return f"{row.query}\t-{left}"
     species = [entry.taxon.scientific_name for entry in row.found.species]
     groups = [f"{group.text} ({len(group.ids)})" for group in row.found.groups]
     terms = [term.name for term in row.found.terms]
     how = " (by description)" if row.found.is_by_description else ""
-    return f"{row.query}\t{'; '.join([*species, *groups, *terms])}{how}"
+    return f"{row.query}\t{'; '.join([*species, *groups, *terms])}{how}{left}"
 
 
 def main() -> None:
@@ -106,8 +125,13 @@ def main() -> None:
             wiki = WikiTerms(source)
         rows = []
         for query, supercategory in read(options.queries):
-            found, learnt = gather(store, query, encoders.sentence, wiki=wiki)
-            rows.append(Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt)))
+            found, learnt = gather(
+                store, query, encoders.sentence, wiki=wiki, settings=ContextSettings(), prompts=DistilPrompts()
+            )
+            left = unexplained(query, found, compose(store, query, found).passage)
+            rows.append(
+                Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt), unexplained=left)
+            )
         if options.list:
             sys.stdout.writelines(f"{line(row)}\n" for row in rows)
         requests = "" if source is None else f", {source.n_requests} requests to the wiki"

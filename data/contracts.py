@@ -25,7 +25,6 @@ from data.records import (
     SpeciesEntry,
     Taxon,
     Term,
-    WebPassage,
 )
 
 if TYPE_CHECKING:
@@ -51,13 +50,6 @@ class ChatModel(Protocol):
             NotCached: if only cached replies are allowed and this one is not cached.
             SourceError: if the provider failed for good.
         """
-
-
-class WebSearch(Protocol):
-    """Finds passages on a question on the web or in a wiki."""
-
-    def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
-        """Return up to `n` passages with their sources, best first; empty if nothing was found."""
 
 
 class Detector(Protocol):

@@ -204,6 +204,7 @@ def settings() -> str:
     """Return the page of all settings: of every run, of endpoints, and of methods."""
     from cli.common.config import PREFIX, Settings
     from kb.endpoints.endpoint import Endpoint
+    from kb.lookup.settings import ContextSettings
 
     parts = [
         "# Settings",
@@ -220,6 +221,13 @@ def settings() -> str:
         if field.name != "llm"
     ]
     parts += table(("key of fieldmark.toml", "environment variable", "default", "meaning"), rows)
+    parts += [
+        "## [context]",
+        "",
+        "For `kb context` and `kb rerank`; on the command line `--set context.KEY=VALUE`.",
+        "",
+    ]
+    parts += table(("key", "type", "default", "meaning"), _rows(ContextSettings))
     parts += ["## Model endpoints", "", "Tables `[llm.text]`, `[llm.vision]`, `[llm.search]` and `[llm.image]`:", ""]
     parts += table(("key", "type", "default", "meaning"), _rows(Endpoint))
     for name in TABLES:

@@ -20,6 +20,7 @@ from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.distill.names import DistillerName
 from kb.endpoints.endpoint import Endpoint
+from kb.lookup.settings import ContextSettings
 from kb.sources.web.settings import PAUSE_S, PageSettings
 from recognize.settings import Profile
 
@@ -80,8 +81,9 @@ class Settings:
 
 
 def general_hints() -> dict[str, Any]:
-    """Return key -> type hint of the settings that no method owns: `contact`, `llm.text.model`."""
+    """Return key -> type hint of the settings of several verbs: `contact`, `llm.text.model`, `context.web`."""
     own = {key: hint for key, hint in hints_of(Settings).items() if key != "llm"}
+    own |= {f"context.{key}": hint for key, hint in hints_of(ContextSettings).items()}
     return own | {f"llm.{kind}.{key}": hint for kind in ENDPOINTS for key, hint in hints_of(Endpoint).items()}
 
 

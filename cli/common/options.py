@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -14,6 +14,9 @@ from cli.common import config
 from cli.common.config import Invocation, Settings
 from cli.common.method_settings import keys_of
 from data.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from kb.lookup.settings import ContextSettings
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 SettingsT = TypeVar("SettingsT")
@@ -131,6 +134,15 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
         return replace(kind() if base is None else base, **own)  # type: ignore[type-var]  # kind is a dataclass
     except ValueError as error:
         raise ConfigError(f"[{table}]: {error}") from error
+
+
+def context_settings(*, preset: str = "default", wiki: bool | None = None, web: bool | None = None) -> ContextSettings:
+    """Return the sources of context in this run; the flags mean always or never."""
+    from kb.lookup.settings import CONTEXT_PRESETS, ContextSettings
+
+    flags = {name: "always" if flag else "never" for name, flag in (("wiki", wiki), ("web", web)) if flag is not None}
+    base = CONTEXT_PRESETS.get(preset, CONTEXT_PRESETS["default"])
+    return method_settings("context", ContextSettings, base=base, **flags)
 
 
 def _sets() -> dict[str, str]:

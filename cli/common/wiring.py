@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,18 +16,22 @@ from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note, warn
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
+from kb.lookup.settings import ContextSettings
 from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Encoders, SpeciesScorer, WebSearch
+    from data.contracts import ChatModel, Encoders, SpeciesScorer
     from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
-    from kb.lookup.context import Explainer
+    from kb.lookup.gathering import Explainer
     from kb.sources.web.source import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
+
+IS_WANTED = {"always": True, "if-needed": None, "never": False}
+"""Mode of a source of context -> whether it is required, used where it is set, or left out."""
 
 FoundT = TypeVar("FoundT")
 
@@ -87,8 +91,9 @@ def open_web(settings: Settings, stack: ExitStack) -> WebSource:
 class ContextSources:
     """Sources of context beside the knowledge base; None is not used."""
 
+    settings: ContextSettings = field(default_factory=ContextSettings)
     wiki: Explainer | None = None
-    search: WebSearch | None = None
+    search: ChatModel | None = None
     chat: ChatModel | None = None
     require_chat: bool = False
     """A failure of the model is an error; otherwise passages are composed without it."""
@@ -101,18 +106,17 @@ class ContextSources:
 def open_context_sources(
     settings: Settings,
     *,
-    wiki: bool | None,
-    web: bool | None,
+    context: ContextSettings,
     model: bool | None,
     budget: Budget,
     offline: bool,
 ) -> Iterator[ContextSources]:
-    """Open the sources of context in the settings, unless a flag turns them off.
+    """Open the sources of context.
 
     Args:
         settings: `api_url` names the wiki, `[llm.search]` the web search, `[llm.text]` the model that writes.
-        wiki: None uses a wiki in the settings, True Wikipedia too.
-        web: None searches if `[llm.search]` is set, True requires it.
+        context: which sources are asked, and when. `if-needed` uses a wiki or search model that is set, `always`
+            requires a search model, and asks Wikipedia if no wiki is set.
         model: None has a model write the passage if `[llm.text]` is set and answers, True requires it.
         budget: cost limit of search and model together.
         offline: use cached replies only.
@@ -122,7 +126,6 @@ def open_context_sources(
         UsageError: if the cost is limited and a price is unknown.
     """
     from cli.common.language_models import connect_model
-    from kb.lookup.web_search import ChatWebSearch
 
     with ExitStack() as stack:
         stack.enter_context(log_to_stderr("kb.lookup"))
@@ -132,11 +135,12 @@ def open_context_sources(
                 return None
             return stack.enter_context(connect_model(settings, kind, budget=budget, offline=offline))
 
-        explainer = _wiki_terms(settings, stack, wiki=False if offline else wiki)
-        search, chat = connect("search", web), connect("text", model)
+        explainer = _wiki_terms(settings, stack, wiki=False if offline else IS_WANTED[context.wiki])
+        search, chat = connect("search", IS_WANTED[context.web]), connect("text", model)
         yield ContextSources(
+            settings=context,
             wiki=explainer,
-            search=None if search is None else ChatWebSearch(search),
+            search=search,
             chat=chat,
             require_chat=model is True,
             prompts=settings.prompts,
@@ -167,6 +171,7 @@ def find_contexts(
         load_encoders(store.info.profile).sentence,
         wiki=sources.wiki,
         search=sources.search,
+        settings=sources.settings,
         chat=sources.chat,
         require_chat=sources.require_chat,
         prompts=sources.prompts,

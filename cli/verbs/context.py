@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Many queries: a CSV with a column query_text, text or query, a rerank job (.jsonl), or one query per line.",
 )
-@click.option("--wiki/--no-wiki", default=None, help="Look up words in the wiki that the knowledge base lacks.")
+@click.option("--wiki/--no-wiki", default=None, help="Ask the wiki always, or never.  [default: context.wiki]")
 @options.wiki_options
-@click.option("--web/--no-web", default=None, help="Search the web ([llm.search]) where nothing else is found.")
+@click.option("--web/--no-web", default=None, help="Search the web always, or never.  [default: context.web]")
 @click.option(
     "--model/--no-model",
     default=None,
@@ -63,10 +63,11 @@ def context(
 ) -> None:
     """Explain the species and terms in QUERY, with sources.
 
-    Finding nothing is not an error. The knowledge base answers first, offline. Words that it lacks are looked up in a
-    wiki, if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set. If
-    [llm.text] is set, that model writes the passage from these sources alone; if it fails, the passage is put together
-    without it, and says so. The cost is printed on stderr.
+    Finding nothing is not an error. The knowledge base answers first, offline. What it leaves unexplained is looked up
+    in a wiki, if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set.
+    The settings context.kb, context.wiki and context.web (always, if-needed or never) and context.order change that. If
+    [llm.text] is set, that model writes the passage from knowledge base and wiki alone; if it fails, the passage is put
+    together without it, and says so. A search model's answer stays whole. The cost is printed on stderr.
 
     Example: kb context "Two frogs in amplexus"
     """
@@ -84,7 +85,11 @@ def context(
     with (
         wiring.open_knowledge_base(settings) as knowledge,
         wiring.open_context_sources(
-            settings, wiki=wiki, web=web, model=model, budget=budget, offline=offline
+            settings,
+            context=options.context_settings(wiki=wiki, web=web),
+            model=model,
+            budget=budget,
+            offline=offline,
         ) as sources,
     ):
         answers = wiring.find_contexts(knowledge, [query.text for query in queries], sources, learn=store)
@@ -117,15 +122,25 @@ def context_text(context: Context, *, has_model: bool = False, meant: Sequence[s
     """
     if not context.found:
         quoted = " or ".join(f'"{name}"' for name in meant)
-        return f"Nothing found. Did you mean {quoted}?" if meant else "Nothing found."
-    lines = [output.wrapped(paragraph) for paragraph in context.passage.split("\n")]
-    if has_model and context.written_by is None:
-        lines += ["(assembled from the sources, without a model)"]
+        return (
+            f"Nothing found. Did you mean {quoted}?" if meant else "\n".join(["Nothing found.", *_unexplained(context)])
+        )
+    lines = [output.wrapped(paragraph) for paragraph in context.passage.split("\n")] if context.passage else []
+    lines += [f"{group}." for group in context.groups]
+    if context.asked_on is not None:
+        lines += [f"(answer of {context.written_by}, {context.asked_on})"]
     elif context.written_by is not None:
         lines += [f"(written by {context.written_by} from the sources below)"]
+    elif has_model and context.passage:
+        lines += ["(assembled from the sources, without a model)"]
+    lines += _unexplained(context)
     if context.sources:
         lines += ["", "Sources"]
     return "\n".join([*lines, *(f"  {source_text(source)}" for source in context.sources)])
+
+
+def _unexplained(context: Context) -> list[str]:
+    return [f"Not explained: {', '.join(context.unexplained)}"] if context.unexplained else []
 
 
 def _spent(sources: wiring.ContextSources, meter: Meter) -> str:

@@ -22,7 +22,7 @@ from data.records.builds import (
     Verification,
 )
 from data.records.chat import ChatMessage, ChatReply, ChatRequest, TokenLogprobs, WebPassage
-from data.records.knowledge import Anchor, AnchorImage, Chunk, Span, SpeciesEntry, Statement, Summary, Term
+from data.records.knowledge import Anchor, AnchorImage, Chunk, Span, SpeciesEntry, Statement, Summary, Term, WebAnswer
 from data.records.photos import (
     AnchorMatch,
     Answer,
@@ -110,6 +110,7 @@ __all__ = [
     "TokenLogprobs",
     "Update",
     "Verification",
+    "WebAnswer",
     "WebPassage",
     "taxon_id",
     "vocabulary_hash",

@@ -117,6 +117,18 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebAnswer(Term):
+    """A search model's answer to a query, stored among the terms; `name` is the query, `definition` the answer."""
+
+    model: str
+    """The model that searched."""
+    asked_on: str
+    """Date of the answer, such as 2026-11-23."""
+    citations: tuple[Source, ...] = ()
+    """Cited pages, in the order of the marks [1], [2], ... in the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeciesEntry:
     """Entry of one species in a knowledge base."""
 

@@ -172,4 +172,10 @@ class Context:
     found: bool = False
     """Whether anything was found."""
     written_by: str | None = None
-    """The model that wrote the passage; None if it is made of stored texts."""
+    """The model that wrote the passage, or the search model that answered; None if it is made of stored texts."""
+    asked_on: str | None = None
+    """Date of a search model's answer."""
+    groups: tuple[str, ...] = ()
+    """Groups of species in the query, each with its species in the knowledge base."""
+    unexplained: tuple[str, ...] = ()
+    """Words and names of the query that are not everyday words, and that no source explains."""

@@ -14,7 +14,7 @@ from data.codec import loads, to_json
 from data.contracts import Encoders
 from data.errors import BadInput, KnowledgeBaseLocked, StoreError
 from data.files import write_atomic, writer_lock
-from data.records import Exported, SpeciesEntry, Term
+from data.records import Exported, SpeciesEntry
 from data.version import fieldmark_version
 from kb.bundle import manifest as bundle
 from kb.bundle.card import card
@@ -40,6 +40,7 @@ from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
+from kb.store.rows import term_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import lost_files, verify
 
@@ -119,7 +120,7 @@ def _export(
     layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, work: Path, digest: str, *, with_vectors: bool
 ) -> Exported:
     species = [loads(SpeciesEntry, entry.record) for entry in ledger.entries("taxon")]
-    terms = [loads(Term, entry.record) for entry in ledger.entries("term")]
+    terms = [term_of(entry.record) for entry in ledger.entries("term")]
     if not with_vectors and any(anchor.sha256 is None for entry in species for anchor in entry.anchors):
         raise BadInput(
             f"{layout.root} has reference photos stored as vectors only, which could not be encoded again",

@@ -21,7 +21,7 @@ from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch, StoreError
 from data.files import writer_lock
-from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon, Term
+from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon
 from kb import reasons
 from kb.bundle import manifest as bundle
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_rows
@@ -35,7 +35,7 @@ from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.project import project
-from kb.store.rows import Subject, entry_of
+from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import lost_files, verify
 
@@ -186,7 +186,7 @@ def _subjects(source: Path) -> Iterator[Subject]:
     for row in read_rows(source, bundle.SPECIES, ("taxon_id", "record")):
         yield loads(SpeciesEntry, str(row["record"]))
     for row in read_rows(source, bundle.TERMS, ("term_id", "record")):
-        yield loads(Term, str(row["record"]))
+        yield term_of(str(row["record"]))
 
 
 def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
@@ -194,7 +194,7 @@ def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
     if kind not in get_args(SubjectKind):
         raise BadInput(f"expected a taxon, a term or a page, got {kind!r}")
     if kind == "taxon" or record:
-        loads(Taxon if kind == "taxon" else Term, record)  # raises for an invalid record
+        loads(Taxon, record) if kind == "taxon" else term_of(record)  # raises for an invalid record
     return str(row["subject_id"]), kind, str(row["name"]), record
 
 

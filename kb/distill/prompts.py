@@ -15,6 +15,7 @@ PLACEHOLDERS: Final = {
     "repair": ("problems",),
     "names_kept": (),
     "context": ("query", "texts", "fence", "max_words"),
+    "search": ("query",),
 }
 
 

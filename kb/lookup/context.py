@@ -1,42 +1,32 @@
-"""Context of a query: a short passage on its words, with sources.
+"""Context of a query: a short passage on its words, with sources, and the words that nothing explains.
 
-Passages contain only summaries and definitions of the knowledge base, a wiki or a web search.
+Passages contain only summaries and definitions of the knowledge base or a wiki, and answers of a search model.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
-from data.contracts import ChatModel, TextEncoder, WebSearch
+from data.contracts import ChatModel, TextEncoder
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, Term
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.findings import Findings, look_up
+from kb.lookup.coverage import unexplained
+from kb.lookup.gathering import Explainer, gather
 from kb.lookup.index import Lookup
-from kb.lookup.learning import remember, terms_of_passages
+from kb.lookup.learning import remember
 from kb.lookup.passages import compose
+from kb.lookup.settings import ContextSettings
 from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase
 
-N_PASSAGES = 3  # per web search
-QUESTION = (
-    "What do the terms in this search for photos mean, and which visible features show that a photo fits? {query}"
-)
 N_PARALLEL = 8  # passages that a model writes at the same time
 
 _log = logging.getLogger(__name__)
-
-
-class Explainer(Protocol):
-    """A dictionary outside the knowledge base, such as `WikiTerms`."""
-
-    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
-        """Return terms for words of the query other than those in `known`, each with its source."""
 
 
 def context(
@@ -45,7 +35,8 @@ def context(
     encoder: TextEncoder,
     *,
     wiki: Explainer | None = None,
-    search: WebSearch | None = None,
+    search: ChatModel | None = None,
+    settings: ContextSettings | None = None,
     chat: ChatModel | None = None,
     require_chat: bool = False,
     prompts: Path | None = None,
@@ -55,19 +46,21 @@ def context(
 
     Terms come with definition and visible features, species with their description, and groups (genus, family, order
     or English group name) with their species in the knowledge base. A query without names is compared with terms and
-    summaries as a whole, and answered only if the match is clear. Words that knowledge base and shipped glossary lack
-    are looked up in the wiki; if nothing is found, the web is searched. Learnt terms are stored.
+    summaries as a whole, and answered only if the match is clear. What they leave unexplained is looked up in the wiki,
+    then on the web, unless the settings say otherwise. For an albino, a juvenile, a female or a hybrid, marks of the
+    ordinary adult are left out. Learnt terms and answers are stored.
 
     Args:
         store: open knowledge base.
         query: free text, such as the query of a rerank job.
         encoder: sentence encoder of the knowledge base.
         wiki: explains words that the knowledge base does not.
-        search: web search, if nothing else was found.
-        chat: model that writes the passage from the texts found; sentences without support in them are dropped.
-            Without a model, the texts are joined.
+        search: model that searches the web, such as Sonar; its answer is kept whole.
+        settings: which sources are asked, when and in which order.
+        chat: model that writes the passage from the texts found; sentences without support in them are dropped. Without
+            a model, or where the web answered, the texts are joined.
         require_chat: raise if the chat model fails; otherwise the texts are joined and a warning is logged.
-        prompts: folder with a `context.md` that replaces the prompt for the model.
+        prompts: folder with a `context.md` or `search.md` that replaces the prompt of the model or the search.
         learn: store learnt terms; if the knowledge base is locked or read-only, a warning is logged.
 
     Raises:
@@ -89,8 +82,9 @@ def context(
         (True, ['amplexus'])
 
     Source:
-        Divide and Conquer, section 3.1, expert context injection. Differs: knowledge base and wiki come before the
-        web; without a model the passage is composed of their texts; each sentence of a model is checked against them.
+        Divide and Conquer, section 3.1, expert context injection: `CONTEXT_PRESETS["paper"]` asks the web for each
+        query and returns its answer alone. Differs by default: knowledge base and wiki come first, and the web is asked
+        only about queries that they leave partly unexplained.
     """
     return next(
         contexts(
@@ -99,6 +93,7 @@ def context(
             encoder,
             wiki=wiki,
             search=search,
+            settings=settings,
             chat=chat,
             require_chat=require_chat,
             prompts=prompts,
@@ -113,7 +108,8 @@ def contexts(
     encoder: TextEncoder,
     *,
     wiki: Explainer | None = None,
-    search: WebSearch | None = None,
+    search: ChatModel | None = None,
+    settings: ContextSettings | None = None,
     chat: ChatModel | None = None,
     require_chat: bool = False,
     prompts: Path | None = None,
@@ -123,15 +119,19 @@ def contexts(
 
     After a failure of the model, the remaining queries are answered without it.
     """
-    loaded = DistilPrompts(prompts) if chat is not None else None  # before anything costs money
+    loaded = DistilPrompts(prompts)  # before anything costs money
+    settings = settings or ContextSettings()
     with ThreadPoolExecutor(N_PARALLEL) as pool:
         for start in range(0, len(queries), N_PARALLEL):
             answers = []
             for query in queries[start : start + N_PARALLEL]:
-                found, learnt = gather(store, query, encoder, wiki=wiki, search=search)
+                found, learnt = gather(
+                    store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded
+                )
                 if learnt and learn:
                     _learn(store, learnt, encoder)
-                answers.append((compose(store, query, found), found))
+                answer = compose(store, query, found)
+                answers.append((replace(answer, unexplained=unexplained(query, found, answer.passage)), found))
             if chat is None:
                 yield from (answer for answer, _ in answers)
                 continue
@@ -151,31 +151,9 @@ def contexts(
                     yield answer
 
 
-def gather(
-    store: KnowledgeBase,
-    query: str,
-    encoder: TextEncoder,
-    *,
-    wiki: Explainer | None = None,
-    search: WebSearch | None = None,
-) -> tuple[Findings, list[Term]]:
-    """Return the findings on a query, and the terms among them that are new to the knowledge base."""
-    found = look_up(store, query, encoder)
-    learnt: list[Term] = []
-    if wiki is not None and not found.is_by_description:
-        known = [mention.text for mention in found.mentions]
-        stored = {term.term_id for term in store.derived(Lookup).stored_terms}
-        learnt = [term for term in wiki.explain(query, known=known) if term.term_id not in stored]
-    if search is not None and query.strip() and not found and not learnt:
-        passages = search.search(QUESTION.format(query=query), n=N_PASSAGES)
-        passages = [passage for passage in passages if passage.text.strip()]
-        learnt = terms_of_passages(query, passages[:N_PASSAGES])
-    return (replace(found, terms=(*found.terms, *learnt)) if learnt else found), learnt
-
-
 def _learn(store: KnowledgeBase, learnt: Sequence[Term], encoder: TextEncoder) -> None:
     store.derived(Lookup).learn(learnt)
     try:
         remember(store, learnt, encoder)
     except (KnowledgeBaseLocked, MissingRequirement) as error:
-        _log.warning("Learnt terms are not stored: %s", error)
+        _log.warning("Learnt terms and answers are not stored: %s", error)

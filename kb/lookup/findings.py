@@ -11,11 +11,11 @@ from data.arrays import FloatArray, rank_descending
 from data.contracts import TextEncoder
 from data.errors import SpaceMismatch
 from data.lexicon.word_groups import group_of
-from data.records import QueryPart, SpeciesEntry, Term
-from kb.checklist.names import fold
+from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.bm25 import tokens
 from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
+from kb.lookup.senses import sense_lists
 from kb.lookup.sex_age import sex_age_part
 from kb.store.knowledge_base import KnowledgeBase
 
@@ -42,35 +42,35 @@ class Findings:
     terms: tuple[Term, ...] = ()
     species: tuple[SpeciesEntry, ...] = ()
     groups: tuple[Mention, ...] = ()
+    answer: WebAnswer | None = None
+    """Answer of a search model to this query."""
     is_by_description: bool = False
     """The query has no names, but describes the term or species found."""
 
     def __bool__(self) -> bool:
-        return bool(self.terms or self.species or self.groups)
+        return bool(self.terms or self.species or self.groups or self.answer)
 
 
 def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
-    """Return the terms, species and groups that a query names or describes.
+    """Return the terms, species and groups that a query names or describes, and a stored answer to it.
+
+    A term that every reader knows ("tagged") is left out where the query has other words.
 
     Raises:
         SpaceMismatch: for another encoder.
     """
     check_encoder(store, encoder)
     index = index_of(store)
-    answers = index.questions.get(fold(query))
-    if answers:
-        return Findings(
-            mentions=(Mention(kind="term", text=query, ids=answers, start=0),),
-            terms=tuple(index.terms[i] for i in answers),
-        )
-    mentions = index.names.find(query)
-    is_by_description = not mentions
+    named = index.names.find(query)
+    mentions = [mention for mention in named if not _needs_no_definition(mention, query)]
+    is_by_description = not named
     if is_by_description:
         mentions = _described(store, index, query, encoder)
     return Findings(
         mentions=tuple(mentions),
         terms=tuple(index.terms[i] for i in _ids(mentions, "term")[:MAX_TERMS]),
         species=tuple(store.species(_ids(mentions, "species")[:MAX_SPECIES])),
+        answer=index.answer_to(query),
         groups=tuple({mention.ids: mention for mention in mentions if mention.kind == "group"}.values()),
         is_by_description=is_by_description and bool(mentions),
     )
@@ -110,6 +110,11 @@ def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
     """Return the unit vector of a text, or None for a zero vector."""
     vector: FloatArray = encoder.encode_texts([text])[0]
     return vector if bool(np.any(vector)) else None
+
+
+def _needs_no_definition(mention: Mention, query: str) -> bool:
+    is_everyday = mention.kind == "term" and mention.text.lower() in sense_lists().needs_no_definition
+    return is_everyday and set(tokens(mention.text)) != set(tokens(query))
 
 
 def _ids(mentions: Sequence[Mention], kind: str) -> list[str]:

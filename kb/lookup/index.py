@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from data.records import Source, Taxon, Term
+from data.records import Source, Taxon, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, tokens
 from kb.lookup.mentions import NameFinder
+from kb.lookup.query_key import QueryKey, query_key
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.stage_outputs import removed
-
-QUESTION_ID = "term:question-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,12 @@ class LookupIndex:
     """All terms by id, the store's before those of the glossary."""
     term_words: BM25
     word_ids: tuple[str, ...]
-    questions: dict[str, tuple[str, ...]]
-    """Folded question -> ids of the terms with the answers of a web search; such terms are not names."""
+    answers: dict[QueryKey, WebAnswer]
+    """Answers of web searches, by the words of their queries."""
+
+    def answer_to(self, query: str) -> WebAnswer | None:
+        """Return the stored answer to the same query, or one of the same meaning."""
+        return self.answers.get(query_key(query, self.names))
 
 
 class Lookup:
@@ -64,30 +67,23 @@ class Lookup:
 
     def _build(self) -> LookupIndex:
         terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
-        words = [term for term in terms if not is_question(term)]
-        questions: dict[str, tuple[str, ...]] = {}
-        for term in terms:
-            if is_question(term):
-                questions[fold(term.name)] = (*questions.get(fold(term.name), ()), term.term_id)
+        words = [term for term in terms if not isinstance(term, WebAnswer)]
+        names = NameFinder(self._taxa, words)
+        answers = sorted((term for term in terms if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
         return LookupIndex(
             taxa=self._taxa,
             summaries=self._summaries,
-            names=NameFinder(self._taxa, words),
+            names=names,
             terms={term.term_id: term for term in terms},
             term_words=BM25(tokens(" ".join((t.name, *t.aliases, t.definition, t.look_for))) for t in words),
             word_ids=tuple(term.term_id for term in words),
-            questions=questions,
+            answers={query_key(answer.name, names): answer for answer in answers},
         )
 
 
 def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
     return store.derived(Lookup).index
-
-
-def is_question(term: Term) -> bool:
-    """Return whether a term holds the answer to a whole question instead of the meaning of a word."""
-    return term.term_id.startswith(QUESTION_ID)
 
 
 def _searchable_names(taxon: Taxon) -> Iterable[str]:

@@ -1,15 +1,18 @@
-"""Passages composed of the texts found by a look-up."""
+"""Passages composed of the texts found by a look-up, ranked by what they say on the query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from data.lexicon.tables import column
 from data.lexicon.word_groups import words_of
-from data.records import Context, Source, SpeciesEntry, Statement, Term, TermNote
+from data.records import Context, Source, SpeciesEntry, Term, TermNote
+from kb.distill.sentences import split_sentences
+from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
-from kb.lookup.index import is_question
 from kb.lookup.mentions import Mention
+from kb.lookup.senses import groups_in
+from kb.lookup.variants import Variant, fitting_sentences, sentences_without_looks, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_GROUP_MEMBERS = 8
@@ -17,38 +20,50 @@ MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
+NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
 _SEX_AGE = {word: subject for word, subject in column("sexes", "subject").items() if subject != "adult"}
 
 
 def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
-    """Return the context of a query: terms with visible features, species with summaries, groups with members.
+    """Return the context of a query: a search model's answer whole, then terms, species and members of small groups.
 
-    Sentences on the sex or age in the query come first.
+    Marks such as [2] in an answer count its citations, which are the first sources.
     """
-    if not found:
-        return Context(query=query)
-    parts = [term.definition if is_question(term) else term_passage(term) for term in found.terms]
-    sources = [term.source for term in found.terms]
-    for entry in found.species:
-        parts.append(species_passage(entry, query))
-        sources += store.sources_of_text(entry, parts[-1])
-    parts += group_passages(store, found)
-    for entry in described_members(store, found):
-        parts.append(species_passage(entry, query, max_words=MAX_MEMBER_WORDS))
-        sources += store.sources_of_text(entry, parts[-1])
-    words = [term for term in found.terms if not is_question(term)]
+    members = described_members(store, found)
+    parts: list[str] = []
+    sources: list[Source | None] = []
+    for term in found.terms:
+        if text := term_passage(term, query):
+            parts.append(text)
+            sources.append(term.source)
+    for entry in (*found.species, *members):
+        words = MAX_MEMBER_WORDS if entry in members else MAX_SENTENCE_WORDS
+        if text := species_passage(entry, found, query, max_words=words):
+            parts.append(text)
+            sources += store.sources_of_text(entry, text)
+    answer = found.answer
+    cited = () if answer is None else answer.citations or (answer.source,)
+    passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
+    listed = tuple(group_line(store, group) for group in found.groups)
     return Context(
         query=query,
-        passage=" ".join(parts),
-        terms=tuple(TermNote(name=t.name, definition=t.definition, look_for=t.look_for) for t in words),
-        sources=tuple(unique(sources)),
-        found=True,
+        passage=passage,
+        terms=tuple(TermNote(name=t.name, definition=t.definition, look_for=t.look_for) for t in found.terms),
+        sources=(*filter(None, cited), *(source for source in unique(sources) if source not in cited)),
+        found=bool(passage or listed),
+        written_by=None if answer is None else answer.model,
+        asked_on=None if answer is None else answer.asked_on,
+        groups=listed,
     )
 
 
-def group_passages(store: KnowledgeBase, found: Findings) -> list[str]:
-    """Return one sentence per group, with its species in the knowledge base."""
-    return [_group_passage(group, store.species(group.ids[:MAX_GROUP_MEMBERS])) for group in found.groups]
+def group_line(store: KnowledgeBase, group: Mention) -> str:
+    """Return a group with its species in the knowledge base."""
+    members = store.species(group.ids[:MAX_GROUP_MEMBERS])
+    more = len(group.ids) - len(members)
+    name = group.text[:1].upper() + group.text[1:]
+    tail = f" and {more} more" if more else ""
+    return f"{name}: {', '.join(entry.taxon.common_name for entry in members)}{tail}"
 
 
 def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
@@ -59,28 +74,72 @@ def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntr
     return [entry for entry in store.species(list(ids)) if entry.summary is not None]
 
 
-def term_passage(term: Term) -> str:
-    """Return a term with its definition and visible features."""
+def term_passage(term: Term, query: str = "") -> str:
+    """Return a term with its definition and visible features; of an organism, those that hold for the variant asked."""
+    definition, look_for = (fitting_text(text, term, query) for text in (term.definition, term.look_for))
+    if not (definition or look_for):
+        return ""
     name = term.name[:1].upper() + term.name[1:]
-    look_for = f" What to look for: {_ended(term.look_for)}" if term.look_for else ""
-    return f"{name}: {_ended(term.definition)}{look_for}"
+    seen = f"What to look for: {_ended(look_for)}" if look_for else ""
+    return f"{name}: {' '.join(filter(None, (_ended(definition) if definition else '', seen)))}"
 
 
-def species_passage(entry: SpeciesEntry, query: str = "", *, max_words: int = MAX_SENTENCE_WORDS) -> str:
-    """Return the names of a species and a few sentences of its summary, in their order."""
-    taxon = entry.taxon
-    name = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
+def fitting_text(text: str, term: Term, query: str) -> str:
+    """Return the sentences of a text that hold for the variant of the organism that a query asks for."""
+    is_of_organism = term.source is not None and term.source.url and groups_in(words_of(term.definition))
+    name = next((name for name in (term.name, *term.aliases) if name.lower() in query.lower()), "")
+    if not (is_of_organism and name and text):
+        return text
+    variant = variant_of(query, name, query.lower().index(name.lower()))
+    sentences = [text[span.start : span.end] for span in split_sentences(text)]
+    return " ".join(sentences_without_looks(sentences, variant))
+
+
+def species_passage(entry: SpeciesEntry, found: Findings, query: str, *, max_words: int = MAX_SENTENCE_WORDS) -> str:
+    """Return the names of a species and the sentences that say most on the query; nothing without a description."""
     if entry.summary is None:
-        return f"{name}: in this knowledge base, but without a description."
-    statements = entry.summary.statements
-    chosen: list[int] = []
+        return ""
+    variant = variant_asked(entry, found, query)
+    chosen: list[str] = []
     words = 0
-    for row in sorted(range(len(statements)), key=lambda row: (-_fit(statements[row], query), row))[:MAX_SENTENCES]:
-        words += len(statements[row].text.split())
+    for sentence in ranked_sentences(entry, variant, query)[:MAX_SENTENCES]:
+        words += len(sentence.split())
         if chosen and words > max_words:
             break
-        chosen.append(row)
-    return f"{name}: {' '.join(statements[row].text for row in sorted(chosen))}"
+        chosen.append(sentence)
+    return f"{name_of(entry)}: {' '.join([*chosen, *caution(entry, variant)])}"
+
+
+def name_of(entry: SpeciesEntry) -> str:
+    """Return the English and scientific name of a species."""
+    taxon = entry.taxon
+    return f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
+
+
+def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
+    """Return the sentences of a description that hold for a variant, those with most words of the query first."""
+    own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
+    asked = set(tokens(query)) - own
+    fitting = fitting_sentences(_statements(entry), variant)
+    return sorted(fitting, key=lambda text: -(2 * _fit(text, query) + len(asked & set(tokens(text)))))
+
+
+def caution(entry: SpeciesEntry, variant: Variant) -> list[str]:
+    """Return a sentence on marks that were left out for a variant; none if all of them hold."""
+    statements = _statements(entry)
+    is_whole = variant.is_ordinary or fitting_sentences(statements, variant) == statements
+    return [] if is_whole else [NOT_ORDINARY]
+
+
+def _statements(entry: SpeciesEntry) -> list[str]:
+    return [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
+
+
+def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
+    """Return the variant of a species that a query asks for."""
+    names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
+    terms = [term.name for term in found.terms]
+    return variant_of(query, names[0].text, names[0].start, terms=terms) if names else Variant()
 
 
 def unique(sources: Iterable[Source | None]) -> list[Source]:
@@ -88,21 +147,12 @@ def unique(sources: Iterable[Source | None]) -> list[Source]:
     return list(dict.fromkeys(source for source in sources if source is not None))
 
 
-def _fit(statement: Statement, query: str) -> int:
+def _fit(text: str, query: str) -> int:
     """Return 1 for a sentence on the sex or age in the query, -1 for one only on others, else 0."""
-    queried, stated = (
-        {_SEX_AGE[word] for word in words_of(text) if word in _SEX_AGE} for text in (query, statement.text)
-    )
+    queried, stated = ({_SEX_AGE[word] for word in words_of(part) if word in _SEX_AGE} for part in (query, text))
     if not queried or not stated:
         return 0
     return 1 if queried & stated else -1
-
-
-def _group_passage(group: Mention, members: Sequence[SpeciesEntry]) -> str:
-    more = len(group.ids) - len(members)
-    tail = f" and {more} more" if more else ""
-    name = group.text[:1].upper() + group.text[1:]
-    return f"{name}: this knowledge base has {', '.join(entry.taxon.common_name for entry in members)}{tail}."
 
 
 def _ended(text: str) -> str:

@@ -41,5 +41,5 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
             if len(typed) >= MIN_LETTERS and not is_listed(typed):
                 found |= dict.fromkeys(name for key, name in terms if is_one_slip(typed, key))
                 near = index.names.closest(typed, 1, at_least=MIN_LIKENESS)
-                found |= dict.fromkeys(names[taxon_id] for taxon_id, _ in near)
+                found |= dict.fromkeys(names[taxon_id] for taxon_id, likeness in near if likeness < 1)
     return list(found)[:n]

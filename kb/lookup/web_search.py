@@ -1,59 +1,54 @@
-"""Web search by a chat model with citations, such as Perplexity's Sonar."""
+"""Web search by a model with citations, such as Perplexity's Sonar."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+import logging
+from datetime import UTC, datetime
 
 from data.contracts import ChatModel
+from data.errors import Refused
 from data.event_loop import wait_for
-from data.records import ChatMessage, ChatReply, ChatRequest, WebPassage
-from kb.distill.sentences import split_sentences
+from data.files import sha256_hex
+from data.records import ChatMessage, ChatRequest, Source, WebAnswer
+from kb.distill.prompts import DistilPrompts
+from kb.store.rows import ANSWER_ID
 
-MAX_PASSAGE_CHARACTERS = 4000
-_MARK = re.compile(r"\s?\[(\d{1,3})\]")
+_log = logging.getLogger(__name__)
 
 
-class ChatWebSearch:
-    """A `WebSearch` by a chat model with `citations` or `search_results` in its replies.
+def search_web(query: str, search: ChatModel, prompts: DistilPrompts) -> WebAnswer | None:
+    """Return a search model's answer to a query, whole and with its citations, or None if it is empty or a refusal.
+
+    An answer without a cited page is kept with a warning; its source is the model.
 
     Source:
-        Divide and Conquer, section 3.1: context from Perplexity's Sonar. Differs: citations are kept, and sentences
-        without one are dropped.
+        Divide and Conquer, section 3.1: a concise passage that defines key terms and highlights distinguishing visual
+        characteristics (about 100 tokens, table 2), from Perplexity's Sonar. The paper's prompt is not published.
 
-    Args:
-        chat: search model, usually a `Connection` of `[llm.search]`, which caches replies.
+    Raises:
+        SourceError: if the provider fails.
+        CostStop, NotCached: from the model.
     """
-
-    def __init__(self, chat: ChatModel) -> None:
-        self._chat = chat
-
-    def search(self, question: str, *, n: int = 3) -> list[WebPassage]:
-        """Return up to `n` passages, the model's answer first; empty if it cites no source.
-
-        Raises:
-            SourceError: if the provider failed.
-        """
-        request = ChatRequest(messages=(ChatMessage(role="user", text=question),))
-        reply = wait_for(self._chat.reply(request))
-        return _passages(reply, n)
-
-
-def _passages(reply: ChatReply, n: int) -> list[WebPassage]:
-    """Return the answer by cited source, then the quoted texts of the sources.
-
-    A mark such as [2] cites the second source. An answer without marks is credited to the first source.
-    """
-    cited = reply.citations
-    answers: dict[int, list[str]] = {}  # position of the source -> the sentences that cite it
-    for span in split_sentences(reply.text):
-        sentence = reply.text[span.start : span.end]
-        numbers = [int(number) - 1 for number in _MARK.findall(sentence)]
-        known = [number for number in numbers if 0 <= number < len(cited) and cited[number].source.url]
-        if known:
-            answers.setdefault(known[0], []).append(_MARK.sub("", sentence).strip())
-    if not answers and not _MARK.search(reply.text) and cited and cited[0].source.url and reply.text.strip():
-        answers[0] = [reply.text.strip()]
-    credited = [WebPassage(text=" ".join(texts), source=cited[number].source) for number, texts in answers.items()]
-    quoted = [passage for passage in cited if passage.text and passage.source.url]
-    return [replace(found, text=found.text[:MAX_PASSAGE_CHARACTERS]) for found in (*credited, *quoted)][:n]
+    prompt = prompts.fill("search", query=query)
+    try:
+        reply = wait_for(search.reply(ChatRequest(messages=(ChatMessage(role="user", text=prompt),))))
+    except Refused as error:
+        _log.warning("%s", error)
+        return None
+    text = reply.text.strip()
+    if not text:
+        return None
+    cited = [passage.source for passage in reply.citations]
+    pages = [source for source in cited if source.url]
+    if not pages:
+        _log.warning('The search model cites no page for "%s"; its answer is used without.', query)
+    today = datetime.now(UTC).date().isoformat()
+    return WebAnswer(
+        term_id=f"{ANSWER_ID}{sha256_hex(query)[:16]}",
+        name=query,
+        definition=text,
+        source=pages[0] if pages else Source(title=f"{reply.model}, without cited pages"),
+        model=reply.model,
+        asked_on=today,
+        citations=tuple(cited),
+    )

@@ -12,12 +12,11 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.lexicon.word_groups import group_of, words_of
-from data.records import ChatMessage, ChatRequest, Context, Source, SpeciesEntry
+from data.records import ChatMessage, ChatRequest, Context, Source
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
-from kb.lookup.index import is_question
-from kb.lookup.passages import described_members, group_passages, term_passage
+from kb.lookup.passages import caution, described_members, name_of, ranked_sentences, term_passage, variant_asked
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_WORDS = 120
@@ -52,14 +51,14 @@ def write_passage(
     """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
 
     Each sentence ends with the numbers of its sources, such as `[1]`, 1-based in `sources`; only cited sources remain.
-    The members of groups follow at the end.
+    A search model's answer is never rewritten.
 
     Raises:
         SourceError: if the provider fails.
         CostStop, NotCached: from the model.
     """
-    texts = texts_of(found, described_members(store, found))
-    if not texts:
+    texts = texts_of(found, store, answer.query)
+    if not texts or found.answer is not None:
         return answer
     try:
         reply = wait_for(chat.reply(request_for(answer.query, texts, prompts)))
@@ -74,24 +73,24 @@ def write_passage(
     parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]
     return replace(
         answer,
-        passage=" ".join([*parts, *group_passages(store, found)]),
+        passage=" ".join(parts),
         written_by=chat.name,
         sources=tuple(texts[number - 1].source for number in numbers),
     )
 
 
-def texts_of(found: Findings, members: Sequence[SpeciesEntry] = ()) -> list[Text]:
-    """Return the texts on findings and members of groups, each with its source or its name as source."""
+def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
+    """Return the texts that hold for the query, each with its source or its name as source."""
     texts = [
-        Text(
-            text=term.definition if is_question(term) else term_passage(term),
-            source=term.source or Source(title=term.name),
-        )
+        Text(text=text, source=term.source or Source(title=term.name))
         for term in found.terms
+        if (text := term_passage(term, query))
     ]
-    for entry in (*found.species, *members):
+    for entry in (*found.species, *described_members(store, found)):
         if entry.summary is not None:
-            text = f"{entry.taxon.common_name} ({entry.taxon.scientific_name}): {entry.summary.text}"
+            variant = variant_asked(entry, found, query)
+            sentences = ranked_sentences(entry, variant, query) + caution(entry, variant)
+            text = f"{name_of(entry)}: {' '.join(sentences)}"
             texts.append(Text(text=text, source=entry.source or Source(title=entry.taxon.common_name)))
     return [replace(text, text=" ".join(text.text.split()[:MAX_TEXT_WORDS])) for text in texts]
 

@@ -31,7 +31,7 @@ from kb.store.chroma import Collections  # which imports chromadb when it is use
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
 from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
-from kb.store.rows import end_of_mark
+from kb.store.rows import end_of_mark, term_of
 
 if TYPE_CHECKING:
     from kb.store.additions import AddedText
@@ -131,7 +131,7 @@ class KnowledgeBase(Closing):
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""
-        found = [loads(Term, entry.record) for entry in self.ledger.entries("term")]
+        found = [term_of(entry.record) for entry in self.ledger.entries("term")]
         return sorted(found, key=lambda term: term.name)
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from data.codec import dumps, loads
 from data.files import sha256_hex
-from data.records import HIGHER_RANKS, Anchor, SpeciesEntry, Term
+from data.records import HIGHER_RANKS, Anchor, SpeciesEntry, Term, WebAnswer
 from kb.store.chroma import Metadata, Row
 from kb.store.layout import KINDS, CollectionKind
 from kb.store.ledger import Entry, Ledger, fingerprint
 
+ANSWER_ID = "term:answer-"
+"""Prefix of the ids of answers of a web search."""
 Subject = SpeciesEntry | Term
 Item = tuple[str, str | Anchor]
 """Item id, and the text or anchor that is encoded."""
@@ -23,6 +25,8 @@ def items_of(subject: Subject, kind: CollectionKind) -> list[Item]:
     """Return the items of a subject in collections of a kind, in order."""
     if isinstance(subject, Term):
         text = f"{subject.name}: {subject.definition} {subject.look_for}".strip()
+        if isinstance(subject, WebAnswer):
+            text = subject.name  # answers are found by their query
         return [(subject.term_id, text)] if kind == "terms" else []
     if kind == "chunks":
         return [(chunk.chunk_id, chunk.text) for chunk in subject.chunks]
@@ -68,7 +72,17 @@ def entry_of(subject: Subject) -> Entry:
 
 def subject_of(entry: Entry) -> Subject:
     """Return the species or term of an entry."""
-    return loads(Term, entry.record) if entry.kind == "term" else loads(SpeciesEntry, entry.record)
+    return term_of(entry.record) if entry.kind == "term" else loads(SpeciesEntry, entry.record)
+
+
+def term_of(record: str) -> Term:
+    """Return the term, or the answer of a web search, in a line of JSON.
+
+    Raises:
+        StoreError: if it is neither.
+    """
+    term = loads(Term, record)
+    return loads(WebAnswer, record) if term.term_id.startswith(ANSWER_ID) else term
 
 
 def texts_of(subject: Subject, kind: CollectionKind) -> dict[str, tuple[str, Metadata]]:
@@ -100,6 +114,8 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
 
 def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:
     """Return few values, since Chroma indexes each; the same keys in every row, so that an upsert replaces them all."""
+    if isinstance(subject, WebAnswer):
+        return {"name": subject.name, "model": subject.model, "asked_on": subject.asked_on}
     if isinstance(subject, Term):
         return {"name": subject.name}
     taxon = subject.taxon

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from data.codec import loads
-from data.records import Anchor, LeftOut, Source, Summary, Term
+from data.records import Anchor, LeftOut, Source, Summary, Term, WebAnswer
 from kb import reasons
 from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
@@ -41,7 +41,7 @@ class DistilOutput:
     """A summary or term, and the hash of the plain text in `articles/` that its evidence points into."""
 
     summary: Summary | None = None
-    term: Term | None = None
+    term: WebAnswer | Term | None = None
     source: Source | None = None
     text_sha256: str | None = None
     draft: Summary | None = None

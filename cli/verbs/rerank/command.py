@@ -10,6 +10,7 @@ import click
 
 from cli.common import exit_codes, options, output
 from cli.common.progress import counted_calls
+from cli.verbs.rerank.context_sources import context_of_run
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
 from data.errors import UsageError
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 @click.option("--context/--no-context", default=None,
               help="decompose: explain the words of the query to the judge.  [default: on]")  # fmt: skip
 @click.option("--web/--no-web", default=None,
-              help="decompose: search the web for words that nothing else explains.  [default: on with a vision judge "
-              "and [llm.search]]")  # fmt: skip
+              help="decompose: search the web for context always, or never.  [default: context.web]")  # fmt: skip
 @click.option("--samples", type=int, metavar="N",
               help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
 @click.option("--depth", type=click.IntRange(1), metavar="K",
@@ -104,7 +104,8 @@ def rerank(
         cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
         depth=base.depth if depth is None else depth,
     )
-    plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=web)
+    sources, is_web_wanted = context_of_run(settings, methods, method=method, preset=preset, web=web)
+    plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=is_web_wanted)
     given = options.method_settings("rerank", JobSettings)
     first_stage = None if given.first_stage is None else read_run(given.first_stage).images
     jobs = read_jobs(
@@ -115,12 +116,12 @@ def rerank(
         check_ids(jobs)
     if dry_run:
         # OpenResources all the same, to report missing resources before the run.
-        with open_resources(settings, plan, max_cost=max_cost, offline=True):
+        with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=True):
             output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
         return
     quiet = options.invocation().quiet
     with open_resources(
-        settings, plan, max_cost=max_cost, offline=offline, rejudge=rejudge
+        settings, plan, context=sources, max_cost=max_cost, offline=offline, rejudge=rejudge
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
@@ -14,6 +14,7 @@ from cli.common.language_models import connect_model
 if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
+    from kb.lookup.settings import ContextSettings
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
 
@@ -38,12 +39,14 @@ def open_resources(
     settings: Settings,
     plan: RunPlan,
     *,
+    context: ContextSettings,
     max_cost: float | None = None,
     offline: bool = False,
     rejudge: bool = False,
 ) -> Iterator[OpenResources]:
     """Open the resources that the plan names, and close them at the end.
 
+    `context` are the sources of context, of which the plan may exclude wiki and web.
     `offline` uses cached replies only and needs no key; `rejudge` ignores judgements of earlier runs.
 
     Raises:
@@ -67,8 +70,11 @@ def open_resources(
             sources = stack.enter_context(
                 wiring.open_context_sources(
                     settings,
-                    wiki=None if plan.uses_wiki else False,
-                    web=plan.context_search,
+                    context=replace(
+                        context,
+                        wiki=context.wiki if plan.uses_wiki else "never",
+                        web=context.web if plan.context_search else "never",
+                    ),
                     model=None if plan.context_model else False,
                     budget=budget,
                     offline=offline,

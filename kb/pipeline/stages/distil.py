@@ -6,7 +6,7 @@ from data.batches import grouped
 from data.codec import dumps, loads
 from data.errors import StoreError
 from data.files import sha256_hex
-from data.records import Taxon, Term
+from data.records import Taxon
 from kb.distill.distillers import AsyncDistiller, kind_of
 from kb.distill.terms import term_from_article
 from kb.pipeline.stages.distil_by_model import distil_by_model
@@ -14,6 +14,7 @@ from kb.pipeline.stages.fetch import fetched_pages, lost_body, read_article
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import owner_of
 from kb.store.ledger import Step, fingerprint
+from kb.store.rows import term_of
 from kb.store.stage_outputs import FACT, DistilOutput, FetchOutput
 
 GROUP = 32  # subjects a transaction
@@ -30,7 +31,7 @@ def distil(run: BuildRun) -> None:
     ledger = run.ledger
     pages = fetched_pages(run)
     taxa = {key: loads(Taxon, record) for key, record in ledger.subjects("taxon").items()}
-    given = {key: loads(Term, record) for key, record in ledger.subjects("term").items() if record}
+    given = {key: term_of(record) for key, record in ledger.subjects("term").items() if record}
     names = ledger.subject_names("term")
     taxon_of = {key: taxa[owner_of(key)] for key in pages if owner_of(key) in taxa}
     marks = {

@@ -47,7 +47,7 @@ def test_an_unknown_file_key_fails_with_a_suggestion(tmp_path: Path) -> None:
     [
         ("foo = 1", "Known: kb, api_url, contact, ", "."),
         ("[identify]\nqqqqqqqq = 1", "Known: identify.burst_seconds, ", "rerank"),
-        ("[foo]\nfoo = 1", "Known tables: [llm.text], [llm.vision], ", "model"),
+        ("[foo]\nfoo = 1", "Known tables: [context], [llm.text], ", "model"),
         ("[ident]\nreader_candidates = 1", 'Did you mean "identify.reader_candidates"?', "Known"),
     ],
 )

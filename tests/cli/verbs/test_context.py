@@ -12,6 +12,7 @@ import pytest
 from tests.servers.faulty_wiki import FaultyWiki
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Status
 
+NOTHING = "Nothing found.\nNot explained: zorblin\n"
 ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
 
 
@@ -82,11 +83,11 @@ def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
         command = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*command, check=True).stdout == "Nothing found.\n"
+        assert cli.call(*command, check=True).stdout == NOTHING
         assert wiki.requests == []
         not_stored = cli.call(*command, "--api-url", wiki.api_url, "--no-store", check=True).stdout
         assert "Zorblin: A zorblin is a gland of frogs that swells in spring." in not_stored
-        assert cli.call(*command, check=True).stdout == "Nothing found.\n"
+        assert cli.call(*command, check=True).stdout == NOTHING
         first = cli.call(*command, "--api-url", wiki.api_url, check=True).stdout
         assert first == not_stored
         n_requests = len(wiki.requests)
@@ -100,7 +101,7 @@ def test_wiki_options_override_the_settings(cli: Any, own_kb: Path, tmp_path: Pa
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
         (tmp_path / "fieldmark.toml").write_text(f'api_url = "{wiki.api_url}"\ncontact = "file@example.org"\n')
         query = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*query, "--no-wiki", check=True).stdout == "Nothing found.\n"
+        assert cli.call(*query, "--no-wiki", check=True).stdout == NOTHING
         assert wiki.requests == []
         found = cli.call(*query, "--wiki", "--contact", "flag@example.org", "--store", check=True).stdout
         assert "A zorblin is a gland" in found
@@ -128,9 +129,9 @@ def test_a_web_search_is_cited_and_stored(cli: Any, own_kb: Path, tmp_path: Path
     with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
         command = ("context", "frog with a zorblin", "--kb", own_kb)
-        assert cli.call(*command, "--no-web", check=True).stdout == "Nothing found.\n"
+        assert cli.call(*command, "--no-web", check=True).stdout == NOTHING
         first = cli.call(*command, check=True).stdout
-        assert "A zorblin is a gland of frogs" in first
+        assert first.startswith("A zorblin is a gland of frogs [1].\n(answer of m, 20")
         assert "https://web.example/zorblin" in first
         assert server.n_calls == 1
         assert cli.call(*command, "--no-web", check=True).stdout == first
@@ -177,21 +178,19 @@ def test_a_failing_model_falls_back_to_plain_passages_unless_required(cli: Any, 
 
 
 def test_cost_is_printed_only_if_calls_were_made(cli: Any, own_kb: Path, tmp_path: Path) -> None:
-    def script(call: Call) -> Answer:
-        if "What do the terms" in call.text:
-            text, more = "A zorblin is a gland of frogs [1].", {"citations": ["https://web.example/zorblin"]}
-        else:
-            text, more = json.dumps({"sentences": [{"text": "A zorblin is a gland of frogs.", "sources": [1]}]}), {}
-        return Answer(text=text, input_tokens=1000, output_tokens=500, more=more)
-
+    answer = Answer(
+        text="A zorblin is a gland of frogs [1].",
+        more={"citations": ["https://web.example/zorblin"]},
+        input_tokens=1000,
+        output_tokens=500,
+    )
     command = ("context", "frog with a zorblin", "--kb", own_kb)
-    with OpenAIServer(script) as server:
-        (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
+    with OpenAIServer(answer) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
         outcome = cli.call(*command, check=True)
-        assert "A zorblin is a gland of frogs. [1]" in outcome.stdout
-        assert "2 calls, cost $0.0030 (--no-web --no-model turns this off)" in outcome.stderr
+        assert "1 call, cost $0.0015 (--no-web turns this off)" in outcome.stderr
         again = cli.call(*command, "--no-web", check=True)
-        assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 2)
+        assert (again.stdout, again.stderr, server.n_calls) == (outcome.stdout, "", 1)
 
 
 def test_the_cost_limit_covers_search_and_model_together(cli: Any, own_kb: Path, tmp_path: Path) -> None:
@@ -201,14 +200,78 @@ def test_the_cost_limit_covers_search_and_model_together(cli: Any, own_kb: Path,
         input_tokens=3000,
         output_tokens=3000,
     )
+    (tmp_path / "q.txt").write_text("frog with a zorblin\nfrogs in amplexus\n")
     with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
         # The estimate of the search is $0.0045 and its cost $0.006; the rest of $0.007 is too little for the model.
-        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--max-cost", "0.007")
+        outcome = cli.call("context", "--file", "q.txt", "--kb", own_kb, "--max-cost", "0.007")
         assert outcome.exit_code == 7
         assert "$0.0060 of $0.007 are spent" in outcome.stderr
         assert "1 call, cost $0.0060" in outcome.stderr
         assert server.n_calls == 1
+
+
+FIVE = (
+    "An albino robin is white all over. Its eyes are pink [2].\n\nA leucistic one keeps dark eyes [1][3]. "
+    "Its bill stays yellow. Look at the eyes first [2]."
+)
+
+
+def test_a_search_answer_of_five_sentences_stays_whole(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    pages = [f"https://web.example/{i}" for i in (1, 2, 3)]
+    with OpenAIServer(Answer(text=FIVE, more={"citations": pages})) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "search", "text"))
+        command = ("context", "albino zorb robin", "--kb", own_kb, "--format", "json")
+        found = json.loads(cli.call(*command, "--set", "context.kb=never", check=True).stdout)
+        assert (found["passage"], [source["url"] for source in found["sources"]]) == (FIVE, pages)
+        assert (found["written_by"], found["unexplained"]) == ("m", ["zorb"])
+        again = json.loads(cli.call(*command, "--set", "context.kb=never", "--format", "json", check=True).stdout)
+        assert (again, server.n_calls) == (found, 1)
+        other = cli.call("context", "zorb robin", "--kb", own_kb, "--set", "context.kb=never", check=True)
+        assert other.exit_code == 0 and server.n_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("where", "n_calls"),
+    [
+        ((), 0),
+        (("--web",), 1),
+        (("--set", "context.web=always"), 1),
+        (("--set", "context.web=always", "--no-web"), 0),
+        (("--set", "context.kb=never"), 1),
+        (("--set", "context.order=web,kb,wiki"), 1),
+        ("[context]\nweb = 'always'\n", 1),
+        ("[context]\nweb = 'never'\nkb = 'never'\n", 0),
+    ],
+)
+def test_settings_and_flags_choose_when_the_web_is_searched(
+    cli: Any, own_kb: Path, tmp_path: Path, where: Any, n_calls: int
+) -> None:
+    with OpenAIServer("Amplexus is an embrace.") as server:
+        table = where if isinstance(where, str) else ""
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "search") + table)
+        more = () if isinstance(where, str) else where
+        cli.call("context", "frogs in amplexus", "--kb", own_kb, "--no-store", *more, check=True)
+        assert server.n_calls == n_calls
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [("context.web=often", "one of always, if-needed, never"), ("context.order=kb,web", "each once, got kb, web")],
+)
+def test_invalid_context_settings_are_named(cli: Any, built_kb: Path, pair: str, message: str) -> None:
+    outcome = cli.call("context", "amplexus", "--kb", built_kb, "--set", pair)
+    assert outcome.exit_code == 2 and message in outcome.stderr
+
+
+def test_a_wiki_is_asked_always_or_only_if_needed(cli: Any, own_kb: Path) -> None:
+    with FaultyWiki().running() as wiki:
+        command = ("context", "frogs in amplexus", "--kb", own_kb, "--api-url", wiki.api_url)
+        cli.call(*command, check=True)
+        cli.call(*command, "--set", "context.wiki=always", "--no-wiki", check=True)
+        assert wiki.requests == []
+        cli.call(*command, "--set", "context.wiki=always", check=True)
+        assert wiki.requests
 
 
 def test_a_repeated_query_in_a_file_costs_one_call(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -235,6 +298,16 @@ def test_a_custom_prompt_is_used_and_checked_before_a_call(cli: Any, own_kb: Pat
         assert "contains an unknown placeholder" in outcome.stderr
 
 
+def test_a_custom_search_prompt_is_used(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    (folder / "search.md").write_text("What is $query?\n")
+    with OpenAIServer("A gland.") as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
+        cli.call("context", "a zorblin", "--kb", own_kb, "--set", f"prompts={folder}", check=True)
+        assert server.calls[0].text == "What is a zorblin?"
+
+
 def test_a_required_model_that_is_not_configured_exits_with_3(cli: Any, built_kb: Path) -> None:
     for flag in ("--model", "--web"):
         outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)
@@ -253,9 +326,10 @@ def test_context_explains_a_term_with_its_source(cli: Any, built_kb: Path) -> No
 
 def test_an_empty_result_is_not_an_error(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("context", "xqzzt vbrrk", "--kb", built_kb, check=True)
-    assert outcome.stdout == "Nothing found.\n"
+    assert outcome.stdout == "Nothing found.\nNot explained: xqzzt vbrrk\n"
     found = json.loads(cli.call("context", "xqzzt vbrrk", "--kb", built_kb, "--format", "json", check=True).stdout)
     assert (found["found"], found["passage"], found["sources"]) == (False, "", [])
+    assert found["unexplained"] == ["xqzzt vbrrk"]
 
 
 def test_a_misspelt_name_gets_a_suggestion(cli: Any, built_kb: Path) -> None:

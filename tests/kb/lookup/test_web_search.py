@@ -1,35 +1,42 @@
-"""Web search over a chat endpoint: passages by cited source."""
+"""Web search by a search model over a real HTTP server: answers kept whole, with their citations."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data.records import WebPassage
+import kb
+from data.records import WebAnswer
+from kb.distill.prompts import DistilPrompts
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
-from kb.lookup.web_search import ChatWebSearch
+from kb.lookup.settings import CONTEXT_PRESETS
+from kb.lookup.web_search import search_web
+from kb.sources.starter import StarterSource
+from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, OpenAIServer
+from tests.toy.encoders import toy_encoders
 
 FROGS, TOADS = "https://a.example/frogs", "https://b.example/toads"
 
 
-def found(answer: Answer, *, n: int = 3) -> list[tuple[str, str | None]]:
+def answer_to(answer: Answer, *, query: str = "amplexus") -> WebAnswer | None:
     with OpenAIServer(answer) as server, Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat:
-        return [(passage.text, passage.source.url) for passage in ChatWebSearch(chat).search("amplexus", n=n)]
+        return search_web(query, chat, DistilPrompts())
 
 
-def test_sentences_are_grouped_by_cited_source() -> None:
-    text = "The male holds the female [1]. Toads do too.[2] It lasts for days [1][2]. Everybody knows that."
+def test_an_answer_is_kept_whole_with_model_and_date() -> None:
+    text = "Frogs embrace. The male holds the female [1].\n\n**Toads** do too.[2] It lasts [1][2]. Look for two frogs."
     results = [{"title": "Frogs", "url": FROGS, "snippet": "A snippet."}, {"title": "Toads", "url": TOADS}]
-    assert found(Answer(text=text, more={"search_results": results})) == [
-        ("The male holds the female. It lasts for days.", FROGS),
-        ("Toads do too.", TOADS),
-        ("A snippet.", FROGS),
-    ]
+    found = answer_to(Answer(text=text, more={"search_results": results}))
+    assert found is not None
+    assert (found.name, found.definition, found.model) == ("amplexus", text, "sonar")
+    assert [(source.title, source.url) for source in found.citations] == [("Frogs", FROGS), ("Toads", TOADS)]
+    assert len(found.asked_on) == len("2026-11-23")
 
 
 @pytest.mark.parametrize(
@@ -41,35 +48,29 @@ def test_sentences_are_grouped_by_cited_source() -> None:
     ],
 )
 def test_sources_are_read_in_all_server_formats(more: dict[str, Any]) -> None:
-    assert found(Answer(text="The male holds on [1].", more=more)) == [("The male holds on.", FROGS)]
+    found = answer_to(Answer(text="The male holds on [1].", more=more))
+    assert found is not None and [source.url for source in found.citations] == [FROGS]
 
 
-def test_an_answer_without_marks_goes_to_the_first_source() -> None:
-    assert found(Answer(text="He holds on. She swims.", more={"citations": [FROGS, TOADS]})) == [
-        ("He holds on. She swims.", FROGS)
-    ]
+def test_an_invalid_address_keeps_its_place_among_the_citations() -> None:
+    found = answer_to(Answer(text="Not this [1]. But this [2].", more={"citations": ["file:///etc/passwd", TOADS]}))
+    assert found is not None and found.source is not None
+    assert ([source.url for source in found.citations], found.source.url) == ([None, TOADS], TOADS)
 
 
-@pytest.mark.parametrize(
-    "more", [{}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}, {"search_results": [3]}]
-)
-def test_an_answer_without_a_source_is_dropped(more: dict[str, Any]) -> None:
-    assert found(Answer(text="Trust me [1].", more=more)) == []
+@pytest.mark.parametrize("more", [{}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}])
+def test_an_answer_without_a_page_is_credited_to_its_model(
+    more: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = answer_to(Answer(text="Trust me [1].", more=more))
+    assert found is not None and found.source is not None
+    assert (found.definition, found.source.title) == ("Trust me [1].", "sonar, without cited pages")
+    assert "cites no page" in caplog.text
 
 
-def test_an_invalid_source_url_does_not_shift_numbers() -> None:
-    more = {"citations": ["file:///etc/passwd", TOADS]}
-    assert found(Answer(text="Not this [1]. But this [2].", more=more)) == [("But this.", TOADS)]
-
-
-def test_an_out_of_range_citation_is_dropped() -> None:
-    more = {"citations": [FROGS, TOADS]}
-    assert found(Answer(text="Nobody says this [0]. Nor this [3]. But this [1].", more=more)) == [("But this.", FROGS)]
-
-
-def test_passages_are_limited_to_n() -> None:
-    more = {"citations": [FROGS, TOADS]}
-    assert len(found(Answer(text="One [1]. Two [2].", more=more), n=1)) == 1
+def test_a_declined_search_finds_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    assert answer_to(Answer(text=None, refusal="I cannot help.")) is None
+    assert "I cannot help" in caplog.text
 
 
 def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
@@ -78,7 +79,74 @@ def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
         OpenAIServer(answer) as server,
         Connection(Endpoint(model="sonar", base_url=server.base_url), cache=ReplyCache(tmp_path / "r.sqlite")) as chat,
     ):
-        search = ChatWebSearch(chat)
-        first: list[WebPassage] = search.search("amplexus")
-        assert search.search("amplexus") == first != []
+        first = search_web("amplexus", chat, DistilPrompts())
+        assert first is not None and first.citations
+        assert search_web("amplexus", chat, DistilPrompts()) == first
         assert server.n_calls == 1
+        assert "about 100 tokens" in server.calls[0].text and "amplexus" in server.calls[0].text
+
+
+# --- answers in a knowledge base -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_answer(tmp_path: Path) -> Path:
+    """A knowledge base with one species and the answer to "a frog in ammplexus"."""
+    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
+    kb.build(path, source.drawn_taxa()[:1], source, encoders)
+    reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
+    with (
+        OpenAIServer(reply) as server,
+        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
+        kb.open(path) as store,
+    ):
+        paper = CONTEXT_PRESETS["paper"]
+        kb.context(store, "a frog in ammplexus", encoders.sentence, search=chat, settings=paper)
+    return path
+
+
+def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_query(with_answer: Path) -> None:
+    encoder = toy_encoders().sentence
+    with kb.open(with_answer) as store:
+        [answer] = store.terms()
+        assert isinstance(answer, WebAnswer)
+        assert [source.url for source in answer.citations] == [FROGS, TOADS]
+        [(nearest, similarity)] = store.query_terms(encoder.encode_texts(["a frog in ammplexus"])[0], 1)
+        assert (nearest, round(similarity, 5)) == (answer.term_id, 1.0)
+        name = collection_name("terms", store.info.sentence)
+        rows = store._from_chroma(lambda collections: collections.texts(name, [answer.term_id]))
+        document, metadata = (rows or {})[answer.term_id]
+        assert document == "a frog in ammplexus"
+        assert metadata == {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}
+        found = kb.context(store, "Photo of a frog in ammplexus", encoder)
+        assert (found.passage, found.asked_on) == ("Frogs embrace. He holds her [1].", answer.asked_on)
+        assert kb.context(store, "an albino frog in ammplexus", encoder).asked_on is None
+    assert kb.verify(with_answer).ok
+
+
+def test_lost_chroma_files_are_filled_again_with_the_answer(with_answer: Path) -> None:
+    digest = kb.verify(with_answer).digest
+    shutil.rmtree(with_answer / "chroma")
+    assert kb.verify(with_answer).digest == digest
+    with kb.open(with_answer) as store:
+        assert kb.context(store, "a frog in ammplexus", toy_encoders().sentence).found
+
+
+def test_an_answer_survives_the_next_build_and_a_bundle(with_answer: Path) -> None:
+    source, encoders = StarterSource(with_vectors=False), toy_encoders()
+    with kb.open(with_answer) as store:
+        before = store.terms()
+    kb.build(with_answer, source.drawn_taxa()[:2], source, encoders)
+    with kb.open(with_answer) as store:
+        assert store.terms() == before
+    kb.export_bundle(with_answer, with_answer.with_name("bundle"))
+    kb.import_bundle(with_answer.with_name("bundle"), with_answer.with_name("b.kb"), encoders)
+    with kb.open(with_answer.with_name("b.kb")) as store:
+        assert store.terms() == before
+
+
+def test_an_answer_is_removed_by_its_query(with_answer: Path) -> None:
+    kb.remove(with_answer, ["a frog in ammplexus"])
+    with kb.open(with_answer) as store:
+        assert store.terms() == []
+        assert not kb.context(store, "a frog in ammplexus", toy_encoders().sentence).found

@@ -158,16 +158,71 @@ def test_the_text_model_writes_the_context_passage(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
-    passage = json.dumps({"sentences": [{"text": "A zorblin is a red gland.", "sources": [1]}]})
-    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web, OpenAIServer(
+    file.write_text(file.read_text().replace("a frog with a zorblin", "a frog with a cere"))
+    passage = json.dumps({"sentences": [{"text": "A cere is bare skin.", "sources": [1]}]})
+    with OpenAIServer(script) as vision, OpenAIServer(
         lambda call: questions_reply() if "Write two or three questions" in call.text else passage
     ) as text:  # fmt: skip
         endpoint(vision)
-        endpoint(web, kind="search")
         endpoint(text, kind="text")
         cli.call("rerank", file, "--kb", knowledge, check=True)
         assert text.n_calls == 2
-        assert "A zorblin is a red gland. [1]" in vision.calls[-1].text
+        assert "A cere is bare skin. [1]" in vision.calls[-1].text
+
+
+FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."
+
+
+def test_the_paper_preset_searches_for_every_query_and_shows_the_judge_the_whole_answer_alone(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
+    knowledge, file = zorblins
+    file.write_text(file.read_text().replace("a frog with a zorblin", "a frog with a cere"))
+    answer = Answer(text=FIVE, more={"citations": ["https://web.example/1", "https://web.example/2"]})
+    with OpenAIServer(script) as vision, OpenAIServer(answer) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        n_queries = len(file.read_text().splitlines())
+        cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", check=True)
+        assert web.n_calls == n_queries
+        prompts = [call.text for call in vision.calls if "frog with a cere" in call.text]
+        assert prompts and all(FIVE in text and "are skin" not in text for text in prompts)
+
+
+@pytest.mark.parametrize(
+    ("more", "n_calls"),
+    [
+        ((), 0),
+        (("--web",), 1),
+        (("--set", "context.web=always"), 1),
+        (("--preset", "paper", "--set", "context.web=if-needed"), 1),
+        (("--preset", "paper", "--set", "context.web=if-needed", "--set", "context.kb=if-needed"), 0),
+        (("--preset", "paper", "--no-web"), 0),
+        (("--preset", "paper", "--no-context"), 0),
+    ],
+)
+def test_the_web_is_searched_as_preset_settings_and_flags_say(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], more: tuple[str, ...], n_calls: int
+) -> None:
+    knowledge, file = zorblins
+    line = file.read_text().splitlines()[0]
+    file.write_text(line.replace("a frog with a zorblin", "a frog with a cere") + "\n")
+    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
+        endpoint(vision)
+        endpoint(web, kind="search")
+        cli.call("rerank", file, "--kb", knowledge, *more, check=True)
+        assert web.n_calls == n_calls
+
+
+def test_the_paper_preset_without_a_search_model_warns(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision:
+        endpoint(vision)
+        run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", check=True)
+        assert "[llm.search] is not set: context comes from the knowledge base instead" in run.stderr
+        assert cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--web").exit_code == 3
 
 
 def test_a_failed_search_exits_with_6(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:

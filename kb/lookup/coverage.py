@@ -1,0 +1,136 @@
+"""Words and names of a query that nothing explains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from data.lexicon.word_groups import VISUAL_GROUPS, group_of
+from kb.lookup.bm25 import tokens
+from kb.lookup.findings import Findings
+from kb.lookup.mentions import Mention
+from kb.lookup.plain_words import is_plain
+from kb.lookup.senses import group_of_noun, sense_lists
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+# "A maple tree" is a maple; "a sea turtle" is not any turtle.
+_GENERIC_NOUNS = frozenset(
+    ("animal", "bird", "bush", "fish", "flower", "fungus", "insect", "leaf", "mushroom", "plant", "shrub", "tree")
+)
+_ADJECTIVE_ENDINGS = ("ed", "ing", "ish", "y", "en", "ful", "less")
+_DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
+
+
+def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
+    """Return the words and names of a query that are neither everyday words nor explained, in order.
+
+    A term explains its words, and so does a species with a description; other words are explained if the passage uses
+    them. A name is a species without a description, words in capitals, or a kind of an everyday organism ("fiddler
+    crab"). Numbers, and words that only describe looks, need no explanation.
+
+    Example:
+        >>> unexplained("two zebras and a fiddler crab with an osmeterium", Findings(), "")
+        ('fiddler crab', 'osmeterium')
+        >>> unexplained("a fiddler crab on sand", Findings(), "A fiddler crab has one large claw.")
+        ()
+    """
+    if found.is_by_description:
+        return ()
+    words = list(_WORD.finditer(query))
+    said = set(tokens(passage))
+    spans = [
+        (mention.start, mention.start + len(mention.text)) for mention in found.mentions if _explains(found, mention)
+    ]
+    is_open = [
+        not any(start <= word.start() and word.end() <= end for start, end in spans)
+        and not set(tokens(word[0])) <= said
+        for word in words
+    ]
+    gaps = {i for i, word in enumerate(words) if is_open[i] and not is_plain(word[0])}
+    for first, last in _names(query, words, is_open, found):
+        if any(is_open[first : last + 1]):
+            gaps.update(range(first, last + 1))
+    runs = _runs(query, words, gaps)
+    return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in runs)
+
+
+def _explains(found: Findings, mention: Mention) -> bool:
+    described = {entry.taxon.taxon_id for entry in found.species if entry.summary is not None}
+    return mention.kind == "term" or (mention.kind == "species" and not described.isdisjoint(mention.ids))
+
+
+def _names(
+    query: str, words: Sequence[re.Match[str]], is_open: Sequence[bool], found: Findings
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and last word of each name."""
+    for mention in found.mentions:
+        end = mention.start + len(mention.text)
+        inside = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
+        if mention.kind == "species" and inside:
+            yield inside[0], inside[-1]
+    for first, last in _runs(query, words, {i for i, word in enumerate(words) if _is_capital(word[0])}):
+        while first < last and _counts_or_qualifies(words[first][0].lower()):
+            first += 1  # "Male Xanthagrion", "Two Owls"
+        if first < last:
+            yield first, last
+    for last, word in enumerate(words):
+        first = last
+        if group_of_noun(word[0]) is None or not is_open[last]:
+            continue
+        while (
+            first
+            and is_open[first - 1]
+            and _is_joined(query, words, first - 1)
+            and _makes_a_kind(words[first - 1][0], of=words[first][0])
+        ):
+            first -= 1
+        if first < last:
+            yield first, last
+
+
+def _is_capital(word: str) -> bool:
+    return word[0].isupper() and not _is_empty(word)
+
+
+def _is_empty(word: str) -> bool:
+    """Return whether a word has no content of its own."""
+    return not tokens(word)
+
+
+def _counts_or_qualifies(lower: str) -> bool:
+    return group_of(lower) == "who" or lower in sense_lists().before_a_group
+
+
+def _makes_a_kind(word: str, *, of: str) -> bool:
+    """Return whether a word before the noun of an organism names a kind of it: "fiddler crab", not "wet crab"."""
+    lower = word.lower()
+    if _is_empty(word) or any(character.isdigit() for character in word) or lower.endswith(("'s", "’s")):
+        return False
+    if "-" in word:  # a "hog-nosed skunk" is a kind, a "dark-coloured skunk" is not
+        return lower.endswith("ed") and group_of(lower.rpartition("-")[2]) != "colour"
+    if group_of_noun(word) is not None:
+        return _GENERIC_NOUNS.isdisjoint(_singular_forms(of))
+    if _counts_or_qualifies(lower) or group_of(lower) in _DESCRIBES:
+        return False
+    return not lower.endswith(_ADJECTIVE_ENDINGS)
+
+
+def _singular_forms(word: str) -> Collection[str]:
+    lower = word.lower()
+    return (lower, lower.removesuffix("s"), lower.removesuffix("es"))
+
+
+def _is_joined(query: str, words: Sequence[re.Match[str]], i: int) -> bool:
+    return query[words[i].end() : words[i + 1].start()].isspace()
+
+
+def _runs(query: str, words: Sequence[re.Match[str]], places: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last place of each run of neighbouring words."""
+    first: int | None = None
+    for i in range(len(words)):
+        if i in places and first is None:
+            first = i
+        if first is not None and (i + 1 not in places or i + 1 == len(words) or not _is_joined(query, words, i)):
+            yield first, i
+            first = None

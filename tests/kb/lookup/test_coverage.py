@@ -1,0 +1,47 @@
+"""Words and names of a query that nothing explains."""
+
+from __future__ import annotations
+
+import pytest
+
+import kb
+from tests.kb.lookup.shelf import ENCODER, STORE
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("frogs in amplexus position", ()),
+        ("northern cardinal on a fence post", ()),
+        ("two zebras and a dog in the snow, 26 metres away", ()),
+        ("a dark-coloured deer", ()),
+        ("a maple tree", ()),
+        ("a wet crab", ()),
+        ("frogs in amplexus beside an osmeterium", ("osmeterium",)),
+        ("eurasian eagle-owl perched", ("eurasian eagle-owl",)),
+        ("a fiddler crab, a mud dauber wasp", ("fiddler crab", "mud dauber wasp")),
+        ("a white-tailed deer", ("white-tailed deer",)),
+        ("male Sunflower Sea Star", ("Sunflower Sea Star",)),
+        ("adult male Misumena vatia", ("Misumena vatia",)),
+        ("a Star-nosed Mole's nose", ("Star-nosed Mole",)),
+        ("FROGS IN AMPLEXUS", ()),
+        ("", ()),
+        ("?!", ()),
+        ("26", ()),
+        ("mating embrace of frogs", ()),
+    ],
+)
+def test_names_and_unusual_words_without_an_explanation_are_listed(query: str, left: tuple[str, ...]) -> None:
+    assert kb.context(STORE, query, ENCODER).unexplained == left
+
+
+def test_a_tagged_condor_gets_no_definition_of_tag() -> None:
+    from kb.lookup.index import shipped_terms
+    from tests.kb.lookup.shelf import entry
+    from tests.memory_store import ShelfStore
+
+    condor = entry("Gymnogyps californianus", "California Condor", family="Cathartidae", order="Cathartiformes")
+    store = ShelfStore([condor], shipped_terms(), ENCODER)
+    found = kb.context(store, "a California condor tagged with green 26", ENCODER)
+    assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",))
+    assert kb.context(store, "tag", ENCODER).passage.startswith("Tag: A mark")
