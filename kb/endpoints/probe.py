@@ -32,7 +32,7 @@ WITHOUT: dict[Ability, str] = {
     "JSON schema": "the schema is described in words; replies that do not follow it are requested again",
     "logprobs": "yes/no answers are weighed by the confidence that the model states, or by sampling",
     "vision": "photos cannot be read or judged",
-    "citations": "its findings cannot be checked and are dropped",
+    "citations": "its answers cannot be checked; they are used with a warning",
     "price": "--max-cost is not available; cost is not reported",
 }
 _PATIENCE = RetryPolicy(tries=2, tries_if_malformed=1)

@@ -40,7 +40,7 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
         words = MAX_MEMBER_WORDS if entry in members else MAX_SENTENCE_WORDS
         if text := species_passage(entry, found, query, max_words=words):
             parts.append(text)
-            sources += store.sources_of_text(entry, text)
+            sources += store.sources_of_text(entry, text) or [entry.source]
     answer = found.answer
     cited = () if answer is None else answer.citations or (answer.source,)
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "names": [],
     "no_bird": ["--data", "{birds}", "--n", "4"],
     "places": ["--data", "{whole}"],
+    "near_queries": ["--queries", "{queries}"],
     "neighbours": ["--texts", "300", "--queries", "5"],
     "opening": ["--species", "12", "--dim", "16", "--encoders", "2"],
     "rerank": ["--photos", "4", "--reply-ms", "1", "--repeats", "1"],

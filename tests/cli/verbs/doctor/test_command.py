@@ -96,7 +96,7 @@ def test_the_report_explains_the_effect_of_missing_abilities(cli: Any, tmp_path:
     with OpenAIServer("ready") as server:
         settings(tmp_path, server.base_url, "search", more="")
         text = cli.call("doctor", check=True).stdout
-    assert "its findings cannot be checked and are dropped" in text
+    assert "its answers cannot be checked; they are used with a warning" in text
     assert "--max-cost is not available" in text
 
 

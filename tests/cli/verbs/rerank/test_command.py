@@ -158,7 +158,7 @@ def test_the_text_model_writes_the_context_passage(
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
-    file.write_text(file.read_text().replace("a frog with a zorblin", "a frog with a cere"))
+    file.write_text(file.read_text().replace("a red bird with a zorblin", "a frog with a cere"))
     passage = json.dumps({"sentences": [{"text": "A cere is bare skin.", "sources": [1]}]})
     with OpenAIServer(script) as vision, OpenAIServer(
         lambda call: questions_reply() if "Write two or three questions" in call.text else passage
@@ -177,7 +177,7 @@ def test_the_paper_preset_searches_for_every_query_and_shows_the_judge_the_whole
     cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
 ) -> None:
     knowledge, file = zorblins
-    file.write_text(file.read_text().replace("a frog with a zorblin", "a frog with a cere"))
+    file.write_text(file.read_text().replace("a red bird with a zorblin", "a frog with a cere"))
     answer = Answer(text=FIVE, more={"citations": ["https://web.example/1", "https://web.example/2"]})
     with OpenAIServer(script) as vision, OpenAIServer(answer) as web:
         endpoint(vision)
@@ -206,7 +206,7 @@ def test_the_web_is_searched_as_preset_settings_and_flags_say(
 ) -> None:
     knowledge, file = zorblins
     line = file.read_text().splitlines()[0]
-    file.write_text(line.replace("a frog with a zorblin", "a frog with a cere") + "\n")
+    file.write_text(line.replace("a red bird with a zorblin", "a frog with a cere") + "\n")
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision)
         endpoint(web, kind="search")
