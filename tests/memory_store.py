@@ -13,7 +13,7 @@ import numpy as np
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import TextEncoder
 from data.errors import MissingRequirement
-from data.records import SpeciesEntry, Taxon, Term
+from data.records import Source, SpeciesEntry, Taxon, Term
 from kb.lookup.index import shipped_terms
 
 DerivedT = TypeVar("DerivedT")
@@ -79,6 +79,11 @@ class ShelfStore:
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         return [self._entries[taxon_id] for taxon_id in taxon_ids]
+
+    def sources_of_text(self, entry: SpeciesEntry, text: str) -> list[Source]:
+        """Return the source of the article, from which all sentences are."""
+        del text
+        return [entry.source] if entry.source is not None and entry.summary is not None else []
 
     def terms(self) -> list[Term]:
         return self._terms
