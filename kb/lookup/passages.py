@@ -1,4 +1,4 @@
-"""Passages composed of the texts found by a look-up, ranked by what they say on the query."""
+"""Passages composed of the texts found by a look-up, ranked by their worth for the query."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntr
 
 
 def term_passage(term: Term, query: str = "") -> str:
-    """Return a term with its definition and visible features; of an organism, those that hold for the variant asked."""
+    """Return a term with its definition and visible features; of an organism, only the ones of the variant asked."""
     definition, look_for = (fitting_text(text, term, query) for text in (term.definition, term.look_for))
     if not (definition or look_for):
         return ""
