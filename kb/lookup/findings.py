@@ -17,6 +17,7 @@ from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_lists
 from kb.lookup.sex_age import sex_age_part
+from kb.lookup.variants import Variant, fitting_sentences, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_SPECIES = 4
@@ -85,11 +86,14 @@ def check_encoder(store: KnowledgeBase, encoder: TextEncoder) -> None:
 def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
     """Return the species, groups and terms in a query, in its order, with their looks.
 
-    A species is followed by its sex or age, if the query names one that the summary tells from others.
+    Of a variant, such as an albino, the looks are only the ones that may hold. A species is followed by its sex or
+    age, if the query names one that the summary tells from others.
     """
     index = index_of(store)
     parts = []
-    for mention in index.names.find(query):
+    mentions = index.names.find(query)
+    terms = [index.terms[mention.ids[0]].name for mention in mentions if mention.kind == "term"]
+    for mention in mentions:
         name, looks, sex_age = mention.text, "", None
         if mention.kind == "term":
             term = index.terms[mention.ids[0]]
@@ -97,13 +101,19 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
         elif mention.kind == "species":
             (entry,) = store.species(mention.ids[:1])
             name = entry.taxon.common_name
-            looks = entry.summary.text if entry.summary is not None else ""
+            looks = _looks(entry, variant_of(query, mention.text, mention.start, terms=terms))
             sex_age = sex_age_part(query, mention, entry)
         taxon_ids = () if mention.kind == "term" else mention.ids
         parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=taxon_ids))
         if sex_age is not None:
             parts.append(sex_age)
     return parts
+
+
+def _looks(entry: SpeciesEntry, variant: Variant) -> str:
+    if entry.summary is None or not variant.kinds:
+        return "" if entry.summary is None else entry.summary.text
+    return " ".join(fitting_sentences([statement.text for statement in entry.summary.statements], variant))
 
 
 def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:

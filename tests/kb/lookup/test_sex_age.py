@@ -52,3 +52,14 @@ def test_a_young_bird_is_told_from_the_species_if_nothing_else_is_known() -> Non
 )
 def test_no_sex_is_told_without_a_word_or_a_difference(query: str, sentences: list[str]) -> None:
     assert sexes(query, *sentences) == []
+
+
+def test_the_looks_of_a_variant_leave_out_marks_of_ordinary_adults() -> None:
+    sentences = ("A plump thrush with a red breast.", "Young birds are spotted.")
+    for query, looks in (
+        ("a Green Duck", " ".join(sentences)),
+        ("an albino Green Duck", "A plump thrush."),
+        ("a juvenile Green Duck", "Young birds are spotted. A plump thrush."),
+    ):
+        [part] = [part for part in query_parts(store(*sentences), query) if part.kind == "species"]
+        assert part.looks == looks
