@@ -24,7 +24,10 @@ _REJECTED = re.compile(
 )
 # Of chat templates: the first one may name system messages too.
 _ROLES = (
-    (re.compile(r"roles? must alternate|alternating roles|consecutive (?:user|message)", re.I), "consecutive messages"),
+    (
+        re.compile(r"(?:must|should)(?: be)? alternat|alternating roles|consecutive (?:user|message)", re.I),
+        "consecutive messages",
+    ),
     (
         re.compile(
             r"system (?:role|messages?|prompts?)\b.{0,60}(?:not support|unsupported|not allowed|must be|beginning)"

@@ -15,6 +15,7 @@ from data.records import TokenLogprobs
 _TAGS: Final = r"(?:seed:)?(?:think|thinking|thought|reasoning)"
 _BEGIN: Final = re.compile(rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>", re.IGNORECASE)
 _END: Final = re.compile(rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
 _BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
 
 
@@ -47,13 +48,16 @@ def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[Toke
         ['No', '.']
     """
     rest = answer.strip()
-    for at in range(len(tokens) - 1, -1, -1):
+    last = len(tokens) - 1
+    while last >= 0 and _SPECIAL.fullmatch(tokens[last].token.strip()):  # the end of the turn
+        last -= 1
+    for at in range(last, -1, -1):
         token = tokens[at].token.translate(_BLANK_MARKS).strip()
         if not rest or not rest.endswith(token):
             return None
         rest = rest[: len(rest) - len(token)].rstrip()
         if not rest and token:
-            return tuple(tokens[at:])
+            return tuple(tokens[at : last + 1])
     return None
 
 

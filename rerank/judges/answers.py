@@ -73,14 +73,17 @@ def probability_of_yes(token: TokenLogprobs, spelling: Spelling = "merged") -> t
 def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     r"""Return the span of the answer in a reply, None if there is none.
 
-    With `is_reasoned` the answer is the last `Answer: Yes`, or a last line of one word; without, it is the last
-    `Answer: Yes` or a yes or no at the start of the reply.
+    With `is_reasoned` the answer is the last `Answer: Yes`, or a last line of one word; without, it is a yes or
+    no at the start of the reply, else the last `Answer: Yes`.
 
     Example:
         >>> text = "No. It has no crest."
         >>> text[slice(*answer_span(text, is_reasoned=False))]
         'No'
     """
+    first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text)
+    if first and not is_reasoned:  # before reasons, which may hold another "answer: yes"
+        return first.span(1)
     finals = list(_FINAL.finditer(text))
     if finals:
         return finals[-1].span(1)
@@ -92,8 +95,7 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
             return None
         found = _WORD.search(text, last.start())
         return found.span() if found else None
-    first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text)
-    return first.span(1) if first else None
+    return None
 
 
 def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
@@ -135,7 +137,7 @@ def reason_of(text: str, answer: tuple[int, int] | None) -> str:
     if answer is None:
         return text.strip()
     finals = list(_FINAL.finditer(text))
-    if finals:
+    if finals and finals[-1].span(1) == answer:
         return text[: finals[-1].start()].strip()
     before, after = text[: answer[0]].strip(_AROUND), text[answer[1] :].lstrip(_AROUND + "-").strip()
     return before or after

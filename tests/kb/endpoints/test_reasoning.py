@@ -43,6 +43,7 @@ def tokens(*texts: str) -> list[TokenLogprobs]:
         (("Yes", "</think>", "\n\n", "No"), "No", ["No"]),
         (("Hm", "▁No", "▁way"), "No way", ["▁No", "▁way"]),
         (("No",), "No", ["No"]),
+        (("Hm", "</think>", "No", "<|im_end|>"), "No", ["No"]),
         (("Yes", "?"), "No", None),
         ((), "No", None),
     ],

@@ -68,6 +68,7 @@ def test_vanishing_log_probabilities_do_not_divide_by_zero() -> None:
         ("Answer: No would be wrong.\n**Answer:** Yes.", True, "Yes"),
         ("It has no crest.\n\nNo.", True, "No"),
         ("There is no crest.", True, None),
+        ("No. A crest would make the answer: yes.", False, "No"),
         ("", False, None),
     ],
 )
