@@ -121,7 +121,7 @@ def find_evidence(
         row, at = int(knowledge.prototype_rows[first]), int(np.searchsorted(seen, first))
         has_anchors = bool(knowledge.anchor_counts[first])
         text = or_zero(ranking.stages.get("text", np.zeros(1))[:N_JUDGED])
-        alike = lineage_of(knowledge.background_names[likest[photo]]) if background.shape[1] else {}
+        alike = lineage_of(knowledge.background_names[likest[photo]]) if has_background(knowledge) else {}
         rows[photo] = (
             1.0, *masses, level, trained_mass,
             prototypes[photo, row] if row >= 0 else 0.0, centroids[photo, at] if has_anchors else 0.0, text[0],

@@ -112,6 +112,17 @@ def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_sp
     assert shared == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
+def test_a_background_of_at_most_five_percent_of_the_species_counts_as_none() -> None:
+    others = np.arange(5, 45)
+    crowd = replace(
+        WORLD, n_species=45, trained=np.concatenate([WORLD.trained, others]),
+        prototypes=np.concatenate([WORLD.prototypes, np.tile(at(270), (40, 1))]),
+        background=np.array([at(30)]), background_names=("Setophaga citrina",),
+    )  # fmt: skip
+    names = [name for name in FEATURES if "background" in name]
+    assert [found(50, [0], [1.0], crowd)[name] for name in names] == [0.0] * len(names)
+
+
 def test_without_a_background_its_features_are_zero() -> None:
     whole = replace(WORLD, background=np.empty((0, 2), dtype=np.float32), background_names=())
     given = found(50, [0], [1.0], whole)
