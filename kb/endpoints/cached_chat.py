@@ -24,7 +24,6 @@ class CachedChat:
         inner: the model, with its retries.
         cache: the stored replies.
         max_in_flight: most requests in flight at once.
-        key_name: name of the model in the keys of replies; default: its name.
         offline: only the cache may answer.
         meter: counts replies from the cache.
     """
@@ -35,13 +34,11 @@ class CachedChat:
         cache: ReplyCache,
         *,
         max_in_flight: int,
-        key_name: str = "",
         offline: bool = False,
         meter: Meter | None = None,
     ) -> None:
         self._inner = inner
         self.name = inner.name
-        self._key_name = key_name or inner.name
         self._cache = cache
         self._max_in_flight = max_in_flight
         self._offline = offline
@@ -66,7 +63,7 @@ class CachedChat:
 
     def _cached(self, request: ChatRequest) -> ChatReply | None:
         try:
-            cached = self._cache.get(self._key_name, request)
+            cached = self._cache.get(self.name, request)
         except Refused:
             self._meter.cached += 1
             raise
@@ -74,7 +71,7 @@ class CachedChat:
         return cached
 
     async def _joined(self, request: ChatRequest) -> ChatReply:
-        key = request_key(self._key_name, request)
+        key = request_key(self.name, request)
         pending = self._in_flight.get(key)
         is_first = pending is None
         if pending is None:
@@ -106,9 +103,9 @@ class CachedChat:
             try:
                 reply = await self._inner.reply(request)
             except Refused as error:
-                await self._cache.store(self._key_name, request, refusal=str(error))
+                await self._cache.store(self.name, request, refusal=str(error))
                 raise
-            await self._cache.store(self._key_name, request, reply=reply)
+            await self._cache.store(self.name, request, reply=reply)
             return reply
 
 

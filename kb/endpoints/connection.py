@@ -56,7 +56,6 @@ class Connection(Closing):
                 self._model,
                 cache,
                 max_in_flight=endpoint.max_concurrent,
-                key_name=endpoint.key_name,
                 offline=offline,
                 meter=self.budget.meter,
             )

@@ -93,20 +93,22 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Model and provider, without secrets: `gpt-4o@api.openai.com`; part of the keys of replies and summaries.
+        """The identity of a model's replies, without secrets: `gpt-5@api.openai.com (reasoning_effort=low)`.
 
-        A loopback address has no port here: the same local server may use another port tomorrow.
+        Part of the keys of replies, judgements, summaries and runs: with the settings that change replies, where they
+        are not the defaults. A loopback address has no port here: the same local server may use another port tomorrow.
         """
         host = urlsplit(self.base_url).hostname or ""
-        return f"{self.model}@{host}" if is_loopback(host) else self.address
-
-    @property
-    def key_name(self) -> str:
-        """The name in the keys of cached replies: with a digest of the settings that change replies, if any."""
-        changes = {"reasoning_effort": self.reasoning_effort, "extra_body": dict(self.extra_body)}
-        if not any(changes.values()):
-            return self.name
-        return f"{self.name} {sha256_hex(json.dumps(changes, sort_keys=True))[:12]}"
+        body = json.dumps(dict(self.extra_body), sort_keys=True)
+        changes = {
+            "reasoning_effort": self.reasoning_effort,
+            "extra_body": sha256_hex(body)[:12] if self.extra_body else None,
+            "system_role": self.system_role if self.system_role != "system" else None,
+            "json": self.json if self.json != "schema" else None,
+        }
+        listed = ", ".join(f"{key}={value}" for key, value in changes.items() if value is not None)
+        model = f"{self.model}@{host}" if is_loopback(host) else self.address
+        return f"{model} ({listed})" if listed else model
 
     @property
     def address(self) -> str:

@@ -104,14 +104,16 @@ def test_wrong_settings_of_a_model_are_refused(wrong: dict[str, Any]) -> None:
         Endpoint(model="m", **wrong)
 
 
-def test_settings_that_change_replies_change_the_key_of_the_cache() -> None:
+def test_settings_that_change_replies_are_in_the_name_of_a_model() -> None:
     plain = Endpoint(model="m")
-    names = {
-        Endpoint(model="m", **settings).key_name
-        for settings in ({"reasoning_effort": "low"}, {"extra_body": {"a": 1}}, {"extra_body": {"a": 2}})
-    }
-    assert len(names | {plain.key_name}) == 4
-    assert plain.key_name == Endpoint(model="m", max_tokens=9_000, timeout=5).key_name == plain.name
+    changes: tuple[dict[str, Any], ...] = (
+        {"reasoning_effort": "low"}, {"reasoning_effort": "none"}, {"extra_body": {"a": 1}}, {"extra_body": {"a": 2}},
+        {"system_role": "user"}, {"json": "text"}, {"json": "object"},
+    )  # fmt: skip
+    assert len({plain.name, *(Endpoint(model="m", **settings).name for settings in changes)}) == 8
+    assert plain.name == Endpoint(model="m", max_tokens=9_000, timeout=5, image_px=9, price_in=1).name
+    assert plain.name == "m@api.openai.com"
+    assert Endpoint(model="m", **changes[0]).name == "m@api.openai.com (reasoning_effort=low)"
 
 
 # --- reasoning -----------------------------------------------------------------------------------------------------

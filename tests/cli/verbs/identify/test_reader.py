@@ -109,6 +109,17 @@ def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     assert server.n_calls > n_calls
 
 
+def test_rows_of_other_settings_of_the_model_are_not_resumed(
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--reader", "--output", "out.csv")
+    cli.call(*command, check=True)
+    monkeypatch.setenv("FIELDMARK_LLM_VISION_REASONING_EFFORT", "low")
+    outcome = cli.call(*command)
+    assert outcome.exit_code == 2
+    assert "reader scripted@127.0.0.1 -> scripted@127.0.0.1 (reasoning_effort=low)" in outcome.stderr
+
+
 @pytest.mark.parametrize(
     ("says", "reason"),
     [

@@ -66,6 +66,19 @@ def test_a_job_is_judged_into_two_files_and_cached(
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
+@pytest.mark.parametrize("change", [{"reasoning_effort": "low"}, {"system_role": "user"}, {"json": "text"}])
+def test_other_settings_of_the_model_use_no_cached_answers(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], change: dict[str, str]
+) -> None:
+    command = ["rerank", jobs_file(photos), "--kb", birds, "--preset", "paper"]
+    with OpenAIServer(script) as server:
+        endpoint(server)
+        cli.call(*command, check=True)
+        endpoint(server, **change)
+        cli.call(*command, check=True)
+        assert server.n_calls == 2 * (2 + 1 + 18)
+
+
 def test_a_missing_knowledge_base_is_named(cli: CommandLine, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", "missing.kb", "--judge", "encoder")
     assert run.exit_code > 2 and "missing.kb" in run.stderr
