@@ -37,7 +37,8 @@ def read_birdsnap(folder: Path | str) -> list[LabelledPhoto]:
         BadInput: if a table is missing or malformed, with the line number, or if there is no photo.
     """
     root = dataset_folder(folder)
-    names = {row["id"]: species_of_class(row["common"]) for row in _rows(root / "species.txt", ("id", "common"))}
+    species = _rows(root / "species.txt", ("id", "common"))
+    names = {row["id"]: species_of_class(row["common"], in_north_america=True) for row in species}
     in_test = {row["path"] for row in _rows(root / "test_images.txt", ("path",))}
     photos = next((root / name for name in PHOTO_FOLDERS if (root / name).is_dir()), root)
     found = []

@@ -33,7 +33,7 @@ def read_nabirds(folder: Path | str) -> list[LabelledPhoto]:
 
     The form is that of CUB-200-2011, but ids are hexadecimal, names of classes are several words, and a class is a sex,
     age or plumage of a species: the part in brackets ("Horned Grebe (Breeding)") is left out, so that the photos of a
-    species have one label. The inner classes of `hierarchy.txt` have no photos.
+    species have one label. Names of species that were split since mean the one of North America. The inner classes of `hierarchy.txt` have no photos.
 
     Args:
         folder: `nabirds`, as unpacked.
@@ -41,7 +41,11 @@ def read_nabirds(folder: Path | str) -> list[LabelledPhoto]:
     Raises:
         BadInput: if a table is missing or has a malformed line, with the line number.
     """
-    return _read(dataset_folder(folder), layout="nabirds", label=lambda name: species_of_class(_VARIANT.sub("", name)))
+    return _read(
+        dataset_folder(folder),
+        layout="nabirds",
+        label=lambda name: species_of_class(_VARIANT.sub("", name), in_north_america=True),
+    )
 
 
 def _read(root: Path, *, layout: str, label: Callable[[str], str]) -> list[LabelledPhoto]:

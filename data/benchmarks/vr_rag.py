@@ -24,7 +24,8 @@ def read_test_list(path: Path | str, *, root: Path | str | None = None) -> list[
     `House-Crow/1.jpg`), binomials for fish (`Rhinogobius ogasawaraensis/Rhoga_m1.jpg`), names for creatures of games.
 
     Args:
-        path: the list, a pickled list of texts; its operations are read one by one, without unpickling.
+        path: the list, a pickled list of texts; its operations are read one by one, without unpickling. The photos of
+            `birdsnap_test.pkl` and `nabirds_test.pkl` are from North America.
         root: folder of the photos; by default the folder of the list.
 
     Source:
@@ -36,12 +37,14 @@ def read_test_list(path: Path | str, *, root: Path | str | None = None) -> list[
     """
     file = Path(path)
     folder = file.parent if root is None else Path(root)
+    in_north_america = file.stem.startswith(("birdsnap", "nabirds"))
     found = []
     for entry in _texts(file):
         species, slash, name = entry.partition("/")
         if not (species and slash and name) or ".." in Path(entry).parts:
             raise BadInput(f"{file}: expected entries such as 'Blue Jay/1.jpg', got {entry!r}")
-        found.append(LabelledPhoto(path=folder / species / name, label=species_of_folder(species), split="test"))
+        label = species_of_folder(species, in_north_america=in_north_america)
+        found.append(LabelledPhoto(path=folder / species / name, label=label, split="test"))
     if not found:
         raise BadInput(f"{file} lists no photo")
     return found

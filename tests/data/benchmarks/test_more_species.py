@@ -51,6 +51,28 @@ def test_a_damaged_table_of_nabirds_is_named(nabirds: Path) -> None:
         read_nabirds(nabirds)
 
 
+SPLIT_SINCE = {
+    "Barn Owl": "Tyto furcata", "Herring Gull": "Larus smithsonianus", "Mew Gull": "Larus brachyrhynchus",
+    "Northern Goshawk": "Astur atricapillus", "Whimbrel": "Numenius hudsonicus", "Yellow Warbler": "Setophaga aestiva",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "species"), SPLIT_SINCE.items())
+def test_names_of_split_species_mean_those_of_north_america(
+    nabirds: Path, birdsnap: Path, tmp_path: Path, name: str, species: str
+) -> None:
+    write(nabirds / "classes.txt", f"0 Birds\n817 {name} (Adult)\n860 Gray Jay\n")
+    assert read_nabirds(nabirds)[0].label == species
+    write(birdsnap / "species.txt", f"id\tcommon\n1\tCooper's Hawk\n2\t{name}\n")
+    assert read_birdsnap(birdsnap)[0].label == species
+    labels = {}
+    for stem in ("birdsnap", "nabirds", "inat"):
+        (tmp_path / f"{stem}_test.pkl").write_bytes(pickle.dumps([f"{name.replace(' ', '_')}/1.jpg", f"{name}/1.jpg"]))
+        labels[stem] = [photo.label for photo in read_test_list(tmp_path / f"{stem}_test.pkl")]
+    assert labels["birdsnap"] == labels["nabirds"] == [species, species]
+    assert labels["inat"][1] == name  # photos from all of the world
+
+
 # --- Birdsnap ---
 
 IMAGES = (
