@@ -86,6 +86,11 @@ def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> I
             yield f"{run.name}: {n} not in the {'jobs' if request.jobs else 'qrels'}; ignored"
         if run.n_missing_images:
             yield f"{run.name}: {plural(run.n_missing_images, 'candidate')} missing; counted as not found"
+        if run.is_within_sets:
+            yield f"{run.name} ranks the sets of CIRR alone: R_subset@k can be compared, R@k is not over the collection"
+        elif run.n_missing_of_sets:
+            n = plural(run.n_missing_of_sets, "image")
+            yield f"{run.name}: {n} of the sets missing; R_subset@k counts them as not found"
         if run.n_errors:
             yield f"{run.name}: {plural(run.n_errors, 'image')} could not be judged"
         if run.n_failed_queries:

@@ -41,6 +41,10 @@ class RunFigures:
     """Queries of the run that are not in the jobs or qrels; ignored."""
     n_missing_images: int
     """Candidates of ranked queries that the run leaves out; they count as not found."""
+    n_missing_of_sets: int
+    """Images of the sets of ranked queries of CIRR that the run leaves out; R_subset@k counts them as not found."""
+    is_within_sets: bool
+    """Whether the run ranks the sets of CIRR alone; then its R@k is not over the collection."""
     n_errors: int
     """Images that could not be judged."""
     n_failed_queries: int
@@ -204,7 +208,7 @@ def _figures(
     by_query: dict[str, dict[str, float]] = {}
     bounds: dict[str, dict[str, dict[str, float]]] = {}
     mass = TieMass()
-    n_missing_images = 0
+    n_missing_images = n_missing_of_sets = n_outside_sets = 0
     for query_id, relevant in truth.relevant.items():
         candidates = truth.candidates.get(query_id)
         ranked = ranked_list(_counted(run, query_id, truth), candidates=candidates)
@@ -213,6 +217,10 @@ def _figures(
         of_list = tie_mass(ranked.blocks(relevant))
         mass += of_list
         subset = truth.subsets.get(query_id)
+        if subset is not None and query_id in run.images:
+            n_within = len(subset.intersection(ranked.image_ids))
+            n_missing_of_sets += len(subset) - n_within
+            n_outside_sets += len(ranked.image_ids) - n_within
         found = _of_query(ranked, relevant, subset, cutoffs, ties)
         by_query[query_id] = found
         # Without an undecided pair all orders of the ties give the same figures.
@@ -230,6 +238,8 @@ def _figures(
         n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
         n_unknown_queries=len(run.images.keys() - truth.known) if truth.known else 0,
         n_missing_images=n_missing_images,
+        n_missing_of_sets=n_missing_of_sets,
+        is_within_sets=bool(truth.subsets) and not n_outside_sets,
         n_errors=run.n_errors,
         n_failed_queries=sum(run.has_failed(query_id) for query_id in truth.relevant),
         n_out_of_order=run.n_out_of_order,

@@ -63,7 +63,10 @@ def test_cirr_is_measured_without_the_reference_and_within_the_sets(
             of_set = [x for x in lists[str(e["pairid"])] if x in e["img_set"]["members"] and x != e["reference"]]
             hits.append(e["target_hard"] in of_set[:k])
         assert found[f"R_subset@{k}"] == pytest.approx(np.mean(hits)) and 0 < np.mean(hits) < 1
-    shown = cli.call("eval", "rerank", "run.trec", "--jobs", "cap.rc2.val.json", check=True).stdout
+    n_missing = sum(len({*e["img_set"]["members"][1:]} - {*lists[str(e["pairid"])]}) for e in entries)
+    done = cli.call("eval", "rerank", "run.trec", "--jobs", "cap.rc2.val.json", check=True)
+    assert f"run: {n_missing} images of the sets missing; R_subset@k counts them as not found" in done.stderr
+    shown = done.stdout
     head = next(line for line in shown.splitlines() if line.startswith("run"))
     assert head.split() == ["run", "R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3"]
 
@@ -161,6 +164,11 @@ def test_a_data_set_is_ranked_in_two_stages(cli: CommandLine, cirr: Path) -> Non
     assert {row["image_id"]: row["first_stage_rank"] for row in found} == {"white": 1, "red": 2}
     subset = cli.call(*similarity, "--set", "within_subset=true", check=True)
     assert sorted(line.split()[2] for line in subset.stdout.splitlines()) == ["green", "red"]
+    (cirr / "sets.trec").write_text(subset.stdout)
+    measure = ("eval", "rerank", "sets.trec", "--jobs", "captions/cap.rc2.val.json", "--resamples", "100")
+    assert "sets ranks the sets of CIRR alone" in cli.call(*measure, check=True).stderr
+    (cirr / "sets.trec").write_text(first.stdout or (cirr / "first.trec").read_text())
+    assert "CIRR" not in cli.call(*measure, check=True).stderr
 
 
 def test_the_folder_of_images_can_be_given(cli: CommandLine, cirr: Path) -> None:
