@@ -45,10 +45,18 @@ PRESETS: Final[Mapping[str, RerankSettings]] = {
         # One ranking of all candidates; the text names no number of them: --depth sets it.
         cotrr=CotrrSettings(orders=1, window=100),
     ),
-    # The published code of CoTRR's authors: the first ten in one prompt, the best ten out, three tries. It sends no
-    # temperature, so the default of most servers holds.
+    # The published code of CoTRR's authors: the first ten in one message, three tries, no temperature.
     "authors": RerankSettings(
-        cotrr=CotrrSettings(form="one-call", orders=1, top=10, window=100, replies="authors", tries=3, temperature=1.0),
+        cotrr=CotrrSettings(
+            form="one-call",
+            orders=1,
+            top=10,
+            window=100,
+            photo_messages=False,
+            replies="authors",
+            tries=3,
+            temperature=None,
+        ),
         depth=10,
     ),
 }

@@ -33,7 +33,8 @@ def read_nabirds(folder: Path | str) -> list[LabelledPhoto]:
 
     The form is that of CUB-200-2011, but ids are hexadecimal, names of classes are several words, and a class is a sex,
     age or plumage of a species: the part in brackets ("Horned Grebe (Breeding)") is left out, so that the photos of a
-    species have one label. Names of species that were split since mean the one of North America. The inner classes of `hierarchy.txt` have no photos.
+    species have one label. Names of species that were split since mean the one of North America. The inner classes of
+    `hierarchy.txt` have no photos.
 
     Args:
         folder: `nabirds`, as unpacked.

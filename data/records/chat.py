@@ -26,12 +26,15 @@ class ChatRequest:
     json_schema: Mapping[str, object] | None = None
     """The JSON schema that the reply must follow; None for free text."""
     max_tokens: int | None = None
-    temperature: float = 0.0
+    temperature: float | None = 0.0
+    """None sends none: the server decides."""
     top_logprobs: int | None = None
     """Number of alternatives per token of the reply; None asks for no log-probabilities."""
     seed: int | None = None
     first_words: tuple[str, ...] = ()
     """Words in lower case: a reply that begins with one of them may be cut off."""
+    in_one: bool = False
+    """Send neighbouring messages of one role as one message, texts and pictures in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,10 +32,10 @@ def payload_of(endpoint: Endpoint, request: ChatRequest, *, without: Collection[
     json_mode = "text" if "response_format" in without else endpoint.json
     in_words = "" if request.json_schema is None or json_mode == "schema" else _schema_in_words(request.json_schema)
     messages = _messages(request, "user" if "system messages" in without else endpoint.system_role, in_words)
-    if "consecutive messages" in without:
+    if request.in_one or "consecutive messages" in without:
         messages = _joined(messages, [True] * len(messages))
     payload: Payload = {"model": endpoint.model, "messages": messages}
-    if "temperature" not in without:
+    if request.temperature is not None and "temperature" not in without:
         payload["temperature"] = request.temperature
     if request.max_tokens is not None:
         # Newer servers know only the longer name, older ones only the shorter one.

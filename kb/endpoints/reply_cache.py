@@ -34,14 +34,19 @@ def request_json(request: ChatRequest) -> str:
         for message in request.messages
     ]
     schema = None if request.json_schema is None else dict(request.json_schema)
-    whole = {
+    whole: dict[str, object] = {
         "messages": messages,
         "json_schema": schema,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_logprobs": request.top_logprobs,
         "seed": request.seed,
-    } | ({"first_words": request.first_words} if request.first_words else {})
+    }
+    # Later fields enter where they are used, so that stored replies stay valid.
+    if request.first_words:
+        whole["first_words"] = request.first_words
+    if request.in_one:
+        whole["in_one"] = True
     return json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

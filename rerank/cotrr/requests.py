@@ -21,7 +21,7 @@ TOKENS_PER_NOTE: Final = 120
 class CotrrRequests:
     """Builds the requests for given settings from the prompts `cotrr_*`.
 
-    A reference photo is shown before the photos, in a message of its own.
+    A reference photo is shown before the photos, under a label of its own.
     """
 
     def __init__(self, settings: CotrrSettings, prompts: Prompts) -> None:
@@ -96,15 +96,8 @@ class CotrrRequests:
     def _with_photos(
         self, prompt: str, query: Query, jpegs: Sequence[bytes], schema: dict[str, object], max_tokens: int
     ) -> ChatRequest:
-        if self._settings.photo_messages:
-            photos = [
-                ChatMessage(role="user", text=f"Photo {i}:", images=(jpeg,)) for i, jpeg in enumerate(jpegs, start=1)
-            ]
-            return self._request(prompt, (*query.shown(), *photos), schema, max_tokens=max_tokens)
-        reference = "The reference photo comes first. " if query.reference else ""
-        text = f"{prompt}\n\n{reference}The photos follow, 1 to {len(jpegs)}:"
-        images = ((query.reference,) if query.reference else ()) + tuple(jpegs)
-        return self._request(text, (), schema, images=images, max_tokens=max_tokens)
+        photos = [ChatMessage(role="user", text=f"Photo {i}:", images=(jpeg,)) for i, jpeg in enumerate(jpegs, start=1)]
+        return self._request(prompt, (*query.shown(), *photos), schema, max_tokens=max_tokens)
 
     def _request(
         self,
@@ -120,6 +113,7 @@ class CotrrRequests:
             json_schema=schema,
             max_tokens=max_tokens,
             temperature=self._settings.temperature,
+            in_one=not self._settings.photo_messages,
         )
 
 

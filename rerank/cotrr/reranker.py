@@ -80,8 +80,8 @@ class CotrrReranker:
         more than 100 go in overlapping windows. `default`: windows of 50 notes or 20 photos, each shown in two orders.
 
         `authors` is the published code (`freshfish15/CoTRR`), which differs from the text: the first ten candidates in
-        one call with all stages, pictures and texts in turn, temperature unset (here 1.0, the usual default), three
-        tries of the same request, `authors.parse_ranking_as_authors`. It differs from the code: photos that cannot be
+        one message with all stages, pictures and texts in turn, no temperature, three tries of the same request,
+        `authors.parse_ranking_as_authors`. It differs from the code: photos that cannot be
         read are error rows (there, missing pictures under a gap in the numbers); after three unusable replies all rows
         are errors in first-stage order (there, first-stage order as if it were a result; the figures are the same);
         tries follow at once, with a seed; one worked example for all tasks; a dialogue is given as a whole (there, one
@@ -227,6 +227,9 @@ class CotrrReranker:
                 tally.failures.append(error)
                 return None
             tally.counts["rankings"] += 1
+            if not ranking.positions:  # as in the authors' code, but not in silence
+                tally.counts["empty_rankings"] += 1
+                tally.failures.append(MalformedAnswer(f"a ranking named none of {n} photos"))
             tally.counts.update(ranking.faults)
             return ranks_of([order[position] for position in ranking.positions], n)
 

@@ -37,19 +37,19 @@ class CotrrSettings:
     fusion: Fusion = "mean-rank"
     """How ranks are fused: mean rank, or reciprocal rank fusion."""
     photo_messages: bool = True
-    """Send each photo in a separate message, under its number; some servers accept one message only."""
+    """Send each photo in a separate message, under its number. False: texts and photos in turn in one message."""
     replies: Replies = "repaired"
     """Reading of rankings. `repaired`: faults are repaired and counted; after an unusable reply the model is told the
     problem. `authors`: only a JSON list of whole numbers is usable; otherwise the same request is sent again."""
     tries: int = 2
     """Requests for one reply until it counts as unusable."""
-    temperature: float = 0.0
-    """Temperature of all requests; 0 in the paper."""
+    temperature: float | None = 0.0
+    """Temperature of all requests; 0 in the paper. None sends none."""
     max_side: int = MAX_SIDE
     """Longest side of the photo that is sent, in pixels."""
 
     def __post_init__(self) -> None:
-        if self.tries < 1 or not self.temperature >= 0:
+        if self.tries < 1 or (self.temperature is not None and not self.temperature >= 0):
             raise ValueError(
                 f"expected tries >= 1 and temperature >= 0, got {self.tries} tries and temperature {self.temperature}"
             )

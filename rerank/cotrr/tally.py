@@ -27,6 +27,7 @@ COUNTS: Final[Mapping[str, tuple[str, str]]] = {
     "not_evaluated": ("photo ranked without an evaluation", "photos ranked without an evaluation"),
     "failed_rankings": ("failed ranking", "failed rankings"),  # other orders of the same photos may have succeeded
     "failed_windows": ("window left in its order", "windows left in their order"),
+    "empty_rankings": ("ranking without a known number", "rankings without a known number"),  # replies = authors
     **FAULTS,
 }
 """Count -> its words."""
@@ -36,6 +37,10 @@ FALLBACKS: Final[Mapping[str, tuple[str, str]]] = {
         "queries could not be deconstructed and were used as they are",
     ),
     "failed_windows": ("window stayed in first-stage order", "windows stayed in first-stage order"),
+    "empty_rankings": (
+        "ranking named none of its photos and stayed in first-stage order",
+        "rankings named none of their photos and stayed in first-stage order",
+    ),
 }
 """Count that the user is warned of -> its words."""
 

@@ -68,6 +68,8 @@ def test_a_repeated_request_is_free_and_not_sent(tmp_path: Path) -> None:
         replace(ASKED, json_schema=None),
         replace(ASKED, max_tokens=6),
         replace(ASKED, temperature=0.5),
+        replace(ASKED, temperature=None),
+        replace(ASKED, in_one=True),
         replace(ASKED, top_logprobs=None),
         replace(ASKED, seed=None),
     ],

@@ -65,7 +65,9 @@ def test_the_first_ten_go_into_one_call_and_the_others_stay_below(folder: Any) -
     first, rest = levels(12)[:10], levels(12)[10:]
     assert len(call.images) == 10 and "the numbers of all 10 photos" in call.text
     assert ids(result.rows["q1"]) == [str(x) for x in [*sorted(first, reverse=True), *rest]]
-    assert call.payload["temperature"] == 1
+    (message,) = call.payload["messages"]
+    assert [part["type"] for part in message["content"]] == ["text", *["text", "image_url"] * 10]
+    assert "temperature" not in call.payload
 
 
 def test_an_unusable_reply_is_requested_three_times_without_a_correction(folder: Any) -> None:
@@ -96,3 +98,5 @@ def test_numbers_out_of_range_alone_leave_the_order(folder: Any) -> None:
     result, server = ranked(lambda _: '{"ranking": [77]}', job_of(4), folder)
     assert (ids(result.rows["q1"]), server.n_calls) == ([str(x) for x in levels(4)], 1)
     assert {row.status for row in result.rows["q1"]} == {"ok"}
+    assert "1 ranking named none of its photos and stayed in first-stage order" in result.tally.warnings()
+    assert not result.is_complete  # exit code 7
