@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
     from kb.endpoints.budget import Budget, Meter
     from kb.endpoints.connection import Connection
+    from kb.endpoints.drawing.connection import ImageConnection
     from kb.endpoints.endpoint import Endpoint
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
 REPLIES = "replies.sqlite"
 """File in FIELDMARK_HOME: cached replies of models, for all knowledge bases and jobs."""
+DRAWINGS = "drawings"
+"""Folder in FIELDMARK_HOME: drawings of `[llm.image]`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,29 @@ def connect_model(
     cache = ReplyCache(settings.home / REPLIES)
     with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
+
+
+@contextmanager
+def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iterator[ImageConnection]:
+    """Connect to the model of `[llm.image]`, with the drawings in FIELDMARK_HOME; `offline` uses these alone.
+
+    Raises:
+        MissingRequirement: if there is no such table, or its key is missing.
+        UsageError: if the cost is limited and the price is unknown.
+    """
+    from kb.endpoints.drawing.cache import DrawingCache
+    from kb.endpoints.drawing.connection import ImageConnection
+
+    endpoint = settings.llm.get("image")
+    if endpoint is None:
+        raise MissingRequirement(
+            "No image generator set: fieldmark.toml has no [llm.image].",
+            hint='Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".',
+        )
+    key = "" if offline else key_of(endpoint, os.environ, kind="image")
+    cache = DrawingCache(settings.home / DRAWINGS)
+    with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
+        yield images
 
 
 def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> str:

@@ -50,6 +50,7 @@ class Endpoint:
     """US dollars per million input tokens; 0 for your own server."""
     price_out: float | None = None
     price_per_request: float = 0.0
+    """US dollars per request; of `[llm.image]` per drawing, where the token prices may be left out."""
     max_concurrent: int = 8
     timeout: float = 120.0
     """Seconds for one try, from the request to the last byte of the reply."""
@@ -125,3 +126,14 @@ class Endpoint:
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
         """Return the cost of one request in US dollars; None if the prices are unknown."""
         return None if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
+
+    def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of `n` drawings in US dollars, `price_per_request` each and the tokens of their request.
+
+        None if neither the price of tokens nor that of a drawing is set.
+        """
+        if self.prices is None and not self.price_per_request:
+            return None
+        tokens = 0.0 if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
+        per_request = 0.0 if self.prices is None else self.price_per_request
+        return tokens - per_request + n * self.price_per_request

@@ -1,36 +1,14 @@
-"""A chat model behind any OpenAI-compatible server, through the `openai` package."""
+"""A chat model behind any OpenAI-compatible server."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from typing import TYPE_CHECKING
-
-import httpx  # noqa: F401 - the SDK fails if another thread, such as Chroma's, is halfway through this import
-
 from data.closing import Closing
-from data.errors import (
-    ConnectionRefused,
-    FieldmarkError,
-    MalformedAnswer,
-    ReplyLost,
-    SourceError,
-    SourceUnavailable,
-    UnsupportedParameter,
-)
-from data.event_loop import in_background, wait_for
+from data.errors import UnsupportedParameter
+from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.errors import error_in_answer, status_error, without_key
-from kb.endpoints.payload import OPTIONAL, Payload, payload_of, reply_of, shortened
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
-MAX_ANSWER_CHARACTERS = 64 * 2**20
-SHORTEST_SECRET = 12  # characters of a key
-# By name, since the SDK hides its HTTP library: with these, nothing was sent.
-_NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
+from kb.endpoints.openai_client import OpenAIClient
+from kb.endpoints.payload import OPTIONAL, payload_of, reply_of
 
 
 class OpenAIChat(Closing):
@@ -49,8 +27,7 @@ class OpenAIChat(Closing):
         self.endpoint = endpoint
         self.name = endpoint.name
         self.key = key
-        self._client: AsyncOpenAI | None = None
-        self._slots: asyncio.Semaphore | None = None
+        self._client = OpenAIClient(endpoint, key)
         self._unsupported: set[str] = set()
 
     @property
@@ -74,7 +51,7 @@ class OpenAIChat(Closing):
             without = self.unsupported
             payload = payload_of(endpoint, request, without=without)
             try:
-                answer = await in_background(self._post(payload))
+                answer = await in_background(self._client.post("/chat/completions", payload))
             except UnsupportedParameter as error:
                 if error.parameter in without or error.parameter not in OPTIONAL:
                     raise
@@ -86,86 +63,4 @@ class OpenAIChat(Closing):
 
     def close(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            wait_for(client.close())
-
-    async def _post(self, payload: Payload) -> object:
-        """Return the parsed answer; failures are errors of `data.errors`."""
-        import openai
-
-        where = self.endpoint.address
-        if self._client is None:
-            self._client = _client(self.endpoint, self.key)
-        if self._slots is None:
-            self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
-        failure: FieldmarkError
-        try:
-            async with self._slots, asyncio.timeout(self.endpoint.timeout):
-                # As text: the SDK would drop the fields that servers add.
-                return _parsed(
-                    where, await self._client.post("/chat/completions", body=payload, cast_to=str), key=self.key
-                )
-        # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
-        except TimeoutError:
-            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
-        except openai.APIStatusError as error:
-            headers = {name.lower(): value for name, value in error.response.headers.items()}
-            failure = status_error(
-                where, error.status_code, headers, error.body, key=self.key, key_name=self.endpoint.api_key_env
-            )
-        except openai.APITimeoutError:
-            failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
-        except openai.APIConnectionError as error:
-            cause = type(error.__cause__).__name__
-            if _is_refused(error):
-                hint = "Start the server, or correct base_url."
-                failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
-            elif cause in _NOT_SENT:
-                failure = SourceUnavailable(f"{where}: not reachable ({cause})")
-            else:
-                failure = ReplyLost(f"{where}: the connection was cut ({cause})")
-        except openai.OpenAIError as error:
-            failure = SourceError(f"{where}: {type(error).__name__}")
-        raise failure from None
-
-
-def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
-    import openai
-
-    return openai.AsyncOpenAI(
-        base_url=endpoint.base_url,
-        # Never None: the SDK would send OPENAI_API_KEY to any address.
-        api_key=key or "none",
-        max_retries=0,
-        timeout=endpoint.timeout,
-        default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
-        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-    )
-
-
-def _is_refused(error: BaseException | None) -> bool:
-    """Return whether an SDK error comes from a refused connection, at any of several addresses."""
-    while error is not None:
-        group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-        if isinstance(error, ConnectionRefusedError) or any(isinstance(each, ConnectionRefusedError) for each in group):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _parsed(where: str, content: str, *, key: str) -> object:
-    if len(content) > MAX_ANSWER_CHARACTERS:
-        raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
-    # A server that echoes requests would put the key into messages, cache and ledger. Short placeholders for local
-    # servers ("none", "EMPTY") are not secret, and may be words of a reply.
-    content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")
-    try:
-        answer: object = json.loads(content)
-    except ValueError:
-        raise MalformedAnswer(
-            f"{where}: expected JSON, got {shortened(without_key(content, key)[:400], 80)!r}"
-        ) from None
-    if (error := error_in_answer(where, answer, key=key)) is not None:
-        raise error
-    return answer
+        self._client.close()

@@ -1,15 +1,19 @@
-"""Retries of chat requests, with exponential backoff, jitter and Retry-After."""
+"""Retries of requests to models, with exponential backoff, jitter and Retry-After."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from data.contracts import ChatModel
 from data.errors import ConnectionRefused, MalformedAnswer, RateLimited, SourceError
 from data.records import ChatReply, ChatRequest
+
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +33,39 @@ class RetryPolicy:
 
 
 class RetryingChat:
-    """A `ChatModel` that repeats requests after passing failures; one Retry-After holds for all requests."""
+    """A `ChatModel` that repeats requests after passing failures."""
 
     def __init__(self, inner: ChatModel, retry: RetryPolicy | None = None) -> None:
         self._inner = inner
         self.name = inner.name
+        self._tries = Tries(retry)
+
+    @property
+    def n_retries(self) -> int:
+        """Number of retries so far."""
+        return self._tries.n_retries
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Return the reply of the first try that succeeds.
+
+        Raises:
+            SourceError: the error of the last try.
+        """
+        return await self._tries.result(lambda: self._inner.reply(request))
+
+
+class Tries:
+    """Tries of requests to one provider; one Retry-After holds for all of them."""
+
+    def __init__(self, retry: RetryPolicy | None = None) -> None:
         self._retry = retry or RetryPolicy()
         self._not_before = 0.0
         self._has_responded = False
         self.n_retries = 0
         """Number of retries so far."""
 
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply of the first try that succeeds.
+    async def result(self, ask: Callable[[], Awaitable[ResultT]]) -> ResultT:
+        """Return the result of the first try that succeeds.
 
         Raises:
             SourceError: the error of the last try.
@@ -52,7 +76,7 @@ class RetryingChat:
                 # Jitter, so that waiting requests do not all return at once.
                 await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
             try:
-                reply = await self._inner.reply(request)
+                reply = await ask()
             except SourceError as error:
                 n_failed += 1
                 self._has_responded = self._has_responded or not isinstance(error, ConnectionRefused)

@@ -1,0 +1,195 @@
+"""Drawings behind an images API, with scripted servers: several forms of answers, refusals, costs, cache and kills."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
+from data.event_loop import wait_for
+from kb.endpoints.budget import Budget
+from kb.endpoints.drawing.cache import DrawingCache
+from kb.endpoints.drawing.connection import Drawings, ImageConnection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.retry import RetryPolicy
+from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
+
+QUICK = RetryPolicy(tries=3, tries_if_malformed=2, first_wait_s=0.01)
+REFUSED = Status(status=400, error={"message": "Rejected by the safety system.", "code": "moderation_blocked"})
+
+
+def png(shade: int, form: str = "PNG") -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (32, 32), (shade % 256, 80, 40)).save(out, form)
+    return out.getvalue()
+
+
+def in_base64(*images: bytes, usage: dict[str, int] | None = None) -> Raw:
+    data = [{"b64_json": base64.b64encode(image).decode()} for image in images]
+    return Raw(body=json.dumps({"data": data, "usage": usage}).encode(), media_type="application/json")
+
+
+def by_urls(*urls: str) -> Raw:
+    return Raw(body=json.dumps({"data": [{"url": url} for url in urls]}).encode(), media_type="application/json")
+
+
+def one_each(call: Call) -> Reaction:
+    return in_base64(png(call.number))
+
+
+def draw(
+    server: OpenAIServer, folder: Path, n: int = 3, *, offline: bool = False, limit: float | None = None, **more: object
+) -> Drawings:
+    endpoint = Endpoint(model="m", base_url=server.base_url, **more)  # type: ignore[arg-type]
+    with ImageConnection(
+        endpoint, cache=DrawingCache(folder), budget=Budget(limit), offline=offline, retry=QUICK
+    ) as images:
+        return wait_for(images.draw("Generate a small image of the Wood Duck", n))
+
+
+def test_the_request_has_prompt_number_and_parameters_and_no_other_field(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        found = draw(server, tmp_path, extra_body={"size": "1024x1024", "quality": "high"})
+        (call,) = server.calls
+    assert call.path == "/v1/images/generations"
+    assert call.payload == {
+        "model": "m", "prompt": "Generate a small image of the Wood Duck", "n": 3, "size": "1024x1024",
+        "quality": "high",
+    }  # fmt: skip
+    assert len({path.read_bytes() for path in found.paths}) == 3
+
+
+def test_drawings_are_paid_for_once_and_more_of_them_cost_only_the_rest(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        first = draw(server, tmp_path, 2, price_per_request=0.04)
+        assert first.cost_usd == pytest.approx(0.08)
+        again = draw(server, tmp_path, 2, price_per_request=0.04)
+        assert (again.paths, again.cost_usd, again.n_cached, server.n_calls) == (first.paths, 0, 2, 1)
+        more = draw(server, tmp_path, 3, price_per_request=0.04)
+        assert more.cost_usd == pytest.approx(0.04) and server.calls[-1].payload["n"] == 1
+        draw(server, tmp_path, 2, extra_body={"quality": "low"})
+        assert server.n_calls == 3, "other parameters, other drawings"
+    assert draw(server, tmp_path, 3, offline=True).paths == more.paths
+
+
+def test_a_server_that_sends_one_image_is_asked_again_for_the_others(tmp_path: Path) -> None:
+    with OpenAIServer(one_each) as server:
+        found = draw(server, tmp_path)
+        assert [call.payload["n"] for call in server.calls] == [3, 2, 1] and len(set(found.paths)) == 3
+
+
+def test_a_server_that_refuses_several_images_at_once_gets_one_request_for_each(tmp_path: Path) -> None:
+    def script(call: Call) -> Reaction:
+        wants = call.payload["n"]
+        return one_each(call) if wants == 1 else Status(status=400, error={"message": "You must provide n=1."})
+
+    with OpenAIServer(script) as server:
+        assert len(draw(server, tmp_path).paths) == 3
+        assert [call.payload["n"] for call in server.calls] == [3, 1, 1, 1]
+
+
+def test_images_of_other_formats_and_data_urls_become_png(tmp_path: Path) -> None:
+    url = "data:image/jpeg;base64," + base64.b64encode(png(9, "JPEG")).decode()
+    with OpenAIServer(lambda call: by_urls(url)) as server:
+        (path,) = draw(server, tmp_path, 1).paths
+    assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:
+    with OpenAIServer(by_urls("http://elsewhere.example/a.png")) as server:
+        for n_calls in (1, 2):  # tried once a run: the next answer would be the same, and charged
+            with pytest.raises(SourceError, match=r"at another host, elsewhere\.example"):
+                draw(server, tmp_path, 1)
+            assert server.n_calls == n_calls
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Raw(body=b"<html>"), in_base64(b"no image"), Raw(body=b'{"data": []}', media_type="application/json"),
+     Raw(body=b'{"data": [{"b64_json": "%%"}]}', media_type="application/json")],
+)  # fmt: skip
+def test_garbage_is_an_error_after_two_tries(answer: Raw, tmp_path: Path) -> None:
+    with OpenAIServer(answer) as server:
+        with pytest.raises(MalformedAnswer):
+            draw(server, tmp_path)
+        assert server.n_calls == 2
+
+
+def test_a_refusal_is_stored_and_not_asked_for_again(tmp_path: Path) -> None:
+    with OpenAIServer(REFUSED) as server:
+        for _ in range(2):
+            with pytest.raises(Refused, match="safety system"):
+                draw(server, tmp_path)
+        assert server.n_calls == 1
+
+
+def test_a_refusal_after_a_drawing_leaves_the_drawing_and_the_reason(tmp_path: Path) -> None:
+    with OpenAIServer(lambda call: one_each(call) if call.number == 1 else REFUSED) as server:
+        found = draw(server, tmp_path)
+    assert len(found.paths) == 1 and isinstance(found.problem, Refused)
+
+
+def test_passing_failures_are_tried_again(tmp_path: Path) -> None:
+    with OpenAIServer(lambda call: Status(status=503) if call.number < 3 else in_base64(png(1), png(2))) as server:
+        assert len(draw(server, tmp_path, 2).paths) == 2
+
+
+def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
+    with OpenAIServer(one_each) as server:
+        with pytest.raises(CostStop):
+            draw(server, tmp_path, 3, limit=0.05, price_per_request=0.04)
+        assert server.n_calls == 0
+        with pytest.raises(UsageError, match=r"price of m@127\.0\.0\.1 is unknown"):
+            draw(server, tmp_path, 3, limit=0.05)
+
+
+def test_offline_without_a_drawing_is_an_error(tmp_path: Path) -> None:
+    with OpenAIServer() as server, pytest.raises(NotCached):
+        draw(server, tmp_path, offline=True)
+
+
+def test_a_deleted_file_is_drawn_again(tmp_path: Path) -> None:
+    with OpenAIServer(one_each) as server:
+        draw(server, tmp_path, 1).paths[0].unlink()
+        assert draw(server, tmp_path, 1).n_cached == 0 and server.n_calls == 2
+
+
+def test_a_kill_between_two_drawings_pays_for_nothing_twice(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from data.event_loop import wait_for\n"
+        "from kb.endpoints.drawing.cache import DrawingCache; from kb.endpoints.endpoint import Endpoint\n"
+        "from kb.endpoints.drawing.connection import ImageConnection\n"
+        "with ImageConnection(Endpoint(model='m', base_url=sys.argv[1]), cache=DrawingCache(Path(sys.argv[2]))) as c:\n"
+        "    print(len(wait_for(c.draw('Generate a small image of the Wood Duck', 3)).paths))\n"
+    )
+
+    def slow(call: Call) -> Reaction:
+        time.sleep(30 if call.number == 3 else 0)
+        return one_each(call)
+
+    with OpenAIServer(slow) as server:
+        child = subprocess.Popen([sys.executable, "-c", script, server.base_url, str(tmp_path)])
+        wait_until(lambda: server.n_calls == 3)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        found = draw(server, tmp_path)
+    assert found.n_cached == 2 and len(found.paths) == 3
+    assert [call.payload["n"] for call in server.calls] == [3, 2, 1, 1]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
