@@ -1,0 +1,1 @@
+"""VisRet: draw the query, search by the drawings, fuse the rankings."""
