@@ -16,6 +16,7 @@ from rerank.run_plan import RunPlan
 PROMPT: Final = 500
 ANSWER, REASONED_ANSWER = 20, 400
 TEXT, SOURCES, WRITTEN = 1_000, 2_000, 400  # request for questions, sources of an explanation, written text
+INSTRUCTION, DRAWING = 40, 4_160  # a drawing of gpt-image-1 at high quality, for prices by token
 NOTE, PLACE, COMPARISON = 120, 5, 200  # parts of a ranking
 
 
@@ -29,6 +30,9 @@ class PricedModel(Protocol):
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
         """Return the cost of one request in US dollars; None if the prices are unknown."""
 
+    def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of a request for `n` drawings in US dollars; None if the prices are unknown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
@@ -39,6 +43,8 @@ class Calls:
     """Name of the endpoint."""
     photos: int = 0
     """Photos per call."""
+    drawings: int = 0
+    """Drawings per call."""
     tokens_in: int = PROMPT
     tokens_out: int = WRITTEN
 
@@ -62,7 +68,11 @@ class Forecast:
         cost = 0.0
         for call in (*self.context_calls, *self.calls):
             model = models[call.model]
-            each = model.cost_usd(call.tokens_in + call.photos * model.image_tokens, call.tokens_out)
+            tokens_in = call.tokens_in + call.photos * model.image_tokens
+            if call.drawings:
+                each = model.drawing_usd(call.drawings, tokens_in, call.tokens_out)
+            else:
+                each = model.cost_usd(tokens_in, call.tokens_out)
             if each is None:
                 return None
             cost += call.n * each
@@ -72,7 +82,7 @@ class Forecast:
 def forecast(plan: RunPlan, jobs: Sequence[Job]) -> Forecast:
     """Return the expected calls of a run."""
     jobs = [first_of(job, plan.settings.depth) for job in jobs]
-    calls = {"cotrr": _cotrr, "decompose": _decompose}.get(plan.method)
+    calls = {"cotrr": _cotrr, "decompose": _decompose, "visret": _visret}.get(plan.method)
     return Forecast(
         n_queries=len(jobs),
         n_photos=sum(len(job.candidates) for job in jobs),
@@ -95,6 +105,13 @@ def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
     n = sum(len(job.candidates) for job in jobs) * n_each * vision.samples
     yield Calls(n=n, model="vision", photos=1, tokens_out=ANSWER if vision.reasons == "none" else REASONED_ANSWER)
     yield Calls(n=2, model="vision", photos=1, tokens_out=ANSWER)  # the probe
+
+
+def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    if plan.text_model is not None:
+        yield Calls(n=len(jobs), model=plan.text_model, tokens_out=INSTRUCTION)
+    n = plan.settings.visret.images
+    yield Calls(n=len(jobs), model="image", drawings=n, tokens_in=INSTRUCTION, tokens_out=n * DRAWING)
 
 
 def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from rerank.judgement_cache import JudgementCache
     from rerank.prompting import Prompts
     from rerank.tally import Reranker
+    from rerank.visret.reranker import Draw
 
 DEFAULT_METHOD: Final = "decompose"
 
@@ -36,6 +37,8 @@ class RerankResources:
     """Looks at images."""
     context: Callable[[str], Context] | None = None
     """Returns background on the words of a query."""
+    draw: Draw | None = None
+    """Draws images of prompts, for visret."""
     parts: Callable[[str], Sequence[QueryPart]] | None = None
     """Finds taxa and terms in a query."""
     species: SpeciesScorer | None = None
@@ -152,9 +155,25 @@ def _cotrr(resources: RerankResources) -> Reranker:
     )
 
 
+def _visret(resources: RerankResources) -> Reranker:
+    if resources.draw is None or not resources.encoders:
+        raise UsageError("The method visret needs an image generator and a text-image encoder.")
+    from rerank.visret.reranker import VisretReranker
+
+    return VisretReranker(
+        resources.encoders[0],
+        resources.draw,
+        text=resources.text,
+        settings=resources.settings.visret,
+        prompts=resources.prompts,
+        root=resources.root,
+    )
+
+
 METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
     "similarity": _similarity,
     "decompose": _decompose,
     "cotrr": _cotrr,
+    "visret": _visret,
 }
 """Method -> its factory."""

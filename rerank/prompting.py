@@ -30,6 +30,8 @@ PLACEHOLDERS: Final = {
     "cotrr_step_evaluate": (),
     "cotrr_step_rank": (),
     "cotrr_again": ("problem",),
+    "visret_feature": ("query",),
+    "visret_scene": ("query",),
 }
 
 

@@ -25,6 +25,8 @@ class RunPlan:
     """Judge of the photos: a vision model, or text-image encoders."""
     text_model: str | None = None
     """Endpoint that decomposes queries or ranks notes; None if no model does."""
+    draws: bool = False
+    """Whether queries are drawn by `[llm.image]`."""
     needs_knowledge: bool = False
     """Whether a knowledge base is read."""
     uses_wiki: bool = False
@@ -74,6 +76,16 @@ def plan_run(
         if judge == "vision":
             raise UsageError("The method similarity compares vectors and asks no vision model.", hint="Omit --judge.")
         return RunPlan(method=method, settings=settings, judge="encoder")
+    if method == "visret":
+        if judge == "vision":
+            raise UsageError("The method visret compares drawings with photos and asks no vision model.")
+        if "image" not in endpoints:
+            raise MissingRequirement(
+                "The method visret needs an image generator: [llm.image] is not set.",
+                hint="Set [llm.image] in fieldmark.toml, or use --method similarity.",
+            )
+        text_model = "text" if "text" in endpoints else None
+        return RunPlan(method=method, settings=settings, judge="encoder", text_model=text_model, draws=True)
     if method == "cotrr":
         if judge == "encoder":
             raise UsageError("The method cotrr needs a vision model.", hint="--method decompose supports encoders.")

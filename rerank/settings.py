@@ -11,6 +11,7 @@ from data.errors import UsageError
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
+from rerank.visret.settings import VisretSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class RerankSettings:
     decompose: DecomposeSettings = field(default_factory=DecomposeSettings)
     vision: VisionSettings = field(default_factory=VisionSettings)
     cotrr: CotrrSettings = field(default_factory=CotrrSettings)
+    visret: VisretSettings = field(default_factory=VisretSettings)
     depth: int | None = None
     """Images of the first stage that are re-ranked; the others stay below in their order. None: all."""
 

@@ -80,15 +80,15 @@ class SimilarityReranker:
             BadImage: if the reference image cannot be read.
         """
         ranks = first_stage_ranks(job)
-        query = self._encode_query(job)
+        query = self.encode_query(job)
         # One by one: a matrix product may round equal rows differently, and ties must stay ties.
         scored = [
             ScoredImage(error=found) if isinstance(found, str) else ScoredImage(score=float(np.dot(found, query)))
-            for found in self._encode(job.candidates)
+            for found in self.encode_images(job.candidates)
         ]
         return ranked_by_score(job, scored, ranks)
 
-    def _encode_query(self, job: Job) -> FloatArray:
+    def encode_query(self, job: Job) -> FloatArray:
         """Return the `(dim,)` unit vector of the query, zero if the encoder knows none of its words."""
         parts: list[FloatArray] = []
         if job.reference_image is None or (job.modification or job.text).strip():
@@ -101,7 +101,7 @@ class SimilarityReranker:
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
 
-    def _encode(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
+    def encode_images(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
         """Return the vector of each image, or the reason why it cannot be read; each image is encoded once."""
         files = [(path, file_state(path)) for path in (self._root / image.path for image in images)]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]

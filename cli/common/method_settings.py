@@ -21,6 +21,7 @@ TABLES: Final[dict[str, str]] = {
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
     "rerank.vision": "rerank.judges.settings:VisionSettings",
     "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",
+    "rerank.visret": "rerank.visret.settings:VisretSettings",
 }
 """Table -> module and class of its settings. A verb owns the table of its name and those below: `rerank.decompose`.
 

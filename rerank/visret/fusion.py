@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
+from rerank.visret.settings import Fusion
 
 Scores = NDArray[np.float64]
-Fusion = Literal["reciprocal-rank", "mean-similarity", "with-text"]
 
 PAPER_DAMPING: Final = (
     1.0  # VisRet, appendix B; the default of the authors' code is 0, that of Cormack et al. (2009) 60

@@ -10,6 +10,7 @@ from PIL import Image
 
 from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
+from kb.endpoints.drawing.connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, rerank
 
@@ -54,7 +55,12 @@ class AsShown:
 def run(method: Any, job: Any, folder: Any) -> Any:
     encoder = load_encoders("starter").text_image[0]
     vision = AsShown() if method == "cotrr" else None
-    return rerank(job, method, RerankResources(encoders=(encoder,), vision=vision, root=folder))
+    drawing = Drawings(paths=(folder / "red.png",))
+
+    async def draw(_prompt: str, _n: int) -> Drawings:
+        return drawing
+
+    return rerank(job, method, RerankResources(encoders=(encoder,), vision=vision, draw=draw, root=folder))
 
 
 @pytest.fixture(params=METHODS)
@@ -122,7 +128,9 @@ def test_the_job_is_left_as_it_was(method: Any, folder: Any) -> None:
 
 def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder: Any) -> None:
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
-    with pytest.raises(UsageError if method == "decompose" else BadImage, match=r"broken\.jpg|reference image"):
+    with pytest.raises(
+        UsageError if method in ("decompose", "visret") else BadImage, match=r"broken\.jpg|reference image"
+    ):
         run(method, job, folder)
 
 

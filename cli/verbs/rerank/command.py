@@ -21,6 +21,7 @@ from rerank.judges.settings import VisionSettings
 from rerank.methods import DEFAULT_METHOD, METHODS
 from rerank.run_plan import JudgeName, check_jobs, plan_run
 from rerank.settings import PRESETS, JobSettings, RerankSettings, preset_settings
+from rerank.visret.settings import VisretSettings
 
 if TYPE_CHECKING:
     from data.records import Job, RankedImage
@@ -81,7 +82,8 @@ def rerank(
     with --query.
 
     decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
-    evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query. An
+    evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query,
+    visret those of photo and drawings of the query, by [llm.image]. An
     interrupted run resumes: cached answers are not requested again.
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
@@ -102,6 +104,7 @@ def rerank(
         decompose=options.method_settings("rerank.decompose", DecomposeSettings, base=base.decompose, context=context),
         vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
         cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
+        visret=options.method_settings("rerank.visret", VisretSettings, base=base.visret),
         depth=base.depth if depth is None else depth,
     )
     sources, is_web_wanted = context_of_run(settings, methods, method=method, preset=preset, web=web)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from cli.common import wiring
 from cli.common.config import Settings
-from cli.common.language_models import connect_model
+from cli.common.language_models import connect_images, connect_model
 
 if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
+    from kb.endpoints.drawing.connection import ImageConnection
     from kb.lookup.settings import ContextSettings
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
@@ -24,7 +25,7 @@ class OpenResources:
     """The resources of a run, and its connections to models."""
 
     resources: RerankResources
-    connections: Sequence[Connection] = ()
+    connections: Sequence[Connection | ImageConnection] = ()
     budget: Budget | None = None
     """Cost of all models together; None if the run asks none."""
 
@@ -94,6 +95,7 @@ def open_resources(
             )
             for name, connection in zip(plan.models, connections, strict=True)
         }
+        images = stack.enter_context(connect_images(settings, budget=budget, offline=offline)) if plan.draws else None
         cache = JudgementCache(None if rejudge else settings.home / "rerank" / "judgements.sqlite")
         resources = RerankResources(
             encoders=wiring.load_encoders(profile).text_image if plan.judge == "encoder" else (),
@@ -101,9 +103,11 @@ def open_resources(
             vision=chats.get("vision") if plan.judge == "vision" else None,
             context=look_up,
             parts=parts,
+            draw=images.draw if images is not None else None,
             species=species,
             cache=stack.enter_context(cache),
             prompts=Prompts(settings.prompts),
         )
-        has_models = bool(plan.models or plan.context_models)
-        yield OpenResources(resources=resources, connections=connections, budget=budget if has_models else None)
+        has_models = bool(plan.models or plan.context_models or plan.draws)
+        opened: list[Connection | ImageConnection] = [*connections, *([images] if images is not None else [])]
+        yield OpenResources(resources=resources, connections=opened, budget=budget if has_models else None)
