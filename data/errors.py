@@ -22,10 +22,12 @@ FieldmarkError
 │   │   └── ReplyLost           *
 │   ├── RateLimited             *
 │   ├── MalformedAnswer
+│   │   ├── CutOff
 │   │   ├── PrivateAddress
 │   │   ├── TooLarge
 │   │   └── TooManyUnscored
-│   ├── UnsupportedParameter
+│   ├── BadRequest
+│   │   └── UnsupportedParameter
 │   ├── PageNotFound
 │   ├── Disallowed
 │   └── Refused
@@ -167,7 +169,11 @@ class ReplyLost(SourceUnavailable):
     """The request was sent but no complete reply arrived; the provider may charge for it."""
 
 
-class UnsupportedParameter(SourceError):
+class BadRequest(SourceError):
+    """A model server refuses a request, for example because of too many tokens."""
+
+
+class UnsupportedParameter(BadRequest):
     """A model server does not support a parameter."""
 
     def __init__(self, message: str, parameter: str) -> None:
@@ -186,11 +192,30 @@ class RateLimited(SourceError):
 
 
 class MalformedAnswer(SourceError):
-    """The answer has an unexpected format, such as HTML instead of JSON."""
+    """The answer has an unexpected format, such as HTML instead of JSON.
+
+    `cost_usd` is the known cost of the replies that it stands for; None if the price of the model is unknown.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, cost_usd: float | None = 0.0) -> None:
+        super().__init__(message, hint=hint)
+        self.cost_usd = cost_usd
 
 
 class CutOff(MalformedAnswer):
-    """A model's reply ended at its limit of tokens."""
+    """A model's reply ended at its limit of tokens; with the tokens and the cost of all tries."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        cost_usd: float | None = 0.0,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+    ) -> None:
+        super().__init__(message, hint=hint, cost_usd=cost_usd)
+        self.input_tokens, self.output_tokens = input_tokens, output_tokens
 
 
 class TooLarge(MalformedAnswer):

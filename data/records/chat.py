@@ -63,8 +63,15 @@ class ChatReply:
     cached: bool = False
     reasoning: str = ""
     """The model's thoughts before the answer, where it sends them."""
+    reasoning_tokens: int = 0
+    """Tokens of thoughts, as counted by the server; they may be hidden."""
     citations: tuple[WebPassage, ...] = ()
     """Sources named by a model that searches the web, in the order of its marks [1], [2], ...; texts may be empty."""
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model thought before it answered."""
+        return bool(self.reasoning or self.reasoning_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from data.contracts import ChatModel
-from data.errors import MalformedAnswer
+from data.errors import CutOff, MalformedAnswer
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary, one_line
@@ -149,7 +149,11 @@ class ModelDistiller:
         taxon: Taxon,
     ) -> CheckedReply:
         for attempt in range(N_RETRIES + 1):
-            reply = await self._chat.reply(_request(messages))
+            try:
+                reply = await self._chat.reply(_request(messages))
+            except CutOff as error:
+                self._count(error)
+                raise
             self._count(reply)
             found = check_reply(reply.text, sentences, article.text, rules, hider)
             if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
@@ -168,8 +172,8 @@ class ModelDistiller:
             raise MalformedAnswer(f"{self._chat.name}: no part of the reply can be used ({kinds})")
         return found
 
-    def _count(self, reply: ChatReply) -> None:
-        if reply.cached:
+    def _count(self, reply: ChatReply | CutOff) -> None:
+        if isinstance(reply, ChatReply) and reply.cached:
             self._replies["cached"] += 1
             return
         self._replies.update(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)

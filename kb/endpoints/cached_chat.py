@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from data.contracts import ChatModel
-from data.errors import NotCached, Refused
+from data.errors import CutOff, NotCached, Refused
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.budget import Meter
@@ -80,6 +80,10 @@ class CachedChat:
         pending.n_waiting += 1
         try:
             reply = await asyncio.shield(pending.task)
+        except CutOff as error:
+            if is_first:
+                raise
+            raise CutOff(str(error), hint=error.hint) from error  # paid by the first
         finally:
             pending.n_waiting -= 1
             if self._in_flight.get(key) is pending and (pending.task.done() or not pending.n_waiting):

@@ -48,7 +48,9 @@ class Connection(Closing):
         self._bare = OpenAIChat(endpoint, key)
         budgeted = BudgetedChat(self._bare, self.budget, prices=endpoint.prices, image_tokens=endpoint.image_tokens)
         self._retrying = RetryingChat(budgeted, retry)
-        self._model: ChatModel = GrowingChat(self._retrying, max_tokens=endpoint.max_tokens, meter=self.budget.meter)
+        self._model: ChatModel = GrowingChat(
+            self._retrying, first=endpoint.max_tokens, cache=cache, meter=self.budget.meter
+        )
         self._cache = cache
         if cache is not None:
             # Around the growth, so that a reply has one key whatever tokens it took.

@@ -61,8 +61,8 @@ class Endpoint:
     image_px: int = 1024
     """Longest side of an image in pixels; the reader scales photos down to it."""
     max_tokens: int | None = None
-    """Most tokens of a reply, reasoning included. Without it as many as the task needs, and up to 32,768 more where a
-    reply is cut off."""
+    """Tokens of the first try, reasoning included; as many as the task needs by default. A reply that is cut off is
+    asked for again with up to 32,768 more, and with fewer where the server refuses so many."""
     reasoning_effort: str | None = None
     """Effort of a model that reasons first, in the words of its provider: `low`, `medium`, `high`, `none`."""
     extra_body: Mapping[str, object] = field(default_factory=dict)

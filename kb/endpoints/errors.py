@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from data.errors import (
+    BadRequest,
     FieldmarkError,
     MalformedAnswer,
     MissingRequirement,
@@ -82,6 +83,8 @@ def status_error(
                 return UnsupportedParameter(text, name)
     if 300 <= status < 400:
         return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
+    if status in (400, 413, 422):
+        return BadRequest(text)
     return SourceError(text, hint="Check base_url and model." if status == 404 else None)
 
 

@@ -53,9 +53,12 @@ class OpenAIChat(Closing):
             try:
                 answer = await in_background(self._client.post("/chat/completions", payload))
             except UnsupportedParameter as error:
-                if error.parameter in without or error.parameter not in OPTIONAL:
+                # Templates without a system role ask for alternation too.
+                refused = {"consecutive messages": ("consecutive messages", "system messages")}
+                learnt = [name for name in refused.get(error.parameter, (error.parameter,)) if name not in without]
+                if not learnt or error.parameter not in OPTIONAL:
                     raise
-                self._unsupported.add(error.parameter)
+                self._unsupported.add(learnt[0])
                 continue
             return reply_of(
                 answer, request, where=endpoint.address, prices=endpoint.prices, image_tokens=endpoint.image_tokens

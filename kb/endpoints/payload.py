@@ -90,9 +90,10 @@ def reply_of(
     text, logprobs = said or "", _logprobs(choice.get("logprobs"), where)
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
-    if not text and not logprobs and finish != "length":
+    tokens_in, tokens_out, tokens_thought = _usage(answer)
+    is_cut = finish == "length" or _is_cut_in_hidden_thoughts(text, request, tokens_out or 0, tokens_thought)
+    if not text and not logprobs and not is_cut:
         raise MalformedAnswer(f"{where}: " + ("reasoning without an answer" if thoughts else "an empty reply"))
-    tokens_in, tokens_out = _usage(answer)
     cost = None
     if prices is not None:
         most_in = most_input_tokens(request, image_tokens=image_tokens) if tokens_in is None else tokens_in
@@ -106,8 +107,9 @@ def reply_of(
         output_tokens=tokens_out or 0,
         cost_usd=cost,
         logprobs=logprobs,
-        finish="length" if finish == "length" else "stop",
+        finish="length" if is_cut else "stop",
         reasoning=thoughts,
+        reasoning_tokens=tokens_thought,
         citations=_citations(answer, message),
     )
 
@@ -237,11 +239,19 @@ def _citations(answer: object, message: Mapping[str, Any]) -> tuple[WebPassage, 
     return ()
 
 
-def _usage(answer: object) -> tuple[int | None, int | None]:
+def _is_cut_in_hidden_thoughts(text: str, request: ChatRequest, n_out: int, n_thought: int) -> bool:
+    """Return whether the tokens of a reply with hidden thoughts are used up, whatever its `finish_reason`."""
+    return n_thought > 0 and (not text or (request.max_tokens is not None and n_out >= request.max_tokens))
+
+
+def _usage(answer: object) -> tuple[int | None, int | None, int]:
+    """Return the tokens of request and reply, None if unknown, and those of the reply that are reasoning."""
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
     if not isinstance(usage, Mapping):
-        return None, None
-    found = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        return None, None, 0
+    details = usage.get("completion_tokens_details")
+    details = details if isinstance(details, Mapping) else {}
+    found = [usage.get("prompt_tokens"), usage.get("completion_tokens"), details.get("reasoning_tokens")]
     # A reasoning model's hidden tokens are part of `completion_tokens`.
-    first, second = (n if isinstance(n, int) and n >= 0 else None for n in found)
-    return first, second
+    first, second, third = (n if isinstance(n, int) and n >= 0 else None for n in found)
+    return first, second, third or 0

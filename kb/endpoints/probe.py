@@ -57,16 +57,27 @@ class Probe:
     without: str = ""
 
 
-def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
-    """Return the abilities of a model that Fieldmark uses, tested with a few tiny requests.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """A model under test: its chat, and the same with replies that are complete."""
 
+    chat: OpenAIChat
+    growing: GrowingChat
+
+
+def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
+    """Return the abilities of a model that Fieldmark uses, each tested with one small request.
+
+    A model that reasons first gets more: where a reply is cut off, and for settings against the reasoning.
     Testing stops if the model does not answer at all.
     """
     found: list[Probe] = []
     with OpenAIChat(endpoint, key) as chat:
+        growing = GrowingChat(RetryingChat(chat, _PATIENCE), first=endpoint.max_tokens, warns=False)
+        model = _Model(chat=chat, growing=growing)
         for ability in ABILITIES[kind]:
             try:
-                is_there, seen, *advice = _TESTS[ability](chat)
+                is_there, seen, *advice = _TESTS[ability](model)
             except FieldmarkError as error:
                 needs_hint = isinstance(error, MissingRequirement) and error.hint
                 is_there, seen, advice = False, f"{error} ({error.hint})" if needs_hint else str(error), []
@@ -86,7 +97,7 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
 
 
 def _reply(
-    chat: OpenAIChat,
+    model: _Model,
     text: str,
     *,
     images: tuple[bytes, ...] = (),
@@ -100,16 +111,15 @@ def _reply(
         messages=(message,), json_schema=json_schema, top_logprobs=top_logprobs, max_tokens=max_tokens,
         first_words=first_words,
     )  # fmt: skip
-    growing = GrowingChat(RetryingChat(chat, _PATIENCE), max_tokens=chat.endpoint.max_tokens, warns=False)
-    return wait_for(growing.reply(request))
+    return wait_for(model.growing.reply(request))
 
 
-def _answers(chat: OpenAIChat) -> tuple[bool, str]:
-    return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+def _answers(model: _Model) -> tuple[bool, str]:
+    return True, f"replied {_quoted(_reply(model, 'Reply with the single word: ready'))}"
 
 
-def _answers_at_once(chat: OpenAIChat) -> tuple[bool, str] | tuple[bool, str, str]:
-    found = find_reasoning(chat.endpoint, chat.key, _PATIENCE)
+def _answers_at_once(model: _Model) -> tuple[bool, str] | tuple[bool, str, str]:
+    found = find_reasoning(model.chat, model.growing, _PATIENCE)
     if not found.tokens:
         return True, "no reasoning before the answer"
     advice = f"max_tokens = {found.max_tokens} saves this"
@@ -119,10 +129,10 @@ def _answers_at_once(chat: OpenAIChat) -> tuple[bool, str] | tuple[bool, str, st
     return False, seen if found.is_complete else f"{seen}, and is not done then", advice
 
 
-def _json_schema(chat: OpenAIChat) -> tuple[bool, str]:
+def _json_schema(model: _Model) -> tuple[bool, str]:
     # The schema contradicts the question, so that following it is no accident.
-    reply = _reply(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
-    if "response_format" in chat.unsupported:
+    reply = _reply(model, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
+    if "response_format" in model.chat.unsupported:
         return False, "the server rejects response_format"
     try:
         value = json.loads(reply.text)
@@ -132,9 +142,9 @@ def _json_schema(chat: OpenAIChat) -> tuple[bool, str]:
     return follows, "followed" if follows else f"accepted but not followed: {_quoted(reply)}"
 
 
-def _logprobs(chat: OpenAIChat) -> tuple[bool, str]:
+def _logprobs(model: _Model) -> tuple[bool, str]:
     reply = _reply(
-        chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5,
+        model, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5,
         first_words=("yes", "no"),
     )  # fmt: skip
     if not reply.logprobs:
@@ -149,24 +159,24 @@ def _logprobs(chat: OpenAIChat) -> tuple[bool, str]:
     return True, f"{len(top)} alternatives per token"
 
 
-def _vision(chat: OpenAIChat) -> tuple[bool, str]:
+def _vision(model: _Model) -> tuple[bool, str]:
     from PIL import Image
 
     red = BytesIO()
     Image.new("RGB", (96, 96), (214, 24, 30)).save(red, "PNG")
-    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
+    reply = _reply(model, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
     is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
     return is_red, f"called a red picture {_quoted(reply)}"
 
 
-def _citations(chat: OpenAIChat) -> tuple[bool, str]:
-    reply = _reply(chat, "What is a speculum on the wing of a duck? One sentence.")
+def _citations(model: _Model) -> tuple[bool, str]:
+    reply = _reply(model, "What is a speculum on the wing of a duck? One sentence.")
     n = sum(citation.source.url is not None for citation in reply.citations)
     return n > 0, f"{n} sources named"
 
 
-def _price(chat: OpenAIChat) -> tuple[bool, str]:
-    prices = chat.endpoint.prices
+def _price(model: _Model) -> tuple[bool, str]:
+    prices = model.chat.endpoint.prices
     if prices is None:
         return False, "price_in and price_out are not set"
     return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
@@ -176,7 +186,7 @@ def _quoted(reply: ChatReply) -> str:
     return repr(shortened(reply.text, 40))
 
 
-_TESTS: dict[Ability, Callable[[OpenAIChat], tuple[bool, str] | tuple[bool, str, str]]] = {
+_TESTS: dict[Ability, Callable[[_Model], tuple[bool, str] | tuple[bool, str, str]]] = {
     "answers": _answers,
     "answers at once": _answers_at_once,
     "JSON schema": _json_schema,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from data.errors import SourceError
+from data.errors import CutOff, SourceError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.growing_chat import ROOMS, is_complete
+from kb.endpoints.growing_chat import GrowingChat
 from kb.endpoints.openai_chat import OpenAIChat
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 
@@ -21,15 +22,9 @@ SPARE: Final = 4
 QUESTION: Final = (
     "A flock of 17 gulls meets one of 26 terns, and 9 gulls leave. How many birds remain? Reply with the number."
 )
-REMEDIES: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
-    ('reasoning_effort = "none"', {"reasoning_effort": "none"}),
-    (
-        "extra_body = {chat_template_kwargs = {enable_thinking = false}}",
-        {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
-    ),
-    ('reasoning_effort = "low"', {"reasoning_effort": "low"}),
-)
-"""Settings tried against reasoning, as they are written in `fieldmark.toml`, and as fields of an endpoint."""
+EFFORTS: Final = ("none", "low")
+NO_THINKING: Final = {"enable_thinking": False}
+"""Setting of chat templates, in `chat_template_kwargs` of `extra_body`."""
 
 _REQUEST: Final = ChatRequest(messages=(ChatMessage(role="user", text=QUESTION),), max_tokens=300)
 
@@ -51,35 +46,64 @@ class Reasoning:
         return max(LEAST, 1 << (SPARE * self.tokens - 1).bit_length())
 
 
-def find_reasoning(endpoint: Endpoint, key: str, patience: RetryPolicy) -> Reasoning:
-    """Return the reasoning of a model, from a small question; three more if it reasons."""
-    asked = replace(endpoint, max_tokens=None)
-    reply, is_whole = _ask(asked, key, patience)
-    if not reply.reasoning:
-        return Reasoning(tokens=0, is_complete=is_whole)
-    tokens = _tokens_of(reply)
-    remedy = ""
-    for setting, changes in REMEDIES:
+def find_reasoning(chat: OpenAIChat, growing: GrowingChat, patience: RetryPolicy) -> Reasoning:
+    """Return the reasoning of a model, from a small question.
+
+    The question is asked once, and with more tokens where the reply is cut off; then, if the model reasons, once with
+    each setting against it until one helps.
+    """
+    least = max(_REQUEST.max_tokens or 0, chat.endpoint.max_tokens or 0)
+    try:
+        reply = wait_for(growing.reply(_REQUEST))
+    except CutOff as error:
+        tokens, is_complete = error.output_tokens or least, False
+    else:
+        # What needs more tokens than a number has reasons, even if they are hidden.
+        has_grown = (growing.limits(_REQUEST)[0] or 0) > least
+        tokens, is_complete = _tokens_of(reply) if reply.reasons or has_grown else 0, True
+    if not tokens:
+        return Reasoning(tokens=0)
+    # With a setting that helps, half of the tokens are enough.
+    request = replace(_REQUEST, max_tokens=max(_REQUEST.max_tokens or 0, tokens // 2))
+    for setting, changed in remedies(chat.endpoint):
         try:
-            other, is_whole_too = _ask(replace(asked, **changes), key, patience)  # type: ignore[arg-type]
+            with OpenAIChat(changed, chat.key) as other:
+                found = wait_for(RetryingChat(other, patience).reply(request))
         except SourceError:
             continue  # the server does not take the setting
-        if is_whole_too and (not other.reasoning or 2 * _tokens_of(other) < tokens):
-            remedy = setting
-            break
-    return Reasoning(tokens=tokens, is_complete=is_whole, remedy=remedy)
+        if found.finish == "stop" and (not found.reasons or 2 * _tokens_of(found) < tokens):
+            return Reasoning(tokens=tokens, is_complete=is_complete, remedy=setting)
+    return Reasoning(tokens=tokens, is_complete=is_complete)
 
 
-def _ask(endpoint: Endpoint, key: str, patience: RetryPolicy) -> tuple[ChatReply, bool]:
-    """Return the reply to the question with as many tokens as it needs, and whether it is complete."""
-    with OpenAIChat(endpoint, key) as chat:
-        for room in ROOMS:
-            request = replace(_REQUEST, max_tokens=(_REQUEST.max_tokens or 0) + room)
-            reply = wait_for(RetryingChat(chat, patience).reply(request))
-            if is_complete(reply, request):
-                return reply, True
-    return reply, False
+def remedies(endpoint: Endpoint) -> Iterator[tuple[str, Endpoint]]:
+    """Yield settings against reasoning as lines of `fieldmark.toml`, and the endpoint with each; none is set yet."""
+    template = endpoint.extra_body.get("chat_template_kwargs")
+    template = {**(template if isinstance(template, Mapping) else {}), **NO_THINKING}
+    extra_body = {**endpoint.extra_body, "chat_template_kwargs": template}
+    none, low = ((f'reasoning_effort = "{effort}"', replace(endpoint, reasoning_effort=effort)) for effort in EFFORTS)
+    for setting, changed in (
+        none,
+        (f"extra_body = {_toml(extra_body)}", replace(endpoint, extra_body=extra_body)),
+        low,
+    ):
+        if changed != endpoint:
+            yield setting, changed
 
 
 def _tokens_of(reply: ChatReply) -> int:
-    return reply.output_tokens or len(f"{reply.reasoning} {reply.text}".split())
+    """Return the tokens of a reply; some servers do not count those of the reasoning in."""
+    return max(reply.output_tokens, reply.reasoning_tokens) or len(f"{reply.reasoning} {reply.text}".split())
+
+
+def _toml(value: object) -> str:
+    """Return a value of the settings as TOML on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(name)} = {_toml(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)

@@ -24,6 +24,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, refusal TEXT,
     stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cut_offs (key TEXT PRIMARY KEY, max_tokens INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -108,6 +109,23 @@ class ReplyCache(Closing):
         asyncio.get_running_loop().run_in_executor(None, self._write_queue)
         await asyncio.shield(asyncio.wrap_future(stored))
 
+    def cut_off_at(self, model: str, request: ChatRequest) -> int:
+        """Return the most tokens at which a reply to the request was cut off; 0 if none was."""
+        with self._reader.lock, storage_errors(self.path.parent):
+            found = self._open(self._reader).execute(
+                "SELECT max_tokens FROM cut_offs WHERE key = ?", (request_key(model, request),)
+            )
+            return int((found.fetchone() or (0,))[0])
+
+    def store_cut_off(self, model: str, request: ChatRequest, max_tokens: int) -> None:
+        """Store the tokens at which a reply was cut off."""
+        with self._writer.lock, storage_errors(self.path.parent):
+            self._open(self._writer).execute(
+                "INSERT INTO cut_offs VALUES (?, ?) "
+                "ON CONFLICT DO UPDATE SET max_tokens = max(max_tokens, excluded.max_tokens)",
+                (request_key(model, request), max_tokens),
+            )
+
     def _write_queue(self) -> None:
         with self._writer.lock:
             with self._queue_lock:
@@ -158,7 +176,7 @@ class ReplyCache(Closing):
                 use_write_ahead_log(db)
                 # A reply costs money: it must survive a power cut.
                 db.execute("PRAGMA synchronous=FULL")
-                db.execute(_SCHEMA)
+                db.executescript(_SCHEMA)
             except sqlite3.OperationalError:
                 db.close()
                 raise

@@ -219,8 +219,8 @@ def _ask(resources: ReaderResources, setup: ReaderSetup) -> tuple[Ask, ReadCount
             picture = await asyncio.to_thread(resources.picture_of, question.path)
             try:
                 return await namer.read(picture)
-            except SourceError:
-                namer.counts.failed += 1
+            except SourceError as error:
+                namer.counts.add_failed(error)
                 raise
 
         return name, namer.counts

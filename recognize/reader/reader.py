@@ -114,7 +114,7 @@ class Reader:
         try:
             reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         except SourceError as error:
-            self.counts.failed += 1
+            self.counts.add_failed(error)
             return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)
         if self._forced and sample.choice is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Final, Literal
 
+from data.errors import CutOff, SourceError
 from data.json_object import json_object
 from data.records import Candidate, ChatReply
 
@@ -64,12 +65,21 @@ class ReadCounts:
         self.by_rule[rule] += 1
         if reply.cached:
             self.cached += 1
-            return
+        else:
+            self._pay(reply)
+
+    def add_failed(self, error: SourceError) -> None:
+        """Count a request without a reply that can be read, and its cost."""
+        self.failed += 1
+        if isinstance(error, CutOff):
+            self._pay(error)
+
+    def _pay(self, paid: ChatReply | CutOff) -> None:
         self.calls += 1
-        self.input_tokens += reply.input_tokens
-        self.output_tokens += reply.output_tokens
-        self.cost_usd += reply.cost_usd or 0.0
-        self.unpriced += reply.cost_usd is None
+        self.input_tokens += paid.input_tokens
+        self.output_tokens += paid.output_tokens
+        self.cost_usd += paid.cost_usd or 0.0
+        self.unpriced += paid.cost_usd is None
 
 
 def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:

@@ -301,6 +301,9 @@ class CotrrReranker:
             self.tally.counts["refused"] += 1
             if is_last or not as_authors:
                 raise
+        except MalformedAnswer as error:  # cut off: with the cost of its tries
+            costs.append(error.cost_usd)
+            raise
         if reply is not None:
             costs.append(reply.cost_usd)
             try:

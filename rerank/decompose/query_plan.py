@@ -65,7 +65,10 @@ async def plan_query(
     try:
         questions, cost = await writer.write(words, context=passage, task=query.task)
     except MalformedAnswer as error:
-        return QueryPlan(questions=(direct_question(words),), passage=passage, source="fallback", note=str(error))
+        return QueryPlan(
+            questions=(direct_question(words),), passage=passage, source="fallback", cost_usd=error.cost_usd,
+            note=str(error),
+        )  # fmt: skip
     plan = QueryPlan(questions=questions, passage=passage, source="model", cost_usd=cost)
     cache.put(key, dumps(plan))
     return plan

@@ -76,13 +76,18 @@ class QuestionWriter:
                 temperature=0.0 if attempt == 0 else 1.0,
                 seed=None if attempt == 0 else attempt,
             )
-            reply = await self._chat.reply(request)
+            try:
+                reply = await self._chat.reply(request)
+            except MalformedAnswer as error:
+                error.cost_usd = total_cost((cost, error.cost_usd))
+                raise
             cost = total_cost((cost, reply.cost_usd))
             try:
                 return parse_questions(reply.text), cost
             except ValueError as error:
                 problem = str(error)
-        raise MalformedAnswer(f"{self._chat.name} wrote no valid questions for {query!r}: {problem}")
+        problem = f"{self._chat.name} wrote no valid questions for {query!r}: {problem}"
+        raise MalformedAnswer(problem, cost_usd=cost)
 
 
 def _prompt_for(task: Task) -> str:

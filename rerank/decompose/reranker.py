@@ -14,7 +14,7 @@ from typing import Final
 
 from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
-from data.errors import BadInput, CostStop, NoEvidence, NotCached, SourceError, TooManyUnscored
+from data.errors import BadInput, CostStop, MalformedAnswer, NoEvidence, NotCached, SourceError, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
 from data.words import plural
@@ -202,6 +202,7 @@ class DecomposeReranker:
         """Return the answers on a photo, from the cache or from the judge."""
         loop = asyncio.get_running_loop()
         path = self._root / image.path
+        judged: list[Judgement] = []
         try:
             digest = await loop.run_in_executor(self._readers, partial(_digest, path))
             key = self._key(work, digest) if digest else None
@@ -209,7 +210,8 @@ class DecomposeReranker:
             if cached is None:
                 async with work.slots:
                     look = await loop.run_in_executor(self._readers, self._judge.look, path)
-                    photo = await self._ask(replace(look, reference=work.reference) if work.reference else look, work)
+                    look = replace(look, reference=work.reference) if work.reference else look
+                    photo = await self._ask(look, work, judged)
                 if key is not None and photo.is_complete:
                     self._cache.put(key, dumps(photo))
             else:
@@ -220,37 +222,40 @@ class DecomposeReranker:
             raise  # the whole query fails
         except (BadInput, SourceError, CostStop, NotCached) as error:
             self.tally.failures.append(error)
-            return PhotoAnswers(error=str(error))
+            paid = [one.cost_usd for one in judged] + ([error.cost_usd] if isinstance(error, MalformedAnswer) else [])
+            return PhotoAnswers(error=str(error), cost_usd=total_cost(paid))
         self.tally.add(photo, n_questions=len(work.plan.questions))
         return photo
 
-    async def _ask(self, look: SeenImage, work: _QueryWork) -> PhotoAnswers:
+    async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> PhotoAnswers:
         """Return the judge's answers: all in one call where the judge supports it, else one after the other.
+
+        Each judgement is added to `judged`, so that its cost counts where a later one fails.
 
         Source:
             Divide and Conquer, Algorithm 1, lines 4 to 8.
         """
         judge, plan, settings = self._judge, work.plan, self._settings
         if settings.together and settings.is_chained and len(plan.questions) > 1:
-            judged = await judge.judge_together(look, plan.questions, query=work.query, context=plan.passage)
-            if judged is not None:
+            together = await judge.judge_together(look, plan.questions, query=work.query, context=plan.passage)
+            if together is not None:
+                judged += together
                 answers = [answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True)]
                 work.missing.add(answers, judged)
                 work.missing.check()
                 return collect_answers(answers, judged)
         found: list[QuestionAnswer] = []
-        judgements: list[Judgement] = []
         for question in plan.questions:
             current_step.set(len(found))
             earlier = tuple(found) if settings.is_chained else ()
             one = await judge.judge(look, question, query=work.query, context=plan.passage, earlier=earlier)
             found.append(answer_of(question, one))
-            judgements.append(one)
+            judged.append(one)
             work.missing.add(found[-1:], [one])
             work.missing.check()
             if one.probability is not None and one.probability < self._stop_below:
                 break
-        return collect_answers(found, judgements)
+        return collect_answers(found, judged)
 
     def _key(self, work: _QueryWork, digest: str) -> str:
         """Return the cache key of the answers on a photo."""

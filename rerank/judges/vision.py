@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from data.contracts import ChatModel, SeenImage
-from data.errors import Refused
+from data.errors import CutOff, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
@@ -101,7 +101,12 @@ class VisionJudge:
         replies = await all_of(
             [self._reply(image, prompt, kind, n_tokens=n_tokens, seed=i if n > 1 else None) for i in range(n)]
         )
-        judged = [self._read(reply, kind) for reply in replies]
+        paid = [reply.cost_usd for reply in replies if not isinstance(reply, Refused)]
+        for reply in replies:
+            if isinstance(reply, CutOff):
+                reply.cost_usd = total_cost(paid)
+                raise reply
+        judged = [self._read(reply, kind) for reply in replies if not isinstance(reply, CutOff)]
         return judged[0] if n == 1 else majority(judged, is_share=kind in ("samples", "text"))
 
     async def judge_together(
@@ -119,6 +124,8 @@ class VisionJudge:
             "questions_together", context=fenced_context(context), query=query, questions=listed
         )
         reply = await self._reply(image, prompt, "logprobs", n_tokens=8 * len(questions) + 8)
+        if isinstance(reply, CutOff):
+            raise reply
         if isinstance(reply, Refused):
             return [refused(reply) for _ in questions]
         text, tokens = answers.text_of(reply), reply.logprobs or ()
@@ -128,7 +135,11 @@ class VisionJudge:
             token = answers.token_at(tokens, span[0]) if span else None
             probability = answers.probability_of_yes(token, self._settings.spelling)[0] if token else None
             if span is None or probability is None:
-                one = await self.judge(image, question, query=query, context=context, earlier=earlier)
+                try:
+                    one = await self.judge(image, question, query=query, context=context, earlier=earlier)
+                except CutOff as error:
+                    error.cost_usd = total_cost((error.cost_usd, reply.cost_usd, *(each.cost_usd for each in found)))
+                    raise
             else:
                 by = "logprobs; asked together"
                 one = Judgement(probability=probability, answer=_word_at(text, span), obtained_by=by, cost_usd=0.0)
@@ -154,7 +165,7 @@ class VisionJudge:
 
     async def _reply(
         self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
-    ) -> ChatReply | Refused:
+    ) -> ChatReply | Refused | CutOff:
         request = ChatRequest(
             messages=_messages(prompt, image),
             json_schema=_STATED if kind == "stated" else None,
@@ -166,7 +177,7 @@ class VisionJudge:
         )
         try:
             return await self._chat.reply(request)
-        except Refused as error:
+        except (Refused, CutOff) as error:
             return error
 
     def _read(self, reply: ChatReply | Refused, kind: Kind) -> Judgement:

@@ -51,6 +51,7 @@ EXIT_CODES = {
     errors.TooManyUnscored("x"): 6,
     errors.NoEvidence("x"): 3,
     errors.CutOff("x"): 6,
+    errors.BadRequest("x"): 6,
     errors.Refused("x"): 6,
     errors.ConnectionRefused("x"): 6,
     errors.ReplyLost("x"): 6,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tests.servers.openai_server import Answer, Call, Reaction, Script, Status
 
-Thinking = Literal["", "tags", "closing tag", "field", "reasoning field"]
+Thinking = Literal["", "tags", "closing tag", "field", "reasoning field", "hidden", "hidden, stop"]
 Token = tuple[str, float, tuple[tuple[str, float], ...]]
 
 # Drafts of answers that no parser may take for the answer.
@@ -27,13 +27,14 @@ class Kind:
 
     name: str
     thinking: Thinking = ""
-    """Where the thoughts are: in the text between tags, of which a template may open the first, or in a field."""
+    """Where the thoughts are: in the text between tags, of which a template may open the first, in a field, or only in
+    the count of tokens; `stop` is the reason to finish even where they leave no tokens for the answer."""
     n_thoughts: int = 600
     """Tokens of thoughts."""
     roles_alternate: bool = False
     """Whether two messages of one role in turn are refused."""
-    system: Literal["anywhere", "first", "never"] = "anywhere"
-    """Where a system message is accepted."""
+    system: Literal["anywhere", "first", "alternates", "never"] = "anywhere"
+    """Where a system message is accepted; `alternates`: it breaks the alternation of user and assistant."""
     ignores_schema: bool = False
     """Whether JSON comes with words around it."""
     ignores_logprobs: bool = False
@@ -42,10 +43,13 @@ class Kind:
 KINDS = (
     Kind(name="plain"),
     *(Kind(name=f"thinks: {place}", thinking=place) for place in ("tags", "closing tag", "field", "reasoning field")),
+    Kind(name="thinks hidden", thinking="hidden"),
+    Kind(name="thinks hidden, stops", thinking="hidden, stop"),
     Kind(name="thinks long", thinking="tags", n_thoughts=7_000),
     Kind(name="roles alternate", roles_alternate=True),
     Kind(name="system message first", system="first"),
     Kind(name="no system message", system="never", roles_alternate=True),
+    Kind(name="user and assistant alternate", system="alternates", roles_alternate=True),
     Kind(name="schema ignored", ignores_schema=True),
     Kind(name="logprobs ignored", ignores_logprobs=True),
     Kind(
@@ -75,6 +79,8 @@ def _refused(messages: list[dict[str, Any]], kind: Kind) -> str:
         return "System role not supported"
     if kind.system == "first" and "system" in roles[1:]:
         return "System message must be at the beginning."
+    if kind.system == "alternates" and any(role != ("user", "assistant")[i % 2] for i, role in enumerate(roles)):
+        return "Conversation roles must alternate user/assistant/user/assistant/..."
     if kind.roles_alternate and any(one == other for one, other in pairwise(roles)):
         return "Conversation roles must alternate user/assistant/user/assistant/..."
     return ""
@@ -94,14 +100,18 @@ def _said(answer: Answer, call: Call, kind: Kind) -> Answer:
     if len(after) == len(tokens):
         said = text
     in_field = kind.thinking in ("field", "reasoning field")
+    is_hidden = kind.thinking.startswith("hidden")
+    usage = {"prompt_tokens": len(call.text.split()), "completion_tokens": min(n_all, limit)}
+    details = {"completion_tokens_details": {"reasoning_tokens": len(before)}}
     name = {"field": "reasoning_content", "reasoning field": "reasoning"}.get(kind.thinking, "")
     return replace(
         answer,
-        text=(said or None) if in_field else thought + said,
-        finish="length" if n_all > limit else answer.finish,
-        logprobs=() if kind.ignores_logprobs else tuple(before + after),
+        text=said if is_hidden else (said or None) if in_field else thought + said,
+        finish="length" if n_all > limit and kind.thinking != "hidden, stop" else answer.finish,
+        logprobs=() if kind.ignores_logprobs else tuple(after if is_hidden else before + after),
         output_tokens=min(n_all, limit),
         message={name: thought} if in_field else {},
+        more={"usage": usage | details} if is_hidden else answer.more,
     )
 
 

@@ -8,14 +8,16 @@ import json
 import math
 import re
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from data.contracts import SeenImage
-from data.errors import CutOff
+from data.errors import BadRequest, CutOff
 from data.event_loop import wait_for
 from data.records import (
     Article,
@@ -49,7 +51,7 @@ from rerank.judges.vision import VisionJudge
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.kinds import KINDS, Kind, as_kind
-from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
 
 Method = Callable[[Connection, Path], object]
 
@@ -266,18 +268,26 @@ def test_an_answer_that_stays_cut_off_is_an_error() -> None:
         assert chat.budget.meter.cut_off == 4
 
 
-def test_a_limit_of_the_settings_is_used_at_once_and_not_passed() -> None:
+@pytest.mark.parametrize(
+    ("first", "tokens"),
+    [(500, [500, 2_548]), (1_000, [1_000]), (4_096, [4_096]), (None, [20, 2_068])],
+)
+def test_the_tokens_of_the_settings_are_those_of_the_first_try(first: int | None, tokens: list[int]) -> None:
     thinks = Kind(name="thinks", thinking="field", n_thoughts=600)
-    for limit, n_calls in ((1_000, 1), (500, 1)):
-        with OpenAIServer(as_kind(model, thinks)) as server:
-            endpoint = Endpoint(model="m", base_url=server.base_url, max_tokens=limit)
-            with Connection(endpoint) as chat:
-                if limit > 600:
-                    assert plain(chat, Path()) == "Yes"
-                else:
-                    with pytest.raises(CutOff, match="at 500 tokens"):
-                        plain(chat, Path())
-            assert [call.payload["max_tokens"] for call in server.calls] == [limit] * n_calls
+    with OpenAIServer(as_kind(model, thinks)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_tokens=first)
+        with Connection(endpoint) as chat:
+            assert plain(chat, Path()) == "Yes"
+        assert [call.payload["max_tokens"] for call in server.calls] == tokens
+
+
+def test_the_tokens_grow_from_those_of_the_settings_up_to_a_bound() -> None:
+    endless = Kind(name="endless", thinking="hidden", n_thoughts=90_000)
+    with OpenAIServer(as_kind(model, endless)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_tokens=8_192)
+        with Connection(endpoint) as chat, pytest.raises(CutOff, match="at 40,960 tokens, in its reasoning"):
+            plain(chat, Path())
+        assert [call.payload["max_tokens"] for call in server.calls] == [8_192, 16_384, 40_960]
 
 
 def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: Path) -> None:
@@ -294,13 +304,96 @@ def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: 
         assert server.n_calls == 4, "from the cache, though the first request was for 20 tokens"
 
 
-def test_a_server_that_allows_no_more_tokens_is_named() -> None:
-    def served(call: Call) -> Reaction:
-        if call.payload["max_tokens"] > 4_000:
-            return Status(status=400, error={"message": "max_tokens is too large: the context has 4,096 tokens"})
-        return as_kind(model, Kind(name="thinks", thinking="tags", n_thoughts=7_000))(call)
+def with_context(n: int, script: Script) -> Script:
+    """Return a script that refuses requests with more tokens than the context has."""
 
+    def served(call: Call) -> Reaction:
+        n_prompt = len(call.text.split())
+        if call.payload["max_tokens"] + n_prompt > n:
+            return Status(status=400, error={"message": f"This model's maximum context length is {n} tokens."})
+        return script(call)
+
+    return served
+
+
+def test_a_server_that_allows_no_more_tokens_is_named() -> None:
+    served = with_context(4_096, as_kind(model, Kind(name="thinks", thinking="tags", n_thoughts=7_000)))
     with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        with pytest.raises(CutOff, match="cut off at 2,068 tokens, in its reasoning"):
+        with pytest.raises(CutOff, match="at 2,068 tokens, in its reasoning, and the server allows no more"):
             plain(chat, Path())
-        assert server.n_calls == 3
+        assert [call.payload["max_tokens"] for call in server.calls] == [20, 2_068, 8_212, 4_106]
+
+
+def test_a_reply_gets_as_many_tokens_as_the_context_has() -> None:
+    served = with_context(6_000, as_kind(model, Kind(name="thinks", thinking="tags", n_thoughts=3_000)))
+    with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert [plain(chat, Path()), plain(chat, Path())] == ["Yes", "Yes"]
+        assert [call.payload["max_tokens"] for call in server.calls] == [20, 2_068, 8_212, 4_106, 4_106]
+
+
+def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() -> None:
+    served = with_context(9_000, as_kind(model, Kind(name="thinks", thinking="tags", n_thoughts=3_000)))
+    long = ChatRequest(messages=(ChatMessage(role="user", text="word " * 3_000),), max_tokens=1_500)
+    with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert plain(chat, Path()) == "Yes"
+        assert wait_for(chat.reply(long)).text == "Yes"
+        assert wait_for(chat.reply(long)).text == "Yes"
+        assert [call.payload["max_tokens"] for call in server.calls][2:] == [8_212, 9_692, 4_846, 4_846]
+
+
+def test_tokens_of_the_settings_that_the_server_refuses_are_halved_for_all_requests() -> None:
+    with (
+        OpenAIServer(with_context(3_000, as_kind(model, KINDS[0]))) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=8_192)) as chat,
+    ):
+        assert [plain(chat, Path()), plain(chat, Path())] == ["Yes", "Yes"]
+        assert [call.payload["max_tokens"] for call in server.calls] == [8_192, 4_096, 2_048, 2_048]
+
+
+def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None:
+    with (
+        OpenAIServer(with_context(2, as_kind(model, KINDS[0]))) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=64)) as chat,
+    ):
+        with pytest.raises(BadRequest, match="maximum context length is 2") as caught:
+            plain(chat, Path())
+        assert [call.payload["max_tokens"] for call in server.calls] == [64, 32, 20]
+        assert caught.value.hint == "20 tokens for the reply are refused, too."
+
+
+def test_tries_that_were_cut_off_in_an_earlier_run_are_not_made_again(tmp_path: Path) -> None:
+    endless = Kind(name="endless", thinking="tags", n_thoughts=80_000)
+    thinks = replace(endless, n_thoughts=3_000)
+
+    def tokens(kind: Kind, script: Callable[[Script], Script] = lambda script: script) -> list[int]:
+        with (
+            OpenAIServer(script(as_kind(model, kind))) as server,
+            ReplyCache(tmp_path / "replies") as cache,
+            Connection(Endpoint(model="m", base_url=server.base_url), cache=cache) as chat,
+        ):
+            with suppress(CutOff):
+                plain(chat, tmp_path)
+            return [call.payload["max_tokens"] for call in server.calls]
+
+    assert tokens(endless, partial(with_context, 4_000)) == [20, 2_068, 8_212, 4_106]
+    assert tokens(endless, partial(with_context, 4_000)) == [8_212, 4_106], "refused, at no cost"
+    assert tokens(endless) == [8_212, 32_788]
+    assert tokens(endless) == [32_788], "one try, since the server may have changed"
+    assert tokens(thinks) == [32_788]
+    assert tokens(thinks) == [], "from the cache"
+
+
+def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost_once(tmp_path: Path) -> None:
+    endless = Kind(name="endless", thinking="hidden", n_thoughts=80_000)
+    request = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
+
+    async def twice(chat: Connection) -> list[object]:
+        return await asyncio.gather(chat.reply(request), chat.reply(request), return_exceptions=True)
+
+    with OpenAIServer(as_kind(model, endless)) as server, ReplyCache(tmp_path / "replies") as cache:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=0, price_out=1_000_000)
+        with Connection(endpoint, cache=cache) as chat:
+            errors = asyncio.run(twice(chat))
+            paid = [(error.output_tokens, error.cost_usd) for error in errors if isinstance(error, CutOff)]
+            assert sorted(paid) == [(0, 0.0), (20 + 2_068 + 8_212 + 32_788, 43_088.0)]
+            assert chat.budget.meter.spent_usd == 43_088

@@ -92,6 +92,33 @@ def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggeste
         assert {call.payload["max_tokens"] for call in server.calls[n_before:] if "gulls" not in call.text} == {8192}
 
 
+@pytest.mark.parametrize("thinking", ["hidden", "hidden, stop"])
+def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path, thinking: Any) -> None:
+    with OpenAIServer(as_kind(ideal, Kind(name="", thinking=thinking, n_thoughts=1_800))) as server:
+        settings(tmp_path, server.base_url, "text")
+        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+        asked = [call for call in server.calls if "gulls" in call.text]
+    at_once = next(each for each in found if each["ability"] == "answers at once")
+    assert not at_once["is_there"]
+    assert re.search(r"reasons first, 1,80\d tokens", at_once["seen"])
+    assert "saves most" not in at_once["without"]  # no setting helps here
+    assert len(asked) <= 4  # the question once, and three settings
+
+
+def test_settings_against_reasoning_keep_what_is_in_extra_body(cli: Any, tmp_path: Path) -> None:
+    def served(call: Call) -> Reaction:
+        if call.payload.get("top_k") != 20 or "reasoning_effort" in call.payload:
+            return Status(status=400, error={"message": "top_k is missing, or reasoning_effort unknown"})
+        thinks = call.payload.get("chat_template_kwargs", {}).get("enable_thinking", True)
+        return as_kind(ideal, Kind(name="", thinking="tags") if thinks else KINDS[0])(call)
+
+    with OpenAIServer(served) as server:
+        settings(tmp_path, server.base_url, "text", more="extra_body = {top_k = 20}\n")
+        outcome = cli.call("doctor", "--format", "json", check=True)
+    advice = " ".join(each["without"] for each in json.loads(outcome.stdout)["endpoints"])
+    assert "extra_body = {top_k = 20, chat_template_kwargs = {enable_thinking = false}} saves most" in advice
+
+
 def test_the_report_explains_the_effect_of_missing_abilities(cli: Any, tmp_path: Path) -> None:
     with OpenAIServer("ready") as server:
         settings(tmp_path, server.base_url, "search", more="")
