@@ -12,10 +12,22 @@ from typing import Final
 
 from data.records import TokenLogprobs
 
-_TAGS: Final = r"(?:seed:)?(?:think|thinking|thought|reasoning)"
-_BEGIN: Final = re.compile(rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>", re.IGNORECASE)
-_END: Final = re.compile(rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_TAGS: Final = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning)"
+# Templates of Qwen, DeepSeek and Seed; Mistral; Kimi; Command A; OpenThinker; gpt-oss, whose channels stick to the text
+# where a server drops the special tokens around their names: "analysisWe see ... assistantfinalNo."
+_BEGIN: Final = re.compile(
+    rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>"
+    r"|\A(?-i:analysis(?=[A-Z]))",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(
+    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
+    r"|(?-i:assistantfinal)",
+    re.IGNORECASE,
+)
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
+_AROUND: Final = re.compile(r"\A(?:\s*<\|[^|<>]*\|>)+\s*|\s*(?:<\|[^|<>]*\|>\s*)+\Z")
+"""Special tokens around an answer, such as `<|START_RESPONSE|>`."""
 _BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
 
 
@@ -34,7 +46,7 @@ def separated(text: str) -> tuple[str, str | None]:
     thoughts = _without_tags(text[:begin])
     if cut := _BEGIN.search(text, begin):
         return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
-    return thoughts, text[begin:].lstrip() if begin else text
+    return thoughts, _AROUND.sub("", text[begin:]).lstrip() if begin else text
 
 
 def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[TokenLogprobs, ...] | None:

@@ -24,9 +24,10 @@ _NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
 # The key "answer" in invalid JSON, for example with an unescaped quote in the reason.
 _ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
 # Labels are capitals, since "a" is an article; "A or B" is not an answer.
-_EITHER = r"(?!\s*(?:,|/|or\b|and\b)\s*(?:candidate\s+)?[A-Z]\b)"
+_EITHER = r"(?![.):*]*\s*(?:,|/|or\b|and\b)\W*(?:candidate\s+)?[A-Z]\b)"
 _STATED_LABEL = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
-_LABEL_FIRST = re.compile(r"^\W*([A-Z])(?:[.):*]|$)")
+_LABEL_FIRST = re.compile(rf"^\W*([A-Z])(?:[.):*]{_EITHER}|$)")
+_LABEL_ALONE = re.compile(r"^\W*([A-Z])\W*$", re.MULTILINE)
 # Neither the article "A" nor the pronoun "I".
 _LABEL = re.compile(r"\b(?![AI]['’])(?![AI]\s+(?!(?:and|but|nor|not|or|over|rather|than)\b)[a-z])([A-Z])\b")
 _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n")
@@ -112,15 +113,19 @@ def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
 def _answer_and_reason(text: str) -> tuple[str | None, str, bool]:
     """Return the answer and the reason in a reply, and whether it is JSON; plain text is both answer and reason.
 
-    JSON without the key is not an answer: its reason may name candidates that it rules out.
+    JSON without the key is not an answer: its reason may name candidates that it rules out. Neither are two answers, or
+    one that is no text.
     """
     parsed = {key.lower(): value for key, value in (json_object(text)[0] or {}).items()}
-    if "answer" in parsed:
-        return _plain(str(parsed["answer"])), str(parsed.get("reason", "")).strip(), True
     plain = text.strip()
-    keys = _ANSWER_KEY.findall(plain)
+    keys = {_plain(key) for key in _ANSWER_KEY.findall(plain)}
+    if len(keys) > 1:
+        return None, plain, True
+    if "answer" in parsed:
+        answer = parsed["answer"]
+        return _plain(answer) if isinstance(answer, str) else None, str(parsed.get("reason", "")).strip(), True
     if keys:
-        return _plain(keys[-1]), plain, True
+        return keys.pop(), plain, True
     is_json = bool(parsed) or plain.startswith(("{", "```json"))
     return None if is_json else plain, plain, is_json
 
@@ -131,6 +136,8 @@ def _plain(answer: str) -> str:
 
 def _label_in(text: str, labels: str) -> str | None:
     """Return the single label that a text gives as its answer."""
+    if len(set(_LABEL_ALONE.findall(text))) > 1:
+        return None
     last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
     found = set(_STATED_LABEL.findall(text)) or set(_LABEL_FIRST.findall(text))
     if not found:

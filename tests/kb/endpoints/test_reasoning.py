@@ -53,3 +53,31 @@ def test_the_tokens_of_the_answer_are_the_last_ones(
 ) -> None:
     found = tokens_of_answer(tokens(*given), answer)
     assert (None if found is None else [token.token for token in found]) == kept
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<|START_THINKING|>A crest. No?<|END_THINKING|><|START_RESPONSE|>Yes<|END_RESPONSE|>",
+        "<|begin_of_thought|>\nA crest. No?\n<|end_of_thought|>\n\n<|begin_of_solution|>\nYes\n<|end_of_solution|>",
+        "analysisA crest. No?assistantfinalYes",
+        "<|channel|>analysis<|message|>A crest. No?<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>",
+        "<thoughts>A crest. No?</thoughts>Yes",
+    ],
+)
+def test_thoughts_between_the_marks_of_more_models_are_no_answer(reply: str) -> None:
+    thoughts, answer = separated(reply)
+    assert thoughts.startswith("A crest. No?")
+    assert answer == "Yes"
+
+
+@pytest.mark.parametrize(
+    "cut", ["<|START_THINKING|>A crest. Yes", "<|begin_of_thought|>Yes", "analysisWe see a crest. Yes"]
+)
+def test_thoughts_that_are_cut_off_have_no_answer(cut: str) -> None:
+    assert separated(cut)[1] is None
+
+
+@pytest.mark.parametrize("text", ["analysis of the plumage: a crest", "The final analysis: Yes", "An assistant: final"])
+def test_ordinary_words_are_no_marks_of_thoughts(text: str) -> None:
+    assert separated(text) == ("", text)
