@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,6 +116,8 @@ def context(
 def context_text(context: Context, *, has_model: bool = False, meant: Sequence[str] = ()) -> str:
     """Return the passage with its sources and, where a model is set, its author; or that nothing was found.
 
+    Where the answer of a search model has marks such as [2], sources are numbered.
+
     Args:
         context: the answer.
         has_model: whether a model is set.
@@ -136,7 +139,10 @@ def context_text(context: Context, *, has_model: bool = False, meant: Sequence[s
     lines += _unexplained(context)
     if context.sources:
         lines += ["", "Sources"]
-    return "\n".join([*lines, *(f"  {source_text(source)}" for source in context.sources)])
+    is_numbered = context.asked_on is not None and re.search(r"\[\d+\]", context.passage) is not None
+    for number, source in enumerate(context.sources, start=1):
+        lines.append(f"  [{number}] {source_text(source)}" if is_numbered else f"  {source_text(source)}")
+    return "\n".join(lines)
 
 
 def _unexplained(context: Context) -> list[str]:

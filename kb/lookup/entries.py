@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from data.errors import BadInput, UnknownTaxon
 from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
+from data.words import plural
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
+from kb.lookup.index import index_of
 from kb.lookup.not_included import why_missing
 
 if TYPE_CHECKING:
@@ -40,7 +43,8 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
 
     Raises:
         UnknownTaxon: for an unknown name, with the nearest names.
-        BadInput: for a taxon of the checklist that is not an entry; the hint names related species that are.
+        BadInput: for a taxon of the checklist that is not an entry; the hint names related species that are. For an
+            English name of a group; the hint names species of it.
     """
     wanted = fold(name)
     known: dict[str, str] = {}  # folded name -> as written
@@ -55,6 +59,11 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         known[fold(term.name)] = term.name
     if (listed := load_checklist().find(name)) is not None:
         raise _not_included(store, listed)
+    for mention in index_of(store).names.find(name):
+        if mention.kind == "group" and mention.text == name.strip():
+            members = [entry.taxon.common_name for entry in store.species(mention.ids[:N_SUGGESTIONS])]
+            hint = f"Did you mean {', '.join(members)}? For more: kb search {shlex.quote(mention.text)}"
+            raise BadInput(f'"{mention.text}" names {plural(len(mention.ids), "species", "species")}.', hint=hint)
     near = get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)
     raise UnknownTaxon(name, suggestions=[known[text] for text in near], where=str(store.path))
 

@@ -21,7 +21,8 @@ MentionKind = Literal["species", "term", "group"]
 
 MAX_NAME_WORDS = 8
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-# Letters of a name of one word; shorter ones are often other words ("ou", "Ara").
+# Letters of a name of one word, in English (Kea, Tui) and otherwise; shorter ones are often other words ("ou", "Ara").
+_SHORTEST_ENGLISH_NAME = 3
 _SHORTEST_SINGLE_WORD = 4
 # Genera that are also English words.
 _ALSO_ENGLISH = frozenset(("Dives", "Bias"))
@@ -60,7 +61,8 @@ class NameFinder:
                 self._organisms[taxon.taxon_id] = organisms
             for name in _names(taxon):
                 key = fold(name)
-                if len(name.split()) > 1 or len(key) >= _SHORTEST_SINGLE_WORD:
+                shortest = _SHORTEST_ENGLISH_NAME if name in taxon.common_names else _SHORTEST_SINGLE_WORD
+                if len(name.split()) > 1 or len(key) >= shortest:
                     self._species.setdefault(key, taxon.taxon_id)
                 if len(name.split()) == 1:
                     self._one_word.add(key)

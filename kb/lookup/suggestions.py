@@ -5,6 +5,7 @@ from __future__ import annotations
 from kb.checklist.names import fold
 from kb.lookup.descriptions.wording import is_listed, is_one_slip
 from kb.lookup.index import index_of
+from kb.lookup.plain_words import is_plain
 from kb.store.knowledge_base import KnowledgeBase
 
 MIN_LETTERS = 5
@@ -18,6 +19,8 @@ MAX_QUERY_WORDS = 20
 
 def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
     """Return up to `n` names of terms and species that are spelt like words of a query, in the query's order.
+
+    Everyday words and names that the knowledge base has are not misspelt.
 
     Example:
         >>> import kb, recognize
@@ -34,9 +37,12 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
         return []
     names = {taxon.taxon_id: taxon.common_name for taxon in index.taxa}
     terms = [(fold(name), name) for i in index.word_ids for name in (index.terms[i].name, *index.terms[i].aliases)]
+    known = {word for mention in index.names.find(query) for word in mention.text.split()}
     found: dict[str, None] = {}
     for first in range(len(words)):
         for run in (words[first:end] for end in range(first + 1, min(first + MAX_NAME_WORDS, len(words)) + 1)):
+            if known.intersection(run) or all(map(is_plain, run)):
+                continue
             typed = fold(" ".join(run))
             if len(typed) >= MIN_LETTERS and not is_listed(typed):
                 found |= dict.fromkeys(name for key, name in terms if is_one_slip(typed, key))

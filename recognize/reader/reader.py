@@ -23,6 +23,7 @@ from recognize.settings import MAX_READER_CANDIDATES
 
 FAILED: Final = "the reader failed"
 MAX_TOKENS: Final = 300  # of a reply
+_DECLINED: Final = "none of the candidates, where one must be chosen"
 _MAX_QUOTED: Final = 80  # characters of an unreadable reply
 _TOP_LOGPROBS: Final = 5  # alternatives per token, for the margin
 _FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
@@ -118,7 +119,7 @@ class Reader:
             return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)
         if self._forced and sample.choice is None:
-            sample = replace(sample, rule="unread")
+            sample = replace(sample, rule="unread", reason=sample.reason if sample.rule == "unread" else _DECLINED)
         self.counts.add(reply, sample.rule)
         choice = None if sample.choice is None else order[sample.choice]
         return Sample(choice=choice, rule=sample.rule, reason=sample.reason, margin=sample.margin)
@@ -190,6 +191,8 @@ def _majority(samples: Sequence[Sample], candidates: Sequence[Candidate]) -> Rea
 def _failure(sample: Sample) -> str:
     if sample.rule == "failed":
         return sample.reason
+    if sample.reason == _DECLINED:
+        return _DECLINED
     return f"no choice in the reply {' '.join(sample.reason.split())[:_MAX_QUOTED]!r}"
 
 

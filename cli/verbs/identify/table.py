@@ -109,7 +109,8 @@ def _reader_lines(row: Identification) -> list[str]:
         return [wrapped(f"Reader: {reading.reason}", indent="  ")]
     unanswered = unanswered_text(reading)
     how = f"agreement {100 * reading.agreement:.0f} %{f', {unanswered}' if unanswered else ''}"
-    return [wrapped(f"Reader: {name}, {how}: {' '.join(reading.reason.split())}", indent="  ")]
+    reason = " ".join(reading.reason.split())
+    return [wrapped(f"Reader: {name}, {how}{f': {reason}' if reason else ''}", indent="  ")]
 
 
 def evidence_text(row: Identification, explanation: str) -> str:

@@ -132,7 +132,7 @@ def test_a_web_search_is_cited_and_stored(cli: Any, own_kb: Path, tmp_path: Path
         assert cli.call(*command, "--no-web", check=True).stdout == NOTHING
         first = cli.call(*command, check=True).stdout
         assert first.startswith("A zorblin is a gland of frogs [1].\n(answer of m, 20")
-        assert "https://web.example/zorblin" in first
+        assert "  [1] https://web.example/zorblin\n" in first
         assert server.n_calls == 1
         assert cli.call(*command, "--no-web", check=True).stdout == first
         assert server.n_calls == 1

@@ -63,6 +63,17 @@ def test_a_page_adds_to_a_species_and_is_cited(cli: Any, site: UglySite, mallard
     assert "nothing new" in cli.call(*add, check=True).stdout
 
 
+def test_a_page_that_does_not_name_the_species_is_added_with_a_warning(
+    cli: Any, site: UglySite, caplog: pytest.LogCaptureFixture
+) -> None:
+    add = ("add", "--kb", "mallard.kb", "--page", site.url("/mallard"), "--name")
+    cli.call(*add, "Kea", check=True)
+    assert "/mallard does not name Kea (Nestor notabilis). Is it about another species?" in caplog.text
+    caplog.clear()
+    cli.call(*add, "Mallard", check=True)
+    assert "does not name" not in caplog.text
+
+
 def test_the_contact_is_sent_with_requests_for_a_page(cli: Any, site: UglySite) -> None:
     given = ("--page", site.url("/mallard"), "--contact", "ann@example.org")
     cli.call("add", "--kb", "a.kb", "--name", "Mallard", *given, check=True)

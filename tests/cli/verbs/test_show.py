@@ -61,3 +61,11 @@ def test_photos_held_as_vectors_are_counted_not_listed_by_hash() -> None:
     )
     vectors = [Anchor(anchor_id=letter * 64, subject_id="avis-avis") for letter in "bc"]
     assert photo_lines([photo, *vectors]) == ["  1.jpg: Ann, CC0", "  2 photos as vectors only"]
+
+
+def test_show_names_species_of_a_group(cli: Any, built_kb: Path) -> None:
+    outcome = cli.call("show", "Robin", "--kb", built_kb)
+    assert outcome.exit_code == 5
+    message, hint = outcome.stderr.splitlines()[:2]
+    assert message.startswith('error: "Robin" names 1 species.')
+    assert "European Robin" in hint

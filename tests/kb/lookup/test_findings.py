@@ -202,3 +202,9 @@ def test_a_species_without_description_has_no_looks() -> None:
 
 def test_a_query_without_names_has_no_parts() -> None:
     assert query_parts(STORE, "something by the sea") == []
+
+
+@pytest.mark.parametrize("query", ["a Kea", "two keas on a car", "Kea eating a sheep"])
+def test_a_species_with_a_name_of_three_letters_is_found(query: str) -> None:
+    kea = entry("Nestor notabilis", "Kea", "The back is olive-green.", family="Strigopidae", order="Psittaciformes")
+    assert context(ShelfStore([*SPECIES, kea], TERMS, ENCODER), query, ENCODER).sources == (kea.source,)

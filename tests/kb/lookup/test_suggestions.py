@@ -18,6 +18,7 @@ from tests.kb.lookup.shelf import STORE
         ("barrins", ["barring"]),
         ("barred", []),
         ("ruf", []),
+        ("a Eurasian Eagle-Owl eating", []),
         ("", []),
     ],
 )

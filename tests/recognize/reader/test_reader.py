@@ -332,3 +332,4 @@ def test_a_forced_choice_offers_no_way_out() -> None:
 def test_none_of_these_is_unreadable_where_a_choice_is_forced() -> None:
     reading, _, _ = read('{"reason": "a heron", "answer": "none"}', forced=True)
     assert (reading.choice, reading.answered, reading.missing) == (None, 0, "reader")
+    assert reading.reason == "the reader failed: none of the candidates, where one must be chosen"
