@@ -110,10 +110,11 @@ def test_resuming_reads_rows_one_by_one(tmp_path: Path) -> None:
     with output() as first:
         for number in range(n):
             first.add(f"{number}.jpg", json.dumps({"image": f"{number}.jpg", "summary": "x" * 10_000}) + "\n", ok=True)
+    interned = [Path(f"{number}.jpg").name for number in range(n)]  # else the growth of their table may count
     tracemalloc.start()
     try:
         with output() as second:
-            assert len(second.done) == n
+            assert len(second.done) == len(interned)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
