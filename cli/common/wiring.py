@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from cli.common.config import Settings
@@ -160,7 +161,7 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
 
 
 def find_contexts(
-    store: KnowledgeBase, queries: Sequence[str], sources: ContextSources, *, learn: bool
+    store: KnowledgeBase, queries: Sequence[str], sources: ContextSources, *, learn: bool, turn: Lock | None = None
 ) -> Iterator[Context]:
     """Yield the context of each query, in order."""
     from kb.lookup.context import contexts
@@ -176,6 +177,7 @@ def find_contexts(
         require_chat=sources.require_chat,
         prompts=sources.prompts,
         learn=learn,
+        turn=turn,
     )
 
 
@@ -252,7 +254,8 @@ def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
 
 def context_look_up(store: KnowledgeBase, sources: ContextSources) -> Callable[[str], Context]:
     """Return a thread-safe function from a query to its context."""
-    return _one_at_a_time(lambda query: next(find_contexts(store, [query], sources, learn=True)))
+    turn = Lock()
+    return lambda query: next(find_contexts(store, [query], sources, learn=True, turn=turn))
 
 
 def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
@@ -275,8 +278,6 @@ def species_scorer(store: KnowledgeBase) -> SpeciesScorer:
 
 
 def _one_at_a_time(look_up: Callable[[str], FoundT]) -> Callable[[str], FoundT]:
-    from threading import Lock
-
     turn = Lock()
 
     def locked(query: str) -> FoundT:

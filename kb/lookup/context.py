@@ -10,21 +10,24 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 from data.contracts import ChatModel, TextEncoder
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, Term
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.coverage import unexplained
+from kb.lookup.findings import Findings
 from kb.lookup.gathering import Explainer, gather
-from kb.lookup.index import Lookup
+from kb.lookup.index import Lookup, index_of
 from kb.lookup.learning import remember
 from kb.lookup.passages import compose
+from kb.lookup.query_key import query_key
 from kb.lookup.settings import ContextSettings
 from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase
 
-N_PARALLEL = 8  # passages that a model writes at the same time
+N_PARALLEL = 8  # queries that are searched on the web, and passages that a model writes, at the same time
 
 _log = logging.getLogger(__name__)
 
@@ -114,24 +117,36 @@ def contexts(
     require_chat: bool = False,
     prompts: Path | None = None,
     learn: bool = True,
+    turn: Lock | None = None,
 ) -> Iterator[Context]:
-    """Yield the context of each query in order, as `context` returns it; several passages are written in parallel.
+    """Yield the context of each query in order, as `context` returns it.
 
-    After a failure of the model, the remaining queries are answered without it.
+    Several queries are searched on the web, and several passages written, at the same time; of near queries the first.
+    After a failure of the model, the remaining queries are answered without it. `turn` is a lock on the knowledge base
+    and the wiki, for calls from several threads.
     """
     loaded = DistilPrompts(prompts)  # before anything costs money
     settings = settings or ContextSettings()
+    turn = turn or Lock()
+
+    def look(query: str) -> tuple[Context, Findings]:
+        with turn:
+            found, learnt = gather(
+                store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded, turn=turn
+            )
+            if learnt and learn:
+                _learn(store, learnt, encoder)
+            answer = compose(store, query, found)
+            return replace(answer, unexplained=unexplained(query, found, answer.passage)), found
+
     with ThreadPoolExecutor(N_PARALLEL) as pool:
         for start in range(0, len(queries), N_PARALLEL):
-            answers = []
-            for query in queries[start : start + N_PARALLEL]:
-                found, learnt = gather(
-                    store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded
-                )
-                if learnt and learn:
-                    _learn(store, learnt, encoder)
-                answer = compose(store, query, found)
-                answers.append((replace(answer, unexplained=unexplained(query, found, answer.passage)), found))
+            some = queries[start : start + N_PARALLEL]
+            # Near queries share the answer to the first of them, which is searched alone.
+            names = index_of(store).names
+            first = dict(zip(map(lambda query: query_key(query, names), reversed(some)), reversed(some), strict=True))
+            looked = dict(zip(first.values(), pool.map(look, first.values()), strict=True))
+            answers = [looked.get(query) or look(query) for query in some]
             if chat is None:
                 yield from (answer for answer, _ in answers)
                 continue

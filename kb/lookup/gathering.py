@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import Protocol
 
 from data.contracts import ChatModel, TextEncoder
@@ -34,11 +36,12 @@ def gather(
     search: ChatModel | None = None,
     settings: ContextSettings,
     prompts: DistilPrompts,
+    turn: Lock | None = None,
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
 
     The first source is always asked, except a web search without need; a stored answer to the query takes the place of
-    a new one.
+    a new one. If the caller holds a lock, others have it while the web is searched.
     """
     found, learnt = Findings(), list[Term]()
     for source in settings.order if query.strip() else ():
@@ -56,10 +59,23 @@ def gather(
         elif source == "web" and is_needed and found.answer is None:
             answer = index_of(store).answer_to(query)
             if answer is None and search is not None:
-                answer = search_web(query, search, prompts)
+                with _released(turn):
+                    answer = search_web(query, search, prompts)
                 learnt += [] if answer is None else [answer]
             found = replace(found, answer=answer)
     return found, learnt
+
+
+@contextmanager
+def _released(turn: Lock | None) -> Iterator[None]:
+    if turn is None:
+        yield
+        return
+    turn.release()
+    try:
+        yield
+    finally:
+        turn.acquire()
 
 
 def _joined(of_kb: Findings, before: Findings) -> Findings:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
 
 import kb
-from data.records import WebAnswer
+from data.records import Context, WebAnswer
 from kb.distill.prompts import DistilPrompts
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
+from kb.lookup.context import contexts
 from kb.lookup.settings import CONTEXT_PRESETS
 from kb.lookup.web_search import search_web
 from kb.sources.starter import StarterSource
 from kb.store.layout import collection_name
-from tests.servers.openai_server import Answer, OpenAIServer
+from tests.servers.openai_server import Answer, Call, OpenAIServer
 from tests.toy.encoders import toy_encoders
 
 FROGS, TOADS = "https://a.example/frogs", "https://b.example/toads"
@@ -150,3 +153,51 @@ def test_an_answer_is_removed_by_its_query(with_answer: Path) -> None:
     with kb.open(with_answer) as store:
         assert store.terms() == []
         assert not kb.context(store, "a frog in ammplexus", toy_encoders().sentence).found
+
+
+def test_queries_are_searched_together_and_near_ones_once(tmp_path: Path) -> None:
+    queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
+    asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
+    all_at_once = Barrier(len(queries), timeout=20)  # no reply before all are asked
+
+    def reply(call: Call) -> Answer:
+        all_at_once.wait()
+        return Answer(
+            text=f"{next(query for query in queries if query in call.text)} [1].", more={"citations": [FROGS]}
+        )
+
+    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
+    kb.build(path, source.drawn_taxa()[:1], source, encoders)
+    with (
+        OpenAIServer(reply) as server,
+        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
+        kb.open(path) as store,
+    ):
+        found = list(contexts(store, asked, encoders.sentence, search=chat, settings=CONTEXT_PRESETS["paper"]))
+    assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
+    assert server.n_calls == len(queries)
+
+
+def test_several_threads_search_at_the_same_time(tmp_path: Path) -> None:
+    both = Barrier(2, timeout=20)
+
+    def reply(call: Call) -> Answer:
+        both.wait()
+        return Answer(text="Zorbs are round [1].", more={"citations": [FROGS]})
+
+    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
+    kb.build(path, source.drawn_taxa()[:1], source, encoders)
+    with (
+        OpenAIServer(reply) as server,
+        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
+        kb.open(path) as store,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        turn = Lock()
+
+        def look(query: str) -> Context:
+            paper = CONTEXT_PRESETS["paper"]
+            return next(contexts(store, [query], encoders.sentence, search=chat, settings=paper, turn=turn))
+
+        found = list(pool.map(look, ["a zorb", "two zorbs at dusk"]))
+    assert [each.passage for each in found] == ["Zorbs are round [1]."] * 2
