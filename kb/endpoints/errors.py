@@ -20,7 +20,8 @@ from kb.endpoints.payload import OPTIONAL, shortened
 from kb.http import parse_retry_after
 
 _REJECTED = re.compile(
-    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)",
+    r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected|extra (?:inputs|fields)"
+    r"|deprecated|only 1 is allowed|may only be set to 1\b",
     re.I,
 )
 # Of chat templates: the first one may name system messages too.

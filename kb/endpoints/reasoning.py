@@ -6,6 +6,7 @@ and servers may swallow the first.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -13,16 +14,17 @@ from typing import Final
 from data.records import TokenLogprobs
 
 _TAGS: Final = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning)"
-# Templates of Qwen, DeepSeek and Seed; Mistral; Kimi; Command A; OpenThinker; gpt-oss, whose channels stick to the text
-# where a server drops the special tokens around their names: "analysisWe see ... assistantfinalNo."
+# Templates of Qwen, DeepSeek and Seed; Mistral; Kimi; Command A; OpenThinker; Gemma 4; gpt-oss, whose channels stick to
+# the text where a server drops the special tokens around their names: "analysisWe see ... assistantfinalNo."
 _BEGIN: Final = re.compile(
     rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>"
+    r"|<\|channel>thought\b"
     r"|\A(?-i:analysis(?=[A-Z]))",
     re.IGNORECASE,
 )
 _END: Final = re.compile(
-    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
-    r"|(?-i:assistantfinal)",
+    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<channel\|>"
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)",
     re.IGNORECASE,
 )
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
@@ -34,7 +36,8 @@ _BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of t
 def separated(text: str) -> tuple[str, str | None]:
     r"""Return the reasoning and the answer of a reply; None for the answer if there is only reasoning.
 
-    The answer follows the last closing tag. An opening tag after it begins reasoning that was cut off.
+    The answer follows the last closing tag, or is before the reasoning if nothing follows. An opening tag after it, or
+    without one at the start of a line, begins reasoning that was cut off. JSON is an answer, whatever it contains.
 
     Example:
         >>> separated("<think>Yes? A crest.</think>\n\nNo"), separated("Yes?</think>No"), separated("No")
@@ -42,10 +45,16 @@ def separated(text: str) -> tuple[str, str | None]:
         >>> separated("<think>Yes? It")
         ('Yes? It', None)
     """
+    if _is_json(text):
+        return "", text
     begin = max((found.end() for found in _END.finditer(text)), default=0)
     thoughts = _without_tags(text[:begin])
-    if cut := _BEGIN.search(text, begin):
-        return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
+    opened = list(_BEGIN.finditer(text))
+    for cut in (found for found in opened if found.start() >= begin):
+        if begin or not text[: cut.start()].rpartition("\n")[2].strip():
+            return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
+    if begin and not text[begin:].strip() and opened and (before := text[: opened[0].start()].strip()):
+        return _without_tags(text[opened[0].start() :]), before
     return thoughts, _AROUND.sub("", text[begin:]).lstrip() if begin else text
 
 
@@ -71,6 +80,13 @@ def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[Toke
         if not rest and token:
             return tuple(tokens[at : last + 1])
     return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return text.lstrip().startswith(("{", "[")) and json.loads(text) is not None
+    except ValueError:
+        return False
 
 
 def _without_tags(text: str) -> str:

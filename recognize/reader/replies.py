@@ -24,10 +24,12 @@ _NEGATED = re.compile(_NOT + "$", re.IGNORECASE)
 # The key "answer" in invalid JSON, for example with an unescaped quote in the reason.
 _ANSWER_KEY = re.compile(r'"answer"\s*:\s*"([^"]*)"', re.IGNORECASE)
 # Labels are capitals, since "a" is an article; "A or B" is not an answer.
-_EITHER = r"(?![.):*]*\s*(?:,|/|or\b|and\b)\W*(?:candidate\s+)?[A-Z]\b)"
+_OR = r"[.):*?]*\s*(?:,|/|;|\?|(?i:or|and|vs)\b)\W*(?:candidate\s+)?[A-Z]\b"
+_EITHER = rf"(?!{_OR})"
+_ENDS_WITH_TWO = re.compile(rf"\b[A-Z]{_OR}\W*\Z")
 _STATED_LABEL = re.compile(rf"(?i:\b(?:answer|label|choice|option)\b\W*(?:is\b\W*)?)\b([A-Z])\b{_EITHER}")
 _LABEL_FIRST = re.compile(rf"^\W*([A-Z])(?:[.):*]{_EITHER}|$)")
-_LABEL_ALONE = re.compile(r"^\W*([A-Z])\W*$", re.MULTILINE)
+_LABELLED_LINE = re.compile(r"^\W*([A-Z])(?:[.):*]|\W*$)", re.MULTILINE)
 # Neither the article "A" nor the pronoun "I".
 _LABEL = re.compile(r"\b(?![AI]['’])(?![AI]\s+(?!(?:and|but|nor|not|or|over|rather|than)\b)[a-z])([A-Z])\b")
 _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n")
@@ -136,11 +138,12 @@ def _plain(answer: str) -> str:
 
 def _label_in(text: str, labels: str) -> str | None:
     """Return the single label that a text gives as its answer."""
-    if len(set(_LABEL_ALONE.findall(text))) > 1:
-        return None
     last = next((part for part in reversed(_SENTENCE_END.split(text)) if part.strip()), "")
-    found = set(_STATED_LABEL.findall(text)) or set(_LABEL_FIRST.findall(text))
-    if not found:
+    found = set(_STATED_LABEL.findall(text))
+    lists_several = len(set(_LABELLED_LINE.findall(text))) > 1
+    if not found and not lists_several:
+        found = set(_LABEL_FIRST.findall(text))
+    if not found and not _ENDS_WITH_TWO.search(text) and not (lists_several and _LABELLED_LINE.search(last)):
         mentioned = [match for match in _LABEL.finditer(last) if match.group(1) in labels]
         is_at_end = bool(mentioned) and not re.search(r"\w", last[mentioned[-1].end() :])
         if is_at_end and len(mentioned) == 1 and not _NEGATED.search(last[: mentioned[0].start()]):

@@ -239,6 +239,23 @@ def test_an_unsupported_parameter_is_dropped_from_later_requests(
         assert chat.unsupported == {parameter}
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "`temperature` is deprecated for this model.",
+        "invalid temperature: only 1 is allowed for this model",
+        "`temperature` may only be set to 1 when thinking is enabled.",
+    ],
+)
+def test_a_temperature_that_a_model_refuses_is_left_out(message: str) -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=400, error={"message": message}) if "temperature" in call.payload else "ok"
+
+    with OpenAIServer(script) as server:
+        ask(server)
+        assert "temperature" not in server.calls[-1].payload
+
+
 def test_a_too_large_parameter_is_not_treated_as_unsupported() -> None:
     """Without it, the cost of a reply would be unbounded."""
     error = {"message": "max_tokens is too large: 9000", "param": "max_tokens", "code": "invalid_value"}

@@ -63,6 +63,8 @@ def test_the_tokens_of_the_answer_are_the_last_ones(
         "analysisA crest. No?assistantfinalYes",
         "<|channel|>analysis<|message|>A crest. No?<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>",
         "<thoughts>A crest. No?</thoughts>Yes",
+        "<|channel>thought\nA crest. No?<channel|>Yes",
+        "<|channel|>analysis<|message|>A crest. No?<|end|><|channel|>final <|constrain|>json<|message|>Yes",
     ],
 )
 def test_thoughts_between_the_marks_of_more_models_are_no_answer(reply: str) -> None:
@@ -78,6 +80,19 @@ def test_thoughts_that_are_cut_off_have_no_answer(cut: str) -> None:
     assert separated(cut)[1] is None
 
 
-@pytest.mark.parametrize("text", ["analysis of the plumage: a crest", "The final analysis: Yes", "An assistant: final"])
+def test_an_answer_before_its_reasons_is_the_answer() -> None:
+    assert separated("B <reasoning>It has a crest.</reasoning>") == ("It has a crest.", "B")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The <reasoning> tag is odd. No.",
+        '{"answer": "No", "reason": "no </think> here"}',
+        "analysis of the plumage: a crest",
+        "The final analysis: Yes",
+        "An assistant: final",
+    ],
+)
 def test_ordinary_words_are_no_marks_of_thoughts(text: str) -> None:
     assert separated(text) == ("", text)
