@@ -12,7 +12,17 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.contracts import ChatModel, TextImageEncoder
-from data.errors import CostStop, CutOff, FieldmarkError, MalformedAnswer, NotCached, Refused, SourceError, UsageError
+from data.errors import (
+    BadImage,
+    CostStop,
+    CutOff,
+    FieldmarkError,
+    MalformedAnswer,
+    NotCached,
+    Refused,
+    SourceError,
+    UsageError,
+)
 from data.records import ChatMessage, ChatRequest, Job, JobImage, RankedImage
 from data.words import plural
 from rerank.prompting import Prompts
@@ -132,7 +142,13 @@ class VisretReranker:
             self.tally.failures.append(error)
             return error_rows(job, str(error))
         async with self._encoding:
-            scored = await asyncio.to_thread(self._scored, job, paths, ranks)
+            scored, unread = await asyncio.to_thread(self._scored, job, paths, ranks)
+        if unread:
+            self.tally.failures += map(BadImage, unread)
+            notes.append(f"drawings left out: {'; '.join(unread)}")
+            if len(unread) == len(paths):
+                self.tally.by_text.append(job.query_id)
+                notes.append("ranked by text similarity")
         share = total_cost(costs)
         note = "; ".join(notes)
         scored = [
@@ -181,13 +197,14 @@ class VisretReranker:
             self.tally.failures.append(drawn.problem)
             notes.append(f"{len(paths)} of {self._settings.images} drawings: {drawn.problem}")
         if self._settings.sample is not None:
-            paths = paths[self._settings.sample - 1 :][:1] or paths[-1:]
-            notes.append(f"drawing {self._settings.sample} alone")
+            chosen = min(self._settings.sample, len(paths))
+            paths = paths[chosen - 1 : chosen]
+            notes.append(f"drawing {chosen} alone")
         notes.append(f"drawings: {', '.join(path.name for path in paths)}")
         return paths
 
-    def _scored(self, job: Job, paths: Sequence[Path], ranks: Sequence[int]) -> list[ScoredImage]:
-        """Return score or error of each candidate, in the order of the job."""
+    def _scored(self, job: Job, paths: Sequence[Path], ranks: Sequence[int]) -> tuple[list[ScoredImage], list[str]]:
+        """Return score or error of each candidate, in the order of the job, and why drawings cannot be read."""
         found = self._similarity.encode_images(job.candidates)
         order = sorted(range(len(ranks)), key=ranks.__getitem__)
         seen = {i: vector for i in order if not isinstance(vector := found[i], str)}
@@ -208,7 +225,8 @@ class VisretReranker:
         else:
             scores = cosines(self._similarity.encode_query(job))
         by_place = dict(zip(seen, scores.tolist(), strict=True))
-        return [
+        scored = [
             ScoredImage(error=vector) if isinstance(vector, str) else ScoredImage(score=by_place[i])
             for i, vector in enumerate(found)
         ]
+        return scored, [vector for vector in drawings if isinstance(vector, str)]

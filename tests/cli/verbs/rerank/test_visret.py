@@ -115,3 +115,31 @@ def test_the_forecast_counts_drawings(ranked: Any) -> None:
 def test_without_an_image_generator_the_run_does_not_begin(cli: Any, photos: Path) -> None:
     run = cli.call("rerank", "photos", "--query", "a bird", "--method", "visret")
     assert run.exit_code == 3 and "[llm.image] is not set" in run.stderr
+
+
+@pytest.mark.parametrize("n_damaged", [1, 3])
+def test_damaged_drawings_are_named_and_counted(ranked: Any, isolated_environment: Path, n_damaged: int) -> None:
+    ranked()
+    drawings = sorted(path for path in isolated_environment.rglob("drawings/**/*") if path.suffix == ".png")
+    assert len(drawings) == 2  # of three, two are equal
+    for path in drawings if n_damaged == 3 else drawings[:1]:
+        path.write_bytes(b"damaged")
+    run, rows, _ = ranked()
+    assert run.exit_code == 7
+    assert "drawings left out" in rows[0]["evaluation"]
+    assert ("ranked by text similarity" in rows[0]["evaluation"]) == (n_damaged == 3)
+    assert ("1 query could not be drawn" in run.stderr) == (n_damaged == 3)
+
+
+def test_a_sample_that_was_not_drawn_is_replaced_by_the_last_one(ranked: Any) -> None:
+    def two(call: Call) -> Reaction:
+        if call.path.endswith("/images/generations") and call.payload["n"] == 1:
+            return REFUSED  # the third
+        reaction = served(call)
+        if isinstance(reaction, Raw):
+            return Raw(body=json.dumps({"data": json.loads(reaction.body)["data"][:2]}).encode(),
+                       media_type="application/json")  # fmt: skip
+        return reaction
+
+    _, rows, _ = ranked("--set", "visret.sample=3", by=two)
+    assert "drawing 2 alone" in rows[0]["evaluation"]
