@@ -33,6 +33,7 @@ ARGUMENTS = {
     "rerank": ["--photos", "4", "--reply-ms", "1", "--repeats", "1"],
     "rerank_birds": ["--birds", "{birds}"],
     "rerank_modes": ["--photos", "2", "--reply-ms", "1"],
+    "scenes": ["--data", "{scenes}"],
     "scoring": ["--species", "40", "--photos", "4", "--repeats", "1"],
     "species_lists": ["--help"],  # needs the models of all folds, which take an hour to train
     "wiki_requests": ["{wiki}"],
@@ -72,7 +73,7 @@ def test_a_benchmark_runs(
 ) -> None:
     queries = tmp_path / "queries.csv"
     queries.write_text("query_text,supercategory\na duck with a blue speculum,Appearance\n")
-    places = {"birds": few_birds, "whole": birds, "queries": queries}
+    places = {"birds": few_birds, "whole": birds, "queries": queries, "scenes": birds.parent / "scenes"}
     if "{wiki}" in ARGUMENTS[name]:
         places["wiki"] = request.getfixturevalue("wiki_api_url")
     arguments = [argument.format(**places) for argument in ARGUMENTS[name]]
