@@ -35,11 +35,13 @@ TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whateve
     metavar="FILE",
     help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for --species-list.",
 )
+@options.checklist_option
 @options.format_option("table", "csv", "json")
-def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -> None:
-    """Find the taxon with the scientific or English NAME, and its lineage.
+def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: str | None, form: str) -> None:
+    """Find the taxon with the scientific or common NAME, and its lineage.
 
-    Names are compared without case, accents and hyphens. An unknown name gives exit code 5 and the nearest names.
+    Names are compared without case, accents and hyphens; in other checklists than AviList, author and year may follow.
+    An unknown name gives exit code 5 and the nearest names, a name of several taxa the choices.
 
     With --file, class labels of datasets (`009.Brewer_Blackbird`), names of other checklists, eBird codes, subspecies
     and spellings without the possessive are matched to species too; the report gives the rule of each match.
@@ -51,29 +53,29 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, form: str) -
             "Expected either a NAME or --file FILE.", hint="kb taxa Strigiformes, or kb taxa --file list.txt"
         )
     if file is not None:
-        report_file(file, form)
+        report_file(file, form, checklist)
     elif form == "csv":
         raise UsageError("--format csv needs --file.", hint="Use --format json.")
     else:
-        report_taxon(kb, " ".join(name), form)
+        report_taxon(kb, " ".join(name), form, checklist)
 
 
-def report_taxon(kb: Path | None, name: str, form: str) -> None:
+def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> None:
     """Print the taxon with a name, and the number of its species in the knowledge base, if there is one."""
     from data.codec import to_json
     from data.records import TaxonMatch
-    from kb.checklist.avilist import load_checklist
     from kb.checklist.selection import find_taxon
     from kb.lookup.not_included import missing_species, why_missing
 
     settings = options.settings(kb=kb)
     held, notes = None, ""
+    checklist = wiring.open_checklist(settings, listed, settings.kb)
     if settings.kb is not None:
         with wiring.open_knowledge_base(settings) as store:
             held = frozenset(store.taxon_ids)
-            if (missing := missing_species(store, name)) is not None:
+            if checklist.group and (missing := missing_species(store, name)) is not None:
                 notes = " ".join(why_missing(store, missing))
-    found = find_taxon(load_checklist(), name, held)
+    found = find_taxon(checklist, name, held)
     taxon = found.taxon
     if notes:
         output.note(notes)
@@ -99,10 +101,12 @@ def report_taxon(kb: Path | None, name: str, form: str) -> None:
     output.write(output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"]))
 
 
-def report_file(file: Path, form: str) -> None:
+def report_file(file: Path, form: str, checklist: str | None) -> None:
     """Print the species for each name of a file."""
     listed = read_rows(file)
-    found = wiring.match_rows(listed)
+    found = wiring.match_rows(
+        listed, None if checklist is None else wiring.open_checklist(options.settings(), checklist)
+    )
     matches = rows([names[0] for names in listed], found)
     if form == "table":
         output.write(table(matches))

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from data.errors import MissingRequirement
+from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Taxon, taxon_id
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import NearNames, epithet_stem, fold
@@ -41,7 +42,7 @@ class _Entry:
 
 
 class AviList:
-    """The checklist AviList 2025 with the further names of eBird and BirdLife; implements `TaxonSource`."""
+    """The checklist AviList 2025 with the further names of eBird and BirdLife; implements `Checklist`."""
 
     def __init__(self, folder: Path) -> None:
         self._by_name: dict[str, _Entry] = {}
@@ -61,6 +62,30 @@ class AviList:
     def name(self) -> str:
         """Name and edition."""
         return "AviList 2025"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the tables."""
+        tables = (self._folder / f"{table}_taxonomy.csv" for table in (AVILIST, *OTHER_TABLES))
+        return sha256_hex("\n".join(sha256_hex(table.read_bytes()) for table in tables if table.is_file()))
+
+    @property
+    def group(self) -> str:
+        """Birds."""
+        return "birds"
+
+    def homonyms(self, name: str) -> list[Taxon]:
+        """Return no taxa: every name has one taxon here."""
+        del name
+        return []
+
+    def species_ids(self, taxon: Taxon) -> Iterator[str]:
+        """Yield the ids of the species below a taxon."""
+        return (species.taxon_id for species in self.species_of(taxon))
+
+    def n_species_of(self, taxon: Taxon) -> int:
+        """Return the number of species below a taxon."""
+        return len(self.species_of(taxon))
 
     def find(self, name: str) -> Taxon | None:
         """Return the taxon of any rank with that scientific or common name, or None."""

@@ -66,7 +66,7 @@ class NearNames:
                 shared[number] = shared.get(number, 0) + (count if count < others else others)
         coarse = [(-2 * n / (total + len(self._names[i]) - 1), self._names[i]) for i, n in shared.items()]
         coarse.sort()
-        scored = [(_likeness(wanted, name), name) for _, name in coarse[:N_COMPARED]]
+        scored = [(likeness(wanted, name), name) for _, name in coarse[:N_COMPARED]]
         scored.sort(key=lambda item: (-item[0], len(item[1]), item[1]))
         return [name for score, name in scored if score >= MIN_LIKENESS]
 
@@ -75,7 +75,7 @@ def _letter_pairs(folded: str) -> Iterator[str]:
     return (folded[i : i + 2] for i in range(len(folded) - 1))
 
 
-def _likeness(wanted: str, folded: str) -> float:
+def likeness(wanted: str, folded: str) -> float:
     """Return the similarity of two folded names in [0, 1]; a name that contains the other is similar."""
     ratio = SequenceMatcher(None, wanted, folded, autojunk=False).ratio()
     if len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted)):

@@ -16,7 +16,14 @@ from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import epithet_stem, fold
 
 MatchKind = Literal[
-    "given", "scientific name", "English name", "synonym", "other English name", "eBird code", "subspecies"
+    "given",
+    "scientific name",
+    "English name",
+    "synonym",
+    "other English name",
+    "common name",
+    "eBird code",
+    "subspecies",
 ]
 """Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.
 Synonyms and other English names come from eBird and BirdLife."""
@@ -219,9 +226,8 @@ class Reconciler:
             return UnmatchedName(name=name, reason="unknown")
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
-        label = _plain(name)
-        names_several = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
-        if names_several or _SEVERAL.search(_IN_BRACKETS.sub("", label)):
+        label = plain_label(name)
+        if names_several(name, label):
             if one := self._named_twice(name, label):
                 return one
             return UnmatchedName(name=name, reason="several species")
@@ -300,7 +306,7 @@ class Reconciler:
     def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
         if len(missed.name) > LONGEST_NAME:
             return ()
-        label = _plain(missed.name)
+        label = plain_label(missed.name)
         if missed.reason == "unknown":
             return tuple(self._checklist.suggest(label, N_SUGGESTED))
         taxon = self._checklist.find(label)
@@ -346,7 +352,18 @@ def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, _Fitting]:
     return found
 
 
-def _plain(name: str) -> str:
+def names_several(name: str, label: str) -> bool:
+    """Return whether a name (and its label as words) is that of a hybrid or of several species: `sp.`, ` x `."""
+    is_marked = _HYBRID.search(label) or _SEVERAL_IN_BRACKETS.search(name)
+    return bool(is_marked or _SEVERAL.search(_IN_BRACKETS.sub("", label)))
+
+
+def binomials_in(label: str) -> list[str]:
+    """Return the words of a label that look like the scientific name of a species."""
+    return [f"{genus} {epithet}" for genus, epithet, _ in _BINOMIAL.findall(label)]
+
+
+def plain_label(name: str) -> str:
     """Return a label as words, without number and separators, with `Warbler, Wilson's` reordered."""
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))
     last, comma, first = words.partition(",")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data.errors import BadInput, UnknownTaxon
+from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, LeftOut, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 if TYPE_CHECKING:
-    from data.contracts import TaxonSource
+    from data.contracts import Checklist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +24,32 @@ class NameList:
     left_out: tuple[LeftOut, ...] = ()
 
 
-BIRDS_ONLY = "The checklist has birds only; kb add takes other species."
+def limits_of(checklist: Checklist) -> str:
+    """Return a sentence on the group that a checklist is limited to, and on the way out; empty for any group."""
+    if not checklist.group:
+        return ""
+    return f"{checklist.name} holds {checklist.group} only; kb build and kb taxa take another with --checklist."
 
 
-def select(checklist: TaxonSource, taxon: str) -> list[Taxon]:
+def select(checklist: Checklist, taxon: str) -> list[Taxon]:
     """Return the species below a taxon of any rank, by scientific or common name, in checklist order.
 
     Raises:
         UnknownTaxon: with suggestions, if the name is not in the checklist.
+        AmbiguousTaxon: with the choices, if several taxa have the name.
+        BadInput: if the taxon has no species, as a subspecies.
 
     Example:
         >>> from kb.checklist.avilist import load_checklist
         >>> [species.common_name for species in select(load_checklist(), "Cardinalis")]
         ['Vermilion Cardinal', 'Northern Cardinal', 'Pyrrhuloxia']
     """
-    return checklist.species_of(_find(checklist, taxon))
+    return checklist.species_of(_with_species(checklist, taxon))
+
+
+def species_ids(checklist: Checklist, taxon: str) -> Iterator[str]:
+    """Yield the ids of the same species, with the same errors."""
+    return checklist.species_ids(_with_species(checklist, taxon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +61,58 @@ class FoundTaxon:
     n_held: int | None = None
 
 
-def find_taxon(checklist: TaxonSource, name: str, held: Collection[str] | None = None) -> FoundTaxon:
+def find_taxon(checklist: Checklist, name: str, held: Collection[str] | None = None) -> FoundTaxon:
     """Return the taxon of any rank with that scientific or common name.
 
     Raises:
         UnknownTaxon: with suggestions.
+        AmbiguousTaxon: with the choices, if several taxa have the name.
     """
     taxon = _find(checklist, name)
-    species = checklist.species_of(taxon)
-    n_held = None if held is None else sum(found.taxon_id in held for found in species)
-    return FoundTaxon(taxon=taxon, n_species=len(species), n_held=n_held)
+    n_held = None if held is None else sum(found in held for found in checklist.species_ids(taxon))
+    return FoundTaxon(taxon=taxon, n_species=checklist.n_species_of(taxon), n_held=n_held)
 
 
-def _find(checklist: TaxonSource, name: str) -> Taxon:
+def _find(checklist: Checklist, name: str) -> Taxon:
     name = " ".join(name.split())
     found = checklist.find(name) if name else None
-    if found is None:
-        raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name)
+    if found is not None:
+        return found
+    if several := checklist.homonyms(name):
+        raise AmbiguousTaxon(name, choices=choices(several), where=checklist.name)
+    raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name, limits=limits_of(checklist))
+
+
+def _with_species(checklist: Checklist, name: str) -> Taxon:
+    found = _find(checklist, name)
+    if not checklist.n_species_of(found):
+        above = list(found.lineage.values())[-1:]
+        hint = f"It belongs to {above[0]}." if above else None
+        raise BadInput(f"{found.scientific_name} is a {found.rank} without species in {checklist.name}.", hint=hint)
     return found
 
 
+def choices(taxa: Sequence[Taxon]) -> list[str]:
+    """Return names that tell taxa of the same name apart: scientific names, or a taxon above and the name.
+
+    Example:
+        >>> genera = [Taxon(taxon_id="prunella", scientific_name="Prunella", rank="genus", lineage={"kingdom": name})
+        ...           for name in ("Animalia", "Plantae")]
+        >>> choices(genera)
+        ['Animalia: Prunella', 'Plantae: Prunella']
+    """
+    names = [taxon.scientific_name for taxon in taxa]
+    if len(set(names)) == len(names):
+        return names
+    for rank in ("kingdom", "phylum", *HIGHER_RANKS):
+        above = [taxon.lineage.get(rank) for taxon in taxa]
+        if all(above) and len(set(above)) == len(above):
+            return [f"{group}: {name}" for group, name in zip(above, names, strict=True)]
+    return [f"{[taxon.rank, *taxon.lineage.values()][-1]}: {taxon.scientific_name}" for taxon in taxa]
+
+
 def species_named(
-    checklist: TaxonSource, name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str] | None = None
+    checklist: Checklist, name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str] | None = None
 ) -> Taxon:
     """Return the species of the checklist with that name, else one made from the binomial (`own_taxon`).
 
@@ -93,7 +134,7 @@ def species_named(
     return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
 
 
-def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
+def read_names(path: Path | str, checklist: Checklist) -> NameList:
     """Return the species of a table of names, in its order, each once.
 
     The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
@@ -125,7 +166,16 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
         names = [row[column] for column in ("scientific", "common") if column in row]
         if not names:
             raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
-        found = next((taxon for name in names if (taxon := checklist.find(name)) and taxon.rank == "species"), None)
+        listed = [taxon for name in names for taxon in _listed(checklist, name, row)]
+        found = next((taxon for taxon in listed if taxon.rank == "species"), None)
+        if found is None and (several := next(filter(None, map(checklist.homonyms, names)), None)):
+            detail = f"line {number}: {', '.join(choices(several))}"
+            unmatched.append(LeftOut(name=names[0], reason=reasons.SEVERAL_TAXA, detail=detail))
+            continue
+        if found is None and (lower := next((taxon for taxon in listed if "species" in taxon.lineage), None)):
+            detail = f"line {number}: a {lower.rank} of {lower.lineage['species']}"
+            unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_A_SPECIES, detail=detail))
+            continue
         found = found or _taxon_of_row(row)
         if found is not None:
             taxa.setdefault(found.taxon_id, found)
@@ -134,9 +184,23 @@ def read_names(path: Path | str, checklist: TaxonSource) -> NameList:
         detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
         unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
     if not taxa:
-        hint = f"{unmatched[0].detail}. {BIRDS_ONLY}" if unmatched else None
+        hint = f"{unmatched[0].detail}. {limits_of(checklist)}".strip() if unmatched else None
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
+
+
+def _listed(checklist: Checklist, name: str, row: Mapping[str, str]) -> list[Taxon]:
+    """Return the taxon with a name, or of several the one in the higher taxa of the row."""
+    found = checklist.find(name)
+    if found is not None:
+        return [found]
+    given = {rank: row[rank] for rank in HIGHER_RANKS if rank in row}
+    fits = [
+        taxon
+        for taxon in (checklist.homonyms(name) if given else ())
+        if all(taxon.lineage.get(rank, above) == above for rank, above in given.items())
+    ]
+    return fits if len(fits) == 1 else []
 
 
 def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from data.contracts import Checklist
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
 from data.records import (
@@ -67,6 +68,8 @@ class FolderSource(ArticleSource):
             hint = f"Make one subfolder per species, such as {self.folder}/Mallard/article.txt."
             raise BadInput(f"No subfolders in {self.folder}", hint=hint)
         self._by_name = _folders_by_name(self.folder)
+        self._named: dict[str, Taxon] = {}  # folder -> its species in the checklist
+        self._folder_of_id: dict[str, Path] = {}
 
     @property
     def name(self) -> str:
@@ -99,7 +102,7 @@ class FolderSource(ArticleSource):
         taxon_of = {fold(name): taxon for taxon in taxa for name in reversed(taxon.names)}
         found = []
         for path in _subfolders(self.folder):
-            taxon = taxon_of.get(fold(path.name))
+            taxon = taxon_of.get(fold(path.name)) or self._named.get(path.name)
             if path.name.lower() == TERMS_FOLDER:
                 continue
             if taxon is None:
@@ -109,9 +112,27 @@ class FolderSource(ArticleSource):
                 found.append(LeftOut(name=path.name, reason=reasons.DUPLICATE, detail=detail))
         return found
 
+    def match(self, checklist: Checklist) -> list[Taxon]:
+        """Return the species named by the folders; `folder_of` then finds names in all languages of the checklist."""
+        found = {path.name: checklist.find(path.name) for path in self._by_name.values()}
+        self._named = {name: taxon for name, taxon in found.items() if taxon is not None and taxon.rank == "species"}
+        self._folder_of_id = {taxon.taxon_id: self.folder / name for name, taxon in reversed(self._named.items())}
+        return list({taxon.taxon_id: taxon for taxon in self._named.values()}.values())
+
     def folder_of(self, taxon: Taxon) -> Path | None:
         """Return the folder of a taxon, that of the preferred name if there are several."""
-        return next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
+        named = next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
+        return named or self._folder_of_id.get(taxon.taxon_id)
+
+    def newest(
+        self, known: Sequence[tuple[Taxon | str, PageRef]]
+    ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
+        """Yield the current folder of each taxon or term; names in other languages are known by the folder so far."""
+        folders = {path.name: path for path in self._by_name.values()}
+        for subject, page in known:
+            if isinstance(subject, Taxon) and page.title in folders:
+                self._folder_of_id.setdefault(subject.taxon_id, folders[page.title])
+        yield from super().newest(known)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the folder of each term in `Terms`, by its title or name."""

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from data.contracts import TaxonSource
+from data.contracts import Checklist
 from data.records import Source, Taxon
 from data.starter.knowledge import Fact, StarterSpecies
 from kb.distill.sections import SectionKind, section_kinds
@@ -28,7 +28,7 @@ WRONG = frozenset(("contradicted", "false"))
 LABELS = Path(__file__).with_name("labels.jsonl")
 
 
-def make_species(folder: Path, checklist: TaxonSource, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
+def make_species(folder: Path, checklist: Checklist, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
     """Return all species with descriptions or photos that are in the checklist, sorted by id.
 
     Species without descriptions have names alone.
@@ -105,7 +105,7 @@ def word_runs(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(runs)
 
 
-def texts_of_species(folder: Path, checklist: TaxonSource) -> list[tuple[Taxon, dict[str, list[str]]]]:
+def texts_of_species(folder: Path, checklist: Checklist) -> list[tuple[Taxon, dict[str, list[str]]]]:
     """Return each species with the sentences of each source on it, sorted by id."""
     taxa: dict[str, Taxon] = {}
     texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))

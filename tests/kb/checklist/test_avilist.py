@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from data.contracts import TaxonSource
+from data.contracts import Checklist
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist, subspecies_by_name
 from kb.checklist.names import fold
 
 
 @pytest.fixture(scope="module")
-def checklist() -> TaxonSource:
+def checklist() -> Checklist:
     return load_checklist()
 
 
-def species(checklist: TaxonSource, name: str) -> Taxon:
+def species(checklist: Checklist, name: str) -> Taxon:
     found = checklist.find(name)
     assert found is not None
     assert found.rank == "species"
     return found
 
 
-def test_a_species_has_names_lineage_and_ids(checklist: TaxonSource) -> None:
+def test_a_species_has_names_lineage_and_ids(checklist: Checklist) -> None:
     assert checklist.name == "AviList 2025"
     assert checklist.find("Cardinalis cardinalis") == Taxon(
         taxon_id="cardinalis-cardinalis",
@@ -57,18 +57,18 @@ def test_a_species_has_names_lineage_and_ids(checklist: TaxonSource) -> None:
         ("Birds", "Aves"),
     ],
 )
-def test_names_are_found_in_any_spelling(checklist: TaxonSource, name: str, scientific: str) -> None:
+def test_names_are_found_in_any_spelling(checklist: Checklist, name: str, scientific: str) -> None:
     found = checklist.find(name)
     assert found is not None
     assert found.scientific_name == scientific
 
 
 @pytest.mark.parametrize("name", ["", " ", "-", "Homo sapiens", "Cardinalis cardinalis floridanus", "北"])
-def test_names_outside_the_checklist_are_not_found(checklist: TaxonSource, name: str) -> None:
+def test_names_outside_the_checklist_are_not_found(checklist: Checklist, name: str) -> None:
     assert checklist.find(name) is None
 
 
-def test_taxa_of_every_rank_list_their_species(checklist: TaxonSource) -> None:
+def test_taxa_of_every_rank_list_their_species(checklist: Checklist) -> None:
     counts = {}
     for name in ("Aves", "Strigiformes", "Cardinalidae", "Cardinalis", "Cardinalis cardinalis"):
         found = checklist.find(name)
@@ -83,14 +83,14 @@ def test_taxa_of_every_rank_list_their_species(checklist: TaxonSource) -> None:
     assert checklist.species_of(toad) == []
 
 
-def test_lineages_run_from_class_to_genus(checklist: TaxonSource) -> None:
+def test_lineages_run_from_class_to_genus(checklist: Checklist) -> None:
     assert list(species(checklist, "Merlin").lineage) == ["class", "order", "family", "genus"]
     owls = checklist.find("Strigidae")
     assert owls is not None
     assert dict(owls.lineage) == {"class": "Aves", "order": "Strigiformes"}
 
 
-def test_no_name_belongs_to_two_species(checklist: TaxonSource) -> None:
+def test_no_name_belongs_to_two_species(checklist: Checklist) -> None:
     """A name that AviList uses for one species is never a synonym of another, even if older lists differ."""
     birds = checklist.find("Aves")
     assert birds is not None
@@ -118,7 +118,7 @@ def test_no_name_belongs_to_two_species(checklist: TaxonSource) -> None:
         ("eurasian wrenn", "Eurasian Wren"),
     ],
 )
-def test_a_typo_gets_the_intended_name_as_first_suggestion(checklist: TaxonSource, typo: str, meant: str) -> None:
+def test_a_typo_gets_the_intended_name_as_first_suggestion(checklist: Checklist, typo: str, meant: str) -> None:
     assert checklist.find(typo) is None
     assert checklist.suggest(typo)[0] == meant
 
@@ -172,7 +172,7 @@ def test_species_found_only_in_other_lists_are_lacking() -> None:
     assert not load_checklist().lacks("Accipiter badius")  # a synonym
 
 
-def test_suggestions_are_limited_distinct_and_empty_for_nonsense(checklist: TaxonSource) -> None:
+def test_suggestions_are_limited_distinct_and_empty_for_nonsense(checklist: Checklist) -> None:
     assert len(checklist.suggest("kingfisher", 3)) == 3
     assert len(set(checklist.suggest("sparow", 10))) == len(checklist.suggest("sparow", 10))
     assert checklist.suggest("xqzzyqq") == []

@@ -17,7 +17,7 @@ from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merge
 from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
 if TYPE_CHECKING:
-    from data.contracts import TaxonSource
+    from data.contracts import Checklist
 
 SMALL_WIKI_PAGES = 5_000  # listed in ten requests, to find birds under unexpected titles
 LARGEST_LISTED_WIKI = 60_000
@@ -50,7 +50,7 @@ class Locator:
             page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
 
-    def unclaimed(self, checklist: TaxonSource) -> list[LeftOut]:
+    def unclaimed(self, checklist: Checklist) -> list[LeftOut]:
         """Return the listed articles that match no taxon, with reasons; empty for a wiki too large to be listed.
 
         Articles on species of the checklist that were not located are not returned.
@@ -69,7 +69,7 @@ class Locator:
         return found
 
     def match_titles(
-        self, titles: Sequence[str], checklist: TaxonSource
+        self, titles: Sequence[str], checklist: Checklist
     ) -> Iterator[tuple[str, tuple[Taxon, PageRef] | LeftOut]]:
         """Yield the species of each title's page, or why there is none.
 
@@ -170,22 +170,22 @@ class Locator:
         return None
 
 
-def _species_on(page: WikiPage, checklist: TaxonSource) -> Taxon | None:
+def _species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     """Return the species that a page is about, or None."""
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
         found = checklist.find(name)
-        if found is None:
-            continue
-        # "Anhinga" is a genus and the English name of one of its species.
-        named = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
-        for taxon in named if found.rank == "genus" else [found]:
+        listed = checklist.homonyms(name) if found is None else [found]
+        if found is not None and found.rank == "genus":
+            # "Anhinga" is a genus and the English name of one of its species.
+            listed = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
+        for taxon in listed:
             if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
                 return taxon
     return None
 
 
-def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
+def _reason_for(page: WikiPage, checklist: Checklist) -> str:
     """Return why a page without a species is left out."""
     if page.clues.is_disambiguation:
         return reasons.DISAMBIGUATION
@@ -193,6 +193,8 @@ def _reason_for(page: WikiPage, checklist: TaxonSource) -> str:
     if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
         return reasons.NOT_A_SPECIES
     binomial = page.clues.best_binomial
+    if checklist.group != "birds":
+        return reasons.NOT_IN_CHECKLIST if binomial else reasons.NOT_A_SPECIES
     if binomial is None and not page.clues.is_about_birds:
         return reasons.NOT_A_BIRD
     if page.clues.class_name and page.clues.class_name != "Aves":

@@ -1,0 +1,118 @@
+"""`kb checklist`: the checklists of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.common import options, output
+from cli.common.progress import named_calls
+
+if TYPE_CHECKING:
+    from kb.checklist.shelf import Shelf
+    from kb.checklist.stored.stored_checklist import StoredChecklist
+
+MAX_LANGUAGES = 8
+MAX_TOP_TAXA = 8
+
+
+@click.group()
+def checklist() -> None:
+    """Add, list and show checklists of species for kb build and kb taxa."""
+
+
+@checklist.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", metavar="N", help="Name of the checklist.  [default: name of the file]")
+def add(file: Path, name: str | None) -> None:
+    """Add the checklist in FILE: Darwin Core (archive or table), ColDP (zip or folder) or a CSV.
+
+    A CSV has a column scientific_name; class, order, family, genus, common_name, common_name_de (any language) and
+    synonyms are optional. The names are indexed once; a checklist of the same name is replaced.
+
+    Example: kb checklist add butterflies.csv
+    """
+    with named_calls(quiet=options.invocation().quiet) as report:
+        added = _shelf().add(file, name, report)
+    output.write(_text(added))
+    if added.problems:
+        output.note("Rows skipped or repaired:\n" + "\n".join(f"  {line}" for line in added.problems))
+
+
+@checklist.command(name="list")
+def list_() -> None:
+    """List the checklists."""
+    from data.errors import StoreError
+    from kb.checklist.avilist import load_checklist
+
+    shelf, birds = _shelf(), load_checklist()
+    edition = birds.name.rpartition(" ")[2]
+    every = birds.find("Aves")
+    rows = [["avilist", edition, f"{birds.n_species_of(every):,}" if every else "", "", "shipped"]]
+    for name in shelf.names():
+        try:
+            found = shelf.stored(name)
+        except StoreError:
+            rows.append([name, "", "", "", "damaged or outdated; add its file again"])
+            continue
+        synonyms = f"{int(found.meta['n_synonyms']):,}"
+        rows.append([name, found.meta["edition"], f"{found.n_species:,}", synonyms, found.meta["form"]])
+    output.write(
+        output.as_table(["name", "edition", "species", "synonyms", "format"], rows, right=["species", "synonyms"])
+    )
+
+
+@checklist.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show a checklist: edition, species, languages of the common names, and skipped rows."""
+    from kb.checklist.stored.stored_checklist import StoredChecklist
+
+    found = _shelf().open(name)
+    if isinstance(found, StoredChecklist):
+        output.write(_text(found))
+        return
+    every = found.find("Aves")
+    fields = {
+        "checklist": found.name,
+        "group": found.group,
+        "species": f"{found.n_species_of(every):,}" if every else "",
+    }
+    output.write(output.as_fields({**fields, "sha256": found.digest}))
+
+
+def _shelf() -> Shelf:
+    from kb.checklist.shelf import Shelf
+
+    settings = options.settings()
+    return Shelf(settings.home, language=settings.language)
+
+
+def _text(found: StoredChecklist) -> str:
+    languages: dict[str, int] = json.loads(found.meta["languages"])
+    common = [f"{language or 'language not stated'} {n:,}" for language, n in languages.items()]
+    top = [f"{name} {n:,}" for name, n in found.top_taxa() if n]
+    return output.as_fields(
+        {
+            "checklist": found.meta["name"],
+            "title": found.meta["title"] or None,
+            "edition": found.meta["edition"] or None,
+            "format": found.meta["form"],
+            "file": found.meta["file"],
+            "sha256": found.digest,
+            "species": f"{found.n_species:,}",
+            "taxa": f"{int(found.meta['n_taxa']):,}",
+            "synonyms": f"{int(found.meta['n_synonyms']):,}",
+            "common names": _first(common, MAX_LANGUAGES, "languages"),
+            "species below": _first(top, MAX_TOP_TAXA, "taxa"),
+            "rows skipped or repaired": "\n".join(found.problems) or None,
+        }
+    )
+
+
+def _first(texts: list[str], n: int, noun: str) -> str | None:
+    more = [f"{len(texts) - n:,} more {noun}"] if len(texts) > n else []
+    return ", ".join([*texts[:n], *more]) or None

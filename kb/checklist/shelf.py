@@ -1,0 +1,148 @@
+"""The checklists of this machine: AviList, and checklist files that were added."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from data.contracts import Checklist
+from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
+from data.files import turn
+from data.storage_errors import storage_errors
+from kb.checklist.avilist import load_checklist
+from kb.checklist.stored.formats import open_checklist_file
+from kb.checklist.stored.index import Report, index_checklist
+from kb.checklist.stored.stored_checklist import StoredChecklist
+
+AVILIST: Final = "avilist"
+SUFFIX: Final = ".sqlite"
+_BLOCK: Final = 2**20
+
+
+class Shelf:
+    """Indexed checklists in the folder `checklists` of Fieldmark's own files.
+
+    Args:
+        home: the folder of Fieldmark's own files.
+        language: language of the common names that come first.
+    """
+
+    def __init__(self, home: Path, *, language: str = "en") -> None:
+        self.folder = home / "checklists"
+        self._language = language
+
+    def add(self, file: Path, name: str | None = None, report: Report = lambda *_: None) -> StoredChecklist:
+        """Index a checklist file under a name, by default that of the file, and return the checklist.
+
+        A checklist of the same name is replaced, unless it is of the same file. A killed call leaves no checklist.
+
+        Raises:
+            BadInput: if the file is no checklist, or has no taxa.
+            UsageError: for a name with other characters than letters, digits, points and hyphens, or for `avilist`.
+        """
+        name = _slug(file) if name is None else name
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() == AVILIST:
+            raise UsageError(
+                f'A checklist cannot be named "{name}".', hint="Use letters, digits, points and hyphens; not avilist."
+            )
+        opened = open_checklist_file(file)
+        digest = digest_of(file)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with turn(self.folder / ".lock"), storage_errors(self.folder):
+            if (held := self._held(name)) is not None and held.digest == digest:
+                return held
+            edition = " ".join(opened.edition.split())[:40]
+            meta = {"name": name, "edition": edition, "digest": digest, "title": opened.title, "file": file.name}
+            index_checklist(opened, self.path_of(name), meta, report)
+        return self.stored(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the added checklists."""
+        return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"[!.]*{SUFFIX}"))
+
+    def open(self, name_or_file: str | None = None, report: Report = lambda *_: None) -> Checklist:
+        """Return the checklist with that name, or of that file, which is added first; without either, AviList.
+
+        Raises:
+            MissingRequirement: if there is neither.
+            BadInput: if the file is no checklist.
+        """
+        if name_or_file is None or name_or_file.lower() == AVILIST:
+            return load_checklist()
+        if name_or_file in self.names():
+            return self.stored(name_or_file)
+        file = Path(name_or_file).expanduser()
+        if not file.exists() and (file.suffix or len(file.parts) > 1):
+            raise BadInput(f"File not found: {file}")
+        if not file.exists():
+            near = did_you_mean(name_or_file, [AVILIST, *self.names()])
+            raise MissingRequirement(
+                f'No checklist and no file is named "{name_or_file}".',
+                hint=near or "kb checklist list shows the checklists; kb checklist add FILE adds one.",
+            )
+        return self.with_digest(digest_of(file)) or self.add(file, report=report)
+
+    def stored(self, name: str) -> StoredChecklist:
+        """Return the added checklist with that name."""
+        return StoredChecklist(self.path_of(name), language=self._language)
+
+    def with_digest(self, digest: str) -> StoredChecklist | None:
+        """Return the added checklist made of the file with that digest."""
+        held = (self._held(name) for name in self.names())
+        return next((found for found in held if found is not None and found.digest == digest), None)
+
+    def used_by(self, name: str, digest: str) -> Checklist:
+        """Return the checklist that a knowledge base records by name and digest; AviList for one that records none.
+
+        Raises:
+            MissingRequirement: if it is not on this machine.
+        """
+        if not name or name.lower().split()[0] == AVILIST:  # of whatever edition
+            return load_checklist()
+        found = self.with_digest(digest)
+        if found is None:
+            raise MissingRequirement(
+                f"The checklist {name} of this knowledge base is not on this machine.",
+                hint="Add its file: kb checklist add FILE. Or name another one: --checklist NAME|FILE.",
+            )
+        return found
+
+    def path_of(self, name: str) -> Path:
+        """Return the file of an added checklist."""
+        return self.folder / f"{name}{SUFFIX}"
+
+    def _held(self, name: str) -> StoredChecklist | None:
+        """Return the added checklist with that name; None if there is none, or its file is damaged or outdated."""
+        with suppress(StoreError):
+            return self.stored(name) if self.path_of(name).is_file() else None
+        return None
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, or of all files of a folder with their names.
+
+    Raises:
+        BadInput: if it cannot be read.
+    """
+    try:
+        whole = hashlib.sha256()
+        if path.is_dir():
+            for file in sorted(each for each in path.rglob("*") if each.is_file()):
+                whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
+            return whole.hexdigest()
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                whole.update(block)
+    except FileNotFoundError as error:
+        raise BadInput(f"File not found: {path}") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    return whole.hexdigest()
+
+
+def _slug(file: Path) -> str:
+    stem = file.resolve().name.split(".")[0] if file.is_file() else file.resolve().name
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "checklist"

@@ -1,0 +1,192 @@
+"""Files of a checklist in a zip archive, in a folder or alone, read as streams of rows.
+
+Nothing is unpacked on disk; sizes of a zip's files are checked before they are read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final, cast
+
+from data.errors import BadInput
+
+MAX_FILES: Final = 10_000
+MAX_UNPACKED_BYTES: Final = 32 * 2**30
+MAX_EXPANSION: Final = 200  # tables of names shrink 5 to 15 times
+SMALL_BYTES: Final = 16 * 2**20  # below this the expansion does not matter
+MAX_LINE_BYTES: Final = 2**20
+MAX_TEXT_BYTES: Final = 4 * 2**20
+_ENCODINGS: Final = {
+    "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
+    "iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252", "cp1252": "cp1252",
+}  # fmt: skip
+_DAMAGE: Final = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+"""Errors of `zipfile` for damaged files, and (`RuntimeError`) for kinds of compression and encryption that it lacks."""
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Container:
+    """The files of a checklist.
+
+    Raises:
+        BadInput: if there is no such file, it is no zip archive in spite of its name, or it has too many files.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._zip: zipfile.ZipFile | None = None
+        try:
+            if path.is_dir():
+                files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+                self._names = [file.relative_to(path).as_posix() for file in files]
+            elif zipfile.is_zipfile(path):
+                self._zip = zipfile.ZipFile(path)
+                self._names = [info.filename for info in self._zip.infolist() if not info.is_dir()]
+            elif path.suffix.lower() == ".zip" and path.is_file():
+                raise BadInput(f"{path} is damaged or incomplete, expected a zip archive.")
+            elif path.is_file():
+                self._names = [path.name]
+            else:
+                raise BadInput(f"File not found: {path}")
+        except (OSError, zipfile.BadZipFile) as error:
+            raise BadInput(f"{path} cannot be read: {error}") from error
+        if len(self._names) > MAX_FILES:
+            raise BadInput(f"{path} has {len(self._names):,} files, expected at most {MAX_FILES:,}.")
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the container is one table, neither an archive nor a folder."""
+        return self._zip is None and not self.path.is_dir()
+
+    def names(self) -> list[str]:
+        """Return the names of the files, those in the fewest folders first."""
+        shown = [name for name in self._names if not PurePosixPath(name).name.startswith((".", "__MACOSX"))]
+        return sorted(shown, key=lambda name: (name.count("/"), name))
+
+    def find(self, name: str) -> str | None:
+        """Return the file with that name, in whatever folder and case."""
+        return next((found for found in self.names() if PurePosixPath(found).name.lower() == name.lower()), None)
+
+    def table(self, stem: str) -> str | None:
+        """Return the table with that name, whatever its ending."""
+        tables = (name for name in self.names() if PurePosixPath(name).suffix.lower() in (".csv", ".tsv", ".txt"))
+        return next((name for name in tables if PurePosixPath(name).stem.lower() == stem.lower()), None)
+
+    def place(self, name: str, line: int | None = None) -> str:
+        """Return file and line for messages."""
+        file = str(self.path) if self.is_single else f"{self.path}: {name}"
+        return file if line is None else f"{file}: line {line}"
+
+    def read_text(self, name: str) -> str:
+        """Return a small text file, such as `meta.xml`."""
+        with self._reading(name) as stream:
+            content = stream.read(MAX_TEXT_BYTES + 1)
+        if len(content) > MAX_TEXT_BYTES:
+            raise BadInput(f"{self.place(name)} is larger than {MAX_TEXT_BYTES:,} bytes.")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{self.place(name)}: expected UTF-8 text.") from error
+
+    def rows(
+        self, name: str, *, delimiter: str | None = None, quote: str | None = None, encoding: str = "utf-8"
+    ) -> Iterator[tuple[int, list[str]]]:
+        """Yield line number and cells of each row that is not empty, the heading too.
+
+        Without a delimiter, that of the heading is taken: tab, semicolon or comma. Tables with tabs have no quotes
+        around cells with line ends.
+
+        Raises:
+            BadInput: with file and line, for another encoding, a line that is too long, or broken quotes.
+        """
+        lines = self._lines(name, encoding)
+        if delimiter is None:
+            first = next(lines, None)
+            if first is None:
+                raise BadInput(f"{self.place(name)} is empty, expected a table of names.")
+            delimiter = max("\t;,", key=first[1].count)
+            quote = None if delimiter == "\t" else '"'
+            lines = _with_first(first, lines)
+        if quote is None:
+            for number, line in lines:
+                if line.strip():
+                    cells = line.rstrip("\r\n").split(delimiter)
+                    yield number, [_unquoted(cell) for cell in cells] if '"' in line else cells
+            return
+        reader = csv.reader((line for _, line in lines), delimiter=delimiter, quotechar=quote)
+        try:
+            for cells in reader:
+                if any(cells):
+                    yield reader.line_num, cells
+        except csv.Error as error:
+            raise BadInput(f"{self.place(name, reader.line_num)}: {error}.") from error
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, unpacked."""
+        if self._zip is not None:
+            return self._zip.getinfo(name).file_size
+        return (self.path / name if self.path.is_dir() else self.path).stat().st_size
+
+    def _lines(self, name: str, encoding: str) -> Iterator[tuple[int, str]]:
+        codec = _ENCODINGS.get(encoding.lower())
+        if codec is None:
+            raise BadInput(f"{self.place(name)} is in {encoding}, expected UTF-8.", hint="Convert the file to UTF-8.")
+        number = 0
+        try:
+            with self._reading(name) as stream:
+                while line := stream.readline(MAX_LINE_BYTES + 1):
+                    number += 1
+                    if number == 1:
+                        if line.startswith(_UTF_16) or b"\0" in line[:200]:
+                            kind = "UTF-16" if line.startswith(_UTF_16) else "a binary file"
+                            raise BadInput(
+                                f"{self.place(name)} is {kind}, expected text in UTF-8.",
+                                hint="Save the table as CSV in UTF-8.",
+                            )
+                        line = line.removeprefix(b"\xef\xbb\xbf")
+                    if len(line) > MAX_LINE_BYTES:
+                        raise BadInput(
+                            f"{self.place(name, number)}: longer than {MAX_LINE_BYTES:,} bytes, expected a row."
+                        )
+                    yield number, line.decode(codec)
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{self.place(name, number)}: expected UTF-8 text.") from error
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file; damage is an error that names it, when it is opened or read."""
+        try:
+            with self._open(name) as stream:
+                yield stream
+        except _DAMAGE as error:
+            raise BadInput(f"{self.place(name)} cannot be read: {error}") from error
+
+    def _open(self, name: str) -> BinaryIO:
+        if self._zip is None:
+            return (self.path / name if self.path.is_dir() else self.path).open("rb")
+        info = self._zip.getinfo(name)
+        if info.flag_bits & 0x1:
+            raise BadInput(f"{self.place(name)} is encrypted, expected an archive without a password.")
+        expands = info.file_size > SMALL_BYTES and info.file_size > MAX_EXPANSION * max(info.compress_size, 1)
+        if expands or info.file_size > MAX_UNPACKED_BYTES:
+            raise BadInput(
+                f"{self.place(name)} would unpack to {info.file_size:,} bytes from {info.compress_size:,}.",
+                hint="Unpack it yourself if you trust it, and give the folder.",
+            )
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, self._zip.open(info)), 2**20))
+
+
+def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

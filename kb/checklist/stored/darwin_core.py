@@ -1,0 +1,233 @@
+"""Darwin Core taxa: an archive with `meta.xml`, or a table with Darwin Core's terms as its heading.
+
+Source: Darwin Core quick reference guide and text guide (TDWG). The core is read with its extension of vernacular
+names; other extensions are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+from xml.etree import ElementTree
+
+from data.errors import BadInput
+from kb.checklist.stored.containers import Container
+from kb.checklist.stored.usage import LADDER, ChecklistFile, CommonName, Problems, Status, Usage, language_code
+
+META: Final = "meta.xml"
+_ID: Final = "id"
+_SYNONYM: Final = re.compile(r"synonym|invalid|not accepted|unaccepted|homonym|junior|replaced|superseded")
+_MISAPPLIED: Final = re.compile(r"misapplied|misidentif|auct")
+_PROVISIONAL: Final = re.compile(r"doubtful|provisional|uncertain|unresolved|unplaced|ambiguous")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of an archive: files, format, and columns by term."""
+
+    files: tuple[str, ...]
+    columns: Mapping[str, int]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    skipped_lines: int = 1
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str = "utf-8"
+
+
+def read_archive(container: Container, meta: str) -> ChecklistFile:
+    """Return the checklist in a Darwin Core archive.
+
+    Raises:
+        BadInput: if `meta.xml` is unusable, its core has other rows than taxa, or a file is missing.
+    """
+    root = _parsed(container, meta)
+    cores = [node for node in root if _local(node.tag) == "core"]
+    if not cores:
+        raise BadInput(f"{container.place(meta)} has no core, expected a Darwin Core archive of taxa.")
+    kind = heading(cores[0].get("rowType", ""))
+    if kind not in ("taxon", ""):
+        raise BadInput(
+            f"{container.place(meta)}: the core has rows of {kind}, expected Taxon.",
+            hint="Give the archive of a checklist; archives of occurrences have no taxonomy.",
+        )
+    core = _table(container, meta, cores[0])
+    if "scientificname" not in core.columns and "canonicalname" not in core.columns:
+        raise BadInput(f"{container.place(meta)}: the core has no field scientificName.")
+    others = [
+        _table(container, meta, node)
+        for node in root
+        if _local(node.tag) == "extension" and heading(node.get("rowType", "")) == "vernacularname"
+    ]
+    title, edition = _metadata(container, root.get("metadata") or "eml.xml")
+    return _file(container, core, [other for other in others if "vernacularname" in other.columns], title, edition)
+
+
+def read_table(container: Container, name: str, columns: Mapping[str, int]) -> ChecklistFile:
+    """Return the checklist in a table with Darwin Core's terms, and in a table of vernacular names beside it."""
+    others = []
+    for stem in ("vernacularname", "vernacularnames", "vernacular"):
+        if (other := container.table(stem)) is not None and other != name:
+            cells = next(container.rows(other), (0, []))[1]
+            found = {heading(cell): i for i, cell in enumerate(cells)}
+            if "vernacularname" in found and ("taxonid" in found or "id" in found or "coreid" in found):
+                key = next(term for term in ("taxonid", "coreid", "id") if term in found)
+                others.append(Table(files=(other,), columns={**found, _ID: found[key]}))
+    ids = [columns[term] for term in ("taxonid", "id") if term in columns]
+    core = Table(files=(name,), columns={**columns, **({_ID: ids[0]} if ids else {})})
+    return _file(container, core, others, "", "")
+
+
+def heading(term: str) -> str:
+    """Return a term without its namespace, in lower case: `dwc:taxonID` and its address give `taxonid`."""
+    return re.sub(r"[^a-z0-9]", "", re.split(r"[:/#]", term.strip())[-1].lower())
+
+
+def status_of(text: str, *, has_accepted: bool) -> Status:
+    """Return the status that a word of the file means; without one, a name with another accepted name is a synonym."""
+    word = text.strip().lower().replace("_", " ")
+    if _MISAPPLIED.search(word):
+        return "misapplied"
+    if has_accepted or _SYNONYM.search(word):
+        return "synonym"
+    return "provisional" if _PROVISIONAL.search(word) else "accepted"
+
+
+def higher_of(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return rank and name of the taxa above that a row gives in columns."""
+    return tuple((rank, row[rank]) for rank in LADDER if row.get(rank))
+
+
+def _file(container: Container, core: Table, others: list[Table], title: str, edition: str) -> ChecklistFile:
+    problems = Problems()
+    return ChecklistFile(
+        form="Darwin Core",
+        usages=partial(_usages, container, core, problems),
+        common_names=partial(_common_names, container, others),
+        problems=problems,
+        title=title,
+        edition=edition,
+    )
+
+
+def _usages(container: Container, core: Table, problems: Problems) -> Iterator[Usage]:
+    for file, number, row in _rows(container, core):
+        name = row.get("canonicalname") or row.get("scientificname") or ""
+        if not name:
+            problems.add("no scientific name", container.place(file, number))
+            continue
+        key = row.get(_ID) or row.get("taxonid") or ""
+        own = {key, row.get("taxonid", "")} - {""}
+        accepted = row.get("acceptednameusageid", "")
+        accepted = "" if accepted in own else accepted
+        if not accepted and "acceptednameusageid" not in row:
+            accepted = row.get("acceptednameusage", "")
+            accepted = "" if accepted in (row.get("scientificname"), name) else accepted
+        languages = language_code(row.get("language", ""))
+        common = row.get("vernacularname", "")
+        yield Usage(
+            line=number,
+            id=key,
+            name=name,
+            rank=row.get("taxonrank", "").lower(),
+            status=status_of(row.get("taxonomicstatus", ""), has_accepted=bool(accepted)),
+            parent=row.get("parentnameusageid") or row.get("parentnameusage") or "",
+            accepted=accepted,
+            higher=higher_of(row),
+            common_names=tuple((each.strip(), languages) for each in re.split(r"[|;]", common) if each.strip()),
+            other_id=row.get("taxonid", ""),
+        )
+
+
+def _common_names(container: Container, tables: list[Table]) -> Iterator[CommonName]:
+    for table in tables:
+        for _, _, row in _rows(container, table):
+            if row.get(_ID) and row.get("vernacularname"):
+                preferred = row.get("ispreferredname", "").lower() in ("true", "1", "yes", "preferred")
+                yield CommonName(
+                    row[_ID], row["vernacularname"], language_code(row.get("language", "")), is_preferred=preferred
+                )
+
+
+def _rows(container: Container, table: Table) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield file, line and term -> value of each row, empty values left out."""
+    columns = list(table.columns.items())
+    for file in table.files:
+        rows = container.rows(file, delimiter=table.delimiter, quote=table.quote, encoding=table.encoding)
+        for i, (number, cells) in enumerate(rows):
+            if i < table.skipped_lines:
+                continue
+            n = len(cells)
+            row = {term: cell for term, at in columns if at < n and (cell := cells[at].strip())}
+            for term, value in table.defaults.items():
+                row.setdefault(term, value)
+            yield file, number, row
+
+
+def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
+    found: dict[str, list[ElementTree.Element]] = {}
+    for each in node.iter():
+        found.setdefault(_local(each.tag), []).append(each)
+    locations = [each.text.strip() for each in found.get("location", ()) if each.text]
+    files = [container.find(location.rsplit("/", 1)[-1]) for location in locations]
+    missing = [location for location, file in zip(locations, files, strict=True) if file is None]
+    if missing or not files:
+        raise BadInput(f"{container.place(meta)} names {', '.join(missing) or 'no file'}, which the archive lacks.")
+    columns, defaults = {}, {}
+    try:
+        for each in found.get("field", ()):
+            term = heading(each.get("term", ""))
+            if each.get("index") is not None:
+                columns[term] = int(each.get("index", ""))
+            if each.get("default"):
+                defaults[term] = each.get("default", "")
+        for each in (*found.get("id", ()), *found.get("coreid", ())):
+            columns[_ID] = int(each.get("index", "0"))
+        skipped = int(node.get("ignoreHeaderLines") or 0)
+    except ValueError as error:
+        raise BadInput(f"{container.place(meta)}: expected a number as index: {error}.") from error
+    delimiter = _unescaped(node.get("fieldsTerminatedBy", ","))
+    quote = _unescaped(node.get("fieldsEnclosedBy", '"'))
+    if len(delimiter) != 1 or len(quote) > 1:
+        raise BadInput(f"{container.place(meta)}: expected one character between fields, got {delimiter!r}.")
+    return Table(
+        files=tuple(file for file in files if file),
+        columns=columns,
+        defaults=defaults,
+        skipped_lines=skipped,
+        delimiter=delimiter,
+        quote=quote or None,
+        encoding=node.get("encoding") or "utf-8",
+    )
+
+
+def _metadata(container: Container, name: str) -> tuple[str, str]:
+    """Return title and date of publication from the archive's EML, or empty texts."""
+    file = container.find(name)
+    if file is None:
+        return "", ""
+    found: dict[str, str] = {}
+    for each in _parsed(container, file).iter():
+        if _local(each.tag) in ("title", "pubDate") and each.text:
+            found.setdefault(_local(each.tag), " ".join(each.text.split()))
+    return found.get("title", ""), found.get("pubDate", "")
+
+
+def _parsed(container: Container, name: str) -> ElementTree.Element:
+    text = container.read_text(name)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:  # entities can expand without end
+        raise BadInput(f"{container.place(name)} declares entities, expected plain XML.")
+    try:
+        return ElementTree.fromstring(text)  # entities are refused above
+    except ElementTree.ParseError as error:
+        raise BadInput(f"{container.place(name)} is not XML: {error}.") from error
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\t", "\t").replace("\\n", "\n").replace('\\"', '"')

@@ -1,0 +1,407 @@
+"""Indexing of a checklist file: one SQLite file, made in one pass over the rows and a few over the disk.
+
+Memory holds some bytes a taxon, not the names; the file appears at its path once it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Final
+
+from data.batches import grouped
+from data.errors import BadInput
+from data.files import replacing
+from kb.checklist.names import fold
+from kb.checklist.scientific_names import is_hybrid_formula, name_key, rank_from_name, without_authorship
+from kb.checklist.stored import schema
+from kb.checklist.stored.tree import Order, in_order
+from kb.checklist.stored.usage import LADDER, ChecklistFile, Usage
+
+N_AT_A_TIME: Final = 20_000
+MAX_KNOWN: Final = 200_000  # paths in memory
+MAX_HOPS: Final = 8  # of a synonym of a synonym
+INFRASPECIFIC: Final = frozenset({"subspecies", "variety", "form", "forma", "subvariety", "subform"})
+RANKS: Final = {
+    "subsp.": "subspecies", "ssp.": "subspecies", "infraspecific name": "subspecies", "var.": "variety",
+    "varietas": "variety", "f.": "form", "sp.": "species", "gen.": "genus", "fam.": "family", "ord.": "order",
+    "cl.": "class", "regnum": "kingdom", "classis": "class", "ordo": "order", "familia": "family", "division": "phylum",
+    "divisio": "phylum", "nothospecies": "species",
+}  # fmt: skip
+"""Rank of a file -> our word."""
+_PATH: Final = "\x1e"
+_PART: Final = "\x1f"
+
+Report = Callable[[str, int, int], None]
+"""Shows (work, done, total); a total of 0 is not known yet."""
+
+
+def index_checklist(
+    file: ChecklistFile, target: Path, meta: Mapping[str, str], report: Report = lambda *_: None
+) -> None:
+    """Write the index of a checklist file to `target`, replacing an earlier one at the end.
+
+    Args:
+        file: the checklist file.
+        target: path of the SQLite file.
+        meta: name, edition, digest and source of the checklist, kept with it.
+        report: called with the progress.
+
+    Raises:
+        BadInput: if the file has no taxa.
+    """
+    with replacing(target) as temporary, _deleted(temporary.with_suffix(".rows")) as work:
+        temporary.unlink(missing_ok=True)
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as db:
+            db.execute("ATTACH DATABASE ? AS work", (str(work),))
+            # A half-written file is never opened, so no journal is needed.
+            for pragma in ("main.journal_mode = OFF", "work.journal_mode = OFF", "synchronous = OFF"):
+                db.execute(f"PRAGMA {pragma}")
+            for name in ("main", "work"):
+                db.execute(f"PRAGMA {name}.cache_size = -32768")
+            db.executescript(schema.ROWS + schema.TABLES)
+            db.execute("BEGIN")
+            _read_rows(db, file, report)
+            _join_repeated(db, file)
+            _link(db, file)
+            _add_higher_taxa(db)
+            order = _sort(db, file)
+            _write_taxa(db, order, report)
+            _write_homonyms(db)
+            _write_names(db, order, report)
+            _write_meta(db, file, meta)
+            db.execute("COMMIT")
+            report("index", 0, 1)
+            db.executescript(schema.INDEXES)
+            report("index", 1, 1)
+
+
+@contextmanager
+def _deleted(path: Path) -> Iterator[Path]:
+    """Give the path of a file that does not exist, and delete it at the end."""
+    path.unlink(missing_ok=True)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _read_rows(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> None:
+    done = 0
+    for batch in grouped(file.usages(), N_AT_A_TIME):
+        rows, common = [], []
+        for n, usage in enumerate(batch, done + 1):
+            rows.append((n, *_row(usage)))
+            common += [(None, n, name, language, 0) for name, language in usage.common_names]
+        done += len(batch)
+        db.executemany(
+            "INSERT INTO raw (n, line, id, name, rank, status, parent, accepted, path, own_path, other_id) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        db.executemany("INSERT INTO raw_common VALUES (?, ?, ?, ?, ?)", common)
+        report("names", done, 0)
+    if not done:
+        first = "; ".join(file.problems.lines()[:2])
+        raise BadInput("The checklist has no names.", hint=f"Skipped: {first}" if first else None)
+    n_common = 0
+    for found in grouped(file.common_names(), N_AT_A_TIME):
+        db.executemany(
+            "INSERT INTO raw_common VALUES (?, NULL, ?, ?, ?)",
+            [(each.id, each.name, each.language, each.is_preferred) for each in found],
+        )
+        n_common += len(found)
+        report("common names", n_common, 0)
+
+
+def _row(usage: Usage) -> tuple[int, str, str, str, str, str, str, str | None, str | None, str | None]:
+    is_cross = is_hybrid_formula(usage.name)
+    name = " ".join(usage.name.split()) if is_cross else without_authorship(usage.name) or usage.name
+    rank = RANKS.get(usage.rank, usage.rank)
+    if is_cross:
+        rank = "hybrid"
+    elif not rank:
+        rank = rank_from_name(name) or _lowest_rank(usage)
+    path = None
+    if usage.status in ("accepted", "provisional"):
+        path = _path(name, rank, usage.higher)
+    own_path = None if path is None else path + _PATH + rank + _PART + name
+    other = usage.other_id if usage.other_id != usage.id else None
+    return (
+        usage.line, usage.id, name, rank, usage.status, usage.parent, usage.accepted, path, own_path or None, other,
+    )  # fmt: skip
+
+
+def _lowest_rank(usage: Usage) -> str:
+    """Return the rank of a one-word name that repeats the lowest column of its row, else `unranked`."""
+    lowest = usage.higher[-1] if usage.higher else ("", "")
+    return lowest[0] if lowest[1] == usage.name else "unranked"
+
+
+def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
+    """Return the taxa above as one text; a species has a genus, and a subspecies a species, by its name."""
+    above = [(each, text) for each, text in higher if not (each == rank and text == name)]
+    if rank in LADDER:
+        above = [(each, text) for each, text in above if LADDER.index(each) < LADDER.index(rank)]
+    elif rank == "species" or rank in INFRASPECIFIC:
+        words = name.split()
+        if not any(each == "genus" for each, _ in above) and words[0][:1].isupper():
+            above = [(each, text) for each, text in above if each != "subgenus"] + [("genus", words[0])]
+        if rank in INFRASPECIFIC and len(words) > 2:
+            above.append(("species", " ".join(words[:2])))
+    return _PATH.join(f"{each}{_PART}{text}" for each, text in above)
+
+
+def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
+    """Join the rows of a plain table that name the same taxon, with their synonyms and common names.
+
+    Rows agree if they give the same taxa above at every rank that both have.
+    """
+    if file.form != "CSV":
+        return
+    db.execute("CREATE INDEX work.raw_name ON raw (name)")
+    again = (
+        "SELECT n, line, id, name, rank, path FROM raw AS later WHERE status = 'accepted' AND EXISTS "
+        "(SELECT 1 FROM raw AS early WHERE early.name = later.name AND early.status = 'accepted' AND early.n < later.n)"
+    )
+    repeated = db.execute(again).fetchall()
+    if repeated:
+        db.execute("CREATE INDEX work.raw_accepted ON raw (accepted)")
+        db.execute("CREATE INDEX work.raw_common_n ON raw_common (n)")
+    for n, line, key, name, rank, path in repeated:
+        earlier = db.execute(
+            "SELECT n, id, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' AND n < ? ORDER BY n",
+            (name, rank, n),
+        ).fetchall()
+        same = next((row for row in earlier if _agree(path or "", row[2] or "")), None)
+        if same is None:
+            continue
+        file.problems.add("taxon listed before, lines joined", f"line {line}, {name}")
+        db.execute("UPDATE raw_common SET n = ? WHERE n = ?", (same[0], n))
+        db.execute("UPDATE raw SET accepted = ? WHERE n > ? AND accepted = ? AND status = 'synonym'", (same[1], n, key))
+        if len(path or "") > len(same[2] or ""):
+            db.execute(
+                "UPDATE raw SET (path, own_path) = (SELECT path, own_path FROM raw WHERE n = ?) WHERE n = ?",
+                (n, same[0]),
+            )
+        db.execute("DELETE FROM raw WHERE n = ?", (n,))
+
+
+def _link(db: sqlite3.Connection, file: ChecklistFile) -> None:
+    """Resolve ids and names of parents and accepted taxa to row numbers."""
+    db.execute("CREATE INDEX work.raw_id ON raw (id)")
+    db.execute("CREATE INDEX work.raw_other ON raw (other_id) WHERE other_id IS NOT NULL")
+    db.execute("CREATE INDEX IF NOT EXISTS work.raw_name ON raw (name)")
+    twice = (
+        "SELECT n, line, id FROM raw AS later WHERE id != '' AND n > "
+        "(SELECT min(n) FROM raw AS early WHERE early.id = later.id)"
+    )
+    for n, line, key in db.execute(twice).fetchall():
+        file.problems.add("id used before", f"line {line}, {key}")
+        db.execute("DELETE FROM raw WHERE n = ?", (n,))
+    for column in ("parent", "accepted"):
+        kinds = "('accepted', 'provisional')" if column == "parent" else "('synonym')"
+        # By id first; by name for files without ids, if only one accepted taxon has the name.
+        db.execute(
+            f"UPDATE raw SET {column}_n = coalesce("  # names of our own columns
+            f"(SELECT n FROM raw AS b WHERE b.id = raw.{column}), "
+            f"(SELECT n FROM raw AS b WHERE b.other_id = raw.{column}), "
+            f"(SELECT CASE WHEN count(*) = 1 THEN n END FROM raw AS b WHERE b.name = raw.{column} "
+            f"AND b.status = 'accepted' AND b.n != raw.n)) WHERE {column} != '' AND status IN {kinds}"
+        )
+        # Names may have their authors there.
+        unknown = db.execute(
+            f"SELECT DISTINCT {column} FROM raw WHERE {column} != '' AND {column}_n IS NULL "
+            f"AND status IN {kinds} AND {column} GLOB '[A-Z]* *'"
+        ).fetchall()
+        for (name,) in unknown:
+            found = db.execute(
+                "SELECT n FROM raw WHERE name = ? AND status = 'accepted' LIMIT 2", (without_authorship(name),)
+            ).fetchall()
+            if len(found) == 1:
+                db.execute(
+                    f"UPDATE raw SET {column}_n = ? WHERE {column} = ? AND {column}_n IS NULL",
+                    (found[0][0], name),
+                )
+    for reason, where in (
+        ("synonym without an accepted name", "status = 'synonym' AND accepted = ''"),
+        ("synonym of a name that the file lacks", "status = 'synonym' AND accepted != '' AND accepted_n IS NULL"),
+        ("misapplied name", "status = 'misapplied'"),
+        ("parent that the file lacks", "parent != '' AND parent_n IS NULL AND status IN ('accepted', 'provisional')"),
+    ):
+        n_rows, line = db.execute(f"SELECT count(*), min(line) FROM raw WHERE {where}").fetchone()
+        if n_rows:
+            file.problems.add(reason, f"line {line}", n_rows)
+
+
+def _add_higher_taxa(db: sqlite3.Connection) -> None:
+    """Give rows without a parent the taxa in their columns, made where the file has no row for them."""
+    db.execute("CREATE INDEX work.raw_path ON raw (own_path) WHERE own_path IS NOT NULL")
+    db.execute("CREATE TABLE work.orphan AS SELECT n, path FROM raw WHERE parent_n IS NULL AND path != ''")
+    known: dict[str, int] = {}
+    for batch in grouped(db.execute("SELECT n, path FROM orphan"), N_AT_A_TIME):
+        if len(known) > MAX_KNOWN:
+            known.clear()
+        parents = [(_node(db, path, known), n) for n, path in batch]
+        db.executemany("UPDATE raw SET parent_n = ?1 WHERE n = ?2 AND ?1 != ?2", parents)
+
+
+def _node(db: sqlite3.Connection, path: str, known: dict[str, int]) -> int:
+    """Return the row of the lowest taxon in a path."""
+    if path in known:
+        return known[path]
+    above, _, lowest = path.rpartition(_PATH)
+    rank, name = lowest.split(_PART)
+    found = db.execute("SELECT n FROM raw WHERE own_path IN (?, ?) LIMIT 1", (path, _PATH + path)).fetchone()
+    if found is None:  # a row with fewer columns, or none
+        rows = db.execute(
+            "SELECT n, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' LIMIT 10", (name, rank)
+        ).fetchall()
+        found = next(((n,) for n, other in rows if _agree(above, other or "")), None)
+    if found is None:
+        parent = _node(db, above, known) if above else None
+        cursor = db.execute(
+            "INSERT INTO raw (id, name, rank, status, parent, accepted, path, own_path, parent_n) "
+            "VALUES ('', ?, ?, 'accepted', '', '', ?, ?, ?)",
+            (name, rank, above, path, parent),
+        )
+        found = (cursor.lastrowid or 0,)
+    known[path] = found[0]
+    return int(found[0])
+
+
+def _agree(path: str, other: str) -> bool:
+    """Return whether two paths name the same taxon at every rank that both have."""
+    pairs = ([part.split(_PART) for part in each.split(_PATH) if part] for each in (path, other))
+    first, second = ({rank: name for rank, name in parts} for parts in pairs)
+    return all(second.get(rank, name) == name for rank, name in first.items())
+
+
+def _sort(db: sqlite3.Connection, file: ChecklistFile) -> Order:
+    n = db.execute("SELECT max(n) FROM raw").fetchone()[0] + 1
+    parent, is_taxon = array("i", bytes(4 * n)), bytearray(n)
+    for row, above in db.execute("SELECT n, parent_n FROM raw WHERE status IN ('accepted', 'provisional')"):
+        parent[row], is_taxon[row] = above or 0, 1
+    # A synonym named as a parent stands for its accepted taxon.
+    for row, above in db.execute(
+        "SELECT a.n, b.accepted_n FROM raw AS a JOIN raw AS b ON b.n = a.parent_n "
+        "WHERE a.status IN ('accepted', 'provisional') AND b.status = 'synonym'"
+    ):
+        parent[row] = above or 0
+
+    def cut(node: int) -> None:
+        line, name = db.execute("SELECT line, name FROM raw WHERE n = ?", (node,)).fetchone()
+        file.problems.add("circle of parents", f"line {line}, {name}")
+
+    return in_order(parent, is_taxon, cut)
+
+
+def _write_taxa(db: sqlite3.Connection, order: Order, report: Report) -> None:
+    species = bytearray(len(order.parent))
+    for (n,) in db.execute("SELECT n FROM raw WHERE rank = 'species'"):
+        species[n] = 1
+    counts = array("i", bytes(4 * (len(order.parent) + 1)))  # species up to each position
+    nodes = list_of(order)
+    for position, node in enumerate(nodes, 1):
+        counts[position] = counts[position - 1] + species[node]
+
+    def rows() -> Iterator[tuple[int, int, int, str, str, str, int]]:
+        found = "SELECT id, name, rank FROM raw WHERE n = ?"
+        for position, node in enumerate(nodes, 1):
+            key, name, rank = db.execute(found, (node,)).fetchone()
+            last, above = order.last[node], order.position[order.parent[node]]
+            yield position, last, above, key, name, rank, counts[last] - counts[position - 1]
+
+    done = 0
+    for batch in grouped(rows(), N_AT_A_TIME):
+        db.executemany("INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
+        done += len(batch)
+        report("taxa", done, len(nodes))
+
+
+def _write_homonyms(db: sqlite3.Connection) -> None:
+    """Note species of the same name below different roots, which need ids of their own."""
+    roots = array("i", (n for (n,) in db.execute("SELECT n FROM taxon WHERE parent = 0 ORDER BY n")))
+    species = db.execute("SELECT name, n FROM taxon WHERE rank = 'species' ORDER BY name")
+    for name, rows in groupby(species, key=itemgetter(0)):
+        if len({bisect_right(roots, n) for _, n in rows}) > 1:
+            db.execute("INSERT INTO homonym VALUES (?)", (name,))
+
+
+def list_of(order: Order) -> array[int]:
+    """Return the nodes by position, 4 bytes each."""
+    return array("i", order.nodes())
+
+
+def _write_names(db: sqlite3.Connection, order: Order, report: Report) -> None:
+    db.execute("CREATE INDEX IF NOT EXISTS work.raw_common_n ON raw_common (n)")
+    total = db.execute("SELECT (SELECT count(*) FROM raw) + (SELECT count(*) FROM raw_common)").fetchone()[0]
+    insert = "INSERT OR IGNORE INTO name VALUES (?, ?, ?, ?, ?, ?, ?)"
+    done = 0
+    scientific = "SELECT n, name, status, accepted_n FROM raw WHERE status != 'misapplied' ORDER BY n"
+    for batch in grouped(db.execute(scientific), N_AT_A_TIME):
+        rows = []
+        for n, name, status, accepted in batch:
+            taxon = order.position[n] if status != "synonym" else _accepted(db, order, accepted)
+            if taxon:
+                key = name_key(name)
+                rows.append((taxon, schema.LEVELS[status], n, name, "", key, key[::-1]))
+        db.executemany(insert, rows)
+        done += len(batch)
+        report("look-up", done, total)
+    common = (
+        "SELECT coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)), "
+        "c.name, c.language, c.is_preferred, c.rowid FROM raw_common AS c"
+    )
+    for batch in grouped(db.execute(common), N_AT_A_TIME):
+        rows = []
+        for n, name, language, preferred, nth in batch:
+            taxon = order.position[n] if n else 0
+            if n and not taxon:
+                taxon = _accepted(db, order, n)
+            if taxon and (key := fold(name)):
+                rows.append(
+                    (taxon, schema.PREFERRED if preferred else schema.OTHER, nth, name, language, key, key[::-1])
+                )
+        db.executemany(insert, rows)
+        done += len(batch)
+        report("look-up", done, total)
+
+
+def _accepted(db: sqlite3.Connection, order: Order, n: int | None) -> int:
+    """Return the position of the accepted taxon of a synonym, through further synonyms; 0 if there is none."""
+    for _ in range(MAX_HOPS):
+        if not n:
+            return 0
+        if order.position[n]:
+            return order.position[n]
+        row = db.execute("SELECT accepted_n FROM raw WHERE n = ?", (n,)).fetchone()
+        n = row[0] if row else 0
+    return 0
+
+
+def _write_meta(db: sqlite3.Connection, file: ChecklistFile, meta: Mapping[str, str]) -> None:
+    counts = {
+        "n_taxa": db.execute("SELECT count(*) FROM taxon").fetchone()[0],
+        "n_species": db.execute("SELECT count(*) FROM taxon WHERE rank = 'species'").fetchone()[0],
+        "n_synonyms": db.execute("SELECT count(*) FROM name WHERE level = 2").fetchone()[0],
+    }
+    languages = db.execute(
+        "SELECT language, count(*) FROM name WHERE level >= ? GROUP BY language ORDER BY 2 DESC", (schema.PREFERRED,)
+    ).fetchall()
+    values = {
+        **meta,
+        **{key: str(value) for key, value in counts.items()},
+        "form": file.form,
+        "schema": str(schema.VERSION),
+        "languages": json.dumps(dict(languages)),
+        "problems": json.dumps(file.problems.lines()),
+    }
+    db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())

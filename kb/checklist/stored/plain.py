@@ -1,0 +1,78 @@
+"""A plain table as a checklist: `scientific_name`, and optionally ranks, common names by language and synonyms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from kb.checklist.stored.containers import Container
+from kb.checklist.stored.darwin_core import heading
+from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage, language_code
+from kb.checklist.tables import COLUMNS
+
+EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"
+_LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
+_SYNONYMS: Final = ("synonyms", "synonym")
+_SEVERAL: Final = re.compile(r"[;|]")
+
+
+def name_column(cells: Sequence[str]) -> int | None:
+    """Return the position of the column of scientific names."""
+    found = [heading(cell) for cell in cells]
+    return next((found.index(each) for each in COLUMNS["scientific"] if each in found), None)
+
+
+def read_plain(container: Container, name: str) -> ChecklistFile:
+    """Return the checklist in a table with a column of scientific names."""
+    problems = Problems()
+    usages = partial(_usages, container, name, problems)
+    return ChecklistFile(form="CSV", usages=usages, common_names=lambda: iter(()), problems=problems)
+
+
+def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usage]:
+    rows = container.rows(name)
+    heads = next(rows)[1]
+    columns = [heading(cell) for cell in heads]
+    named = name_column(heads)
+    languages = {i: _language_of(cell) for i, cell in enumerate(heads) if i != named and _language_of(cell) is not None}
+    for number, cells in rows:
+        if cells[0].startswith("#"):
+            continue
+        row = {column: cell.strip() for column, cell in zip(columns, cells, strict=False) if cell.strip()}
+        scientific = cells[named].strip() if named is not None and named < len(cells) else ""
+        if not scientific:
+            problems.add("no scientific name", container.place(name, number))
+            continue
+        if len(cells) > len(heads) and any(cells[len(heads) :]):
+            problems.add(f"more than {len(heads)} cells", container.place(name, number))
+            continue
+        key = f"line {number}"
+        yield Usage(
+            line=number,
+            id=key,
+            name=scientific,
+            rank=(row.get("rank") or row.get("taxonrank") or "").lower(),
+            higher=tuple((rank, row[rank]) for rank in LADDER if rank in row and row[rank] != scientific),
+            common_names=tuple(
+                (text.strip(), language or "")
+                for i, language in languages.items()
+                if i < len(cells)
+                for text in _SEVERAL.split(cells[i])
+                if text.strip()
+            ),
+        )
+        for synonym in (text for column in _SYNONYMS for text in _SEVERAL.split(row.get(column, "")) if text.strip()):
+            yield Usage(line=number, id="", name=synonym.strip(), status="synonym", accepted=key)
+
+
+def _language_of(cell: str) -> str | None:
+    """Return the language of a column of common names, empty if it does not say, or None for another column."""
+    plain = heading(cell)
+    if plain in ("englishname", "english", "primarycomname"):
+        return "en"
+    if plain in COLUMNS["common"]:
+        return ""
+    match = _LANGUAGE.match(cell.strip())
+    return language_code(match[1]) if match else None

@@ -1,0 +1,237 @@
+"""An indexed checklist, searched by any name."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from data.errors import StoreError
+from data.records import Taxon, taxon_id
+from kb.checklist.names import MIN_LIKENESS, likeness
+from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
+from kb.checklist.stored import schema
+
+RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
+N_COMPARED: Final = 80  # names from either end of the alphabetical neighbourhood
+SHORTEST_END: Final = 3
+
+
+class StoredChecklist:
+    """A checklist in a SQLite file; implements `Checklist`.
+
+    Args:
+        path: a file written by `index_checklist`.
+        language: common names in this language come first; English names and those without a language follow.
+
+    Raises:
+        StoreError: if the file is damaged, or of another version.
+    """
+
+    def __init__(self, path: Path, *, language: str = "en") -> None:
+        self.path = path
+        self._languages = tuple(dict.fromkeys((language, "en", "")))
+        try:
+            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            self.meta: Mapping[str, str] = dict(self._db.execute("SELECT key, value FROM meta"))
+            self._shared = frozenset(name for (name,) in self._db.execute("SELECT name FROM homonym"))
+        except sqlite3.Error as error:
+            raise StoreError(f"{path} cannot be read: {error}", hint="kb checklist add FILE writes it again") from error
+        if self.meta.get("schema") != str(schema.VERSION):
+            raise StoreError(
+                f"{path}: schema {self.meta.get('schema')}, expected {schema.VERSION}",
+                hint="kb checklist add FILE writes it again",
+            )
+
+    @property
+    def name(self) -> str:
+        """Name and edition."""
+        return f"{self.meta['name']} {self.meta['edition']}".strip()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file that was indexed."""
+        return self.meta["digest"]
+
+    @property
+    def group(self) -> str:
+        """Empty: the checklist may have any group."""
+        return ""
+
+    @property
+    def n_species(self) -> int:
+        """Number of species."""
+        return int(self.meta["n_species"])
+
+    @property
+    def problems(self) -> list[str]:
+        """Rows that were skipped or repaired, a line for each reason."""
+        found: list[str] = json.loads(self.meta["problems"])
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def find(self, name: str) -> Taxon | None:
+        """Return the taxon of any rank with that name, or None if there is none or several share it.
+
+        Author and year may follow a scientific name; a taxon above may precede the name: `Plantae: Prunella`.
+        """
+        found = self._named(name)
+        return self._taxon(found[0]) if len(found) == 1 else None
+
+    def homonyms(self, name: str) -> list[Taxon]:
+        """Return the taxa that share a name; empty if at most one has it."""
+        found = self._named(name)
+        return [self._taxon(n) for n in found] if len(found) > 1 else []
+
+    def species_of(self, taxon: Taxon) -> list[Taxon]:
+        """Return the species below a taxon in the file's order; a species gives itself, a foreign taxon nothing."""
+        cache: dict[int, dict[str, str]] = {}
+        rows = self._species(taxon, "n, parent, id, name, rank")
+        return [self._made(*row, cache=cache) for row in rows]
+
+    def species_ids(self, taxon: Taxon) -> Iterator[str]:
+        """Yield the ids of the species below a taxon."""
+        return (self._id(n, name) for n, name in self._species(taxon, "n, name"))
+
+    def n_species_of(self, taxon: Taxon) -> int:
+        """Return the number of species below a taxon."""
+        n = self._position(taxon)
+        return int(self._db.execute("SELECT n_species FROM taxon WHERE n = ?", (n,)).fetchone()[0]) if n else 0
+
+    def suggest(self, name: str, n: int = 5) -> list[str]:
+        """Return up to `n` names that look like `name`, nearest first, at most one per taxon.
+
+        Names with the same beginning or the same end are compared letter by letter.
+        """
+        name = name.rpartition(":")[2]  # after a taxon above
+        scores: dict[tuple[int, str], float] = {}
+        for wanted in {name_key(name), name_key(without_authorship(name))}:
+            near = set(self._near(wanted)) if n > 0 else set()
+            alike = {folded: likeness(wanted, folded) for _, folded, _ in near}
+            for taxon, folded, shown in near:
+                scores[taxon, shown] = max(scores.get((taxon, shown), 0), alike[folded])
+        scored = [(score, taxon, shown) for (taxon, shown), score in scores.items()]
+        scored.sort(key=lambda item: (-item[0], len(item[2]), item[2]))
+        best: dict[int, str] = {}
+        for score, taxon, shown in scored:
+            if score >= MIN_LIKENESS:
+                best.setdefault(taxon, shown)
+        return list(dict.fromkeys(best.values()))[:n]
+
+    def _near(self, wanted: str) -> Iterator[tuple[int, str, str]]:
+        """Yield taxon, folded and written form of the names that share a beginning or an end with one."""
+        for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
+            n_found = 0
+            for length in range(len(text), SHORTEST_END - 1, -1):
+                rows = self._db.execute(
+                    f"SELECT taxon, folded, text FROM name WHERE {column} >= ? AND {column} < ? LIMIT ?",
+                    (text[:length], text[:length] + "\U0010ffff", N_COMPARED),
+                ).fetchall()
+                if len(rows) > n_found:
+                    yield from rows
+                n_found = len(rows)
+                if n_found >= N_COMPARED:
+                    break
+
+    def top_taxa(self) -> list[tuple[str, int]]:
+        """Return the taxa without a parent and the numbers of their species, the largest first."""
+        return self._db.execute("SELECT name, n_species FROM taxon WHERE parent = 0 ORDER BY 2 DESC, 1").fetchall()
+
+    def _named(self, name: str) -> list[int]:
+        """Return the taxa with a name, by the best kind of name that any taxon has it as."""
+        above, colon, rest = name.partition(":")
+        if colon and above.strip() and rest.strip():
+            wanted = name_key(above)
+            return [n for n in self._named(rest) if any(name_key(text) == wanted for _, text in self._above(n))]
+        name = " ".join(name.split())
+        keys = [name_key(name)]
+        if not is_hybrid_formula(name):
+            keys.append(name_key(without_authorship(name)))
+        for key in dict.fromkeys(keys):
+            rows = self._db.execute("SELECT taxon, level, language FROM name WHERE folded = ?", (key,)).fetchall()
+            if not rows or not key:
+                continue
+            ranked = {taxon: min(self._kind(*row[1:]) for row in rows if row[0] == taxon) for taxon, _, _ in rows}
+            best = min(ranked.values())
+            return self._highest([taxon for taxon, kind in ranked.items() if kind == best])
+        return []
+
+    def _kind(self, level: int, language: str) -> int:
+        """Return the kind of a name, lower is better: other languages come after ours."""
+        return level if level < schema.PREFERRED or language in self._languages else schema.OTHER + 1
+
+    def _highest(self, taxa: list[int]) -> list[int]:
+        """Return the taxa without those below another one, as a subgenus of the same name, and without repetitions."""
+        if len(taxa) == 1:
+            return taxa
+        ends = {n: self._db.execute("SELECT last FROM taxon WHERE n = ?", (n,)).fetchone()[0] for n in taxa}
+        apart = [n for n in sorted(taxa) if not any(other < n <= ends[other] for other in taxa)]
+        made = {n: self._taxon(n) for n in apart}
+        places = {(taxon.scientific_name, *sorted(taxon.lineage.items())): n for n, taxon in reversed(made.items())}
+        return sorted(places.values())
+
+    def _species(self, taxon: Taxon, columns: str) -> Iterator[tuple[Any, ...]]:
+        n = self._position(taxon)
+        if not n:
+            return iter(())
+        return self._db.execute(
+            f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND (SELECT last FROM taxon WHERE n = ?) "
+            "AND rank = 'species' ORDER BY n",
+            (n, n),
+        )
+
+    def _position(self, taxon: Taxon) -> int:
+        """Return the position of a taxon of this checklist, or 0."""
+        rows = self._db.execute(
+            "SELECT taxon FROM name WHERE folded = ? AND level < 2", (name_key(taxon.scientific_name),)
+        ).fetchall()
+        for (n,) in rows:
+            if self._taxon(n).taxon_id == taxon.taxon_id and self._lineage(n) == dict(taxon.lineage):
+                return int(n)
+        return 0
+
+    def _taxon(self, n: int) -> Taxon:
+        row = self._db.execute("SELECT n, parent, id, name, rank FROM taxon WHERE n = ?", (n,)).fetchone()
+        return self._made(*row, cache={})
+
+    def _made(self, n: int, parent: int, key: str, name: str, rank: str, *, cache: dict[int, dict[str, str]]) -> Taxon:
+        if parent not in cache:
+            cache[parent] = self._lineage(n)
+        rows = self._db.execute(
+            "SELECT level, text, language FROM name WHERE taxon = ? AND level >= 2 ORDER BY level, nth", (n,)
+        ).fetchall()
+        common = [row for row in rows if row[0] >= schema.PREFERRED and row[2] in self._languages]
+        common.sort(key=lambda row: self._languages.index(row[2]))
+        return Taxon(
+            taxon_id=self._id(n, name),
+            scientific_name=name,
+            rank=rank,
+            common_names=tuple(dict.fromkeys(text for _, text, _ in common)),
+            lineage=cache[parent],
+            ids={self.meta["name"]: key} if key and not key.startswith("line ") else {},
+            synonyms=tuple(dict.fromkeys(text for level, text, _ in rows if level == schema.LEVELS["synonym"])),
+        )
+
+    def _id(self, n: int, name: str) -> str:
+        """Return the id of a taxon; species of the same name in several kingdoms get the kingdom's name too."""
+        above = self._above(n) if name in self._shared else []
+        return taxon_id(f"{name} {above[-1][1]}" if above else name)
+
+    def _lineage(self, n: int) -> dict[str, str]:
+        above = {rank: name for rank, name in reversed(self._above(n))}
+        return {rank: above[rank] for rank in RANKS_OF_LINEAGES if rank in above}
+
+    def _above(self, n: int) -> list[tuple[str, str]]:
+        """Return rank and name of the taxa above one, the nearest first."""
+        found: list[tuple[str, str]] = []
+        while n:
+            parent = self._db.execute("SELECT parent FROM taxon WHERE n = ?", (n,)).fetchone()[0]
+            if parent:
+                found.append(self._db.execute("SELECT rank, name FROM taxon WHERE n = ?", (parent,)).fetchone())
+            n = parent
+        return found

@@ -1,0 +1,96 @@
+"""Rows of a checklist file, whatever its format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+Status = Literal["accepted", "provisional", "synonym", "misapplied"]
+
+LADDER: Final = (
+    *("kingdom", "phylum", "class", "order", "superfamily", "family", "subfamily", "tribe", "subtribe"),
+    *("genus", "subgenus"),
+)
+"""Ranks that files give in columns, the highest first."""
+LANGUAGES: Final = {
+    "eng": "en", "english": "en", "deu": "de", "ger": "de", "german": "de", "fra": "fr", "fre": "fr", "french": "fr",
+    "spa": "es", "spanish": "es", "por": "pt", "portuguese": "pt", "ita": "it", "italian": "it", "nld": "nl",
+    "dut": "nl", "dutch": "nl", "rus": "ru", "zho": "zh", "chi": "zh", "chinese": "zh", "jpn": "ja", "japanese": "ja",
+    "kor": "ko", "swe": "sv", "dan": "da", "nor": "no", "nob": "nb", "fin": "fi", "pol": "pl", "ces": "cs",
+    "cze": "cs", "hun": "hu", "tur": "tr", "ukr": "uk", "cat": "ca", "ara": "ar", "heb": "he", "ind": "id",
+    "vie": "vi", "tha": "th",
+}  # fmt: skip
+
+
+class Usage(NamedTuple):
+    """A name in a checklist file: of an accepted taxon, or a synonym."""
+
+    line: int
+    id: str
+    name: str
+    """As in the file, perhaps with authorship."""
+    rank: str = ""
+    status: Status = "accepted"
+    parent: str = ""
+    """Id or name of the taxon above."""
+    accepted: str = ""
+    """Id or name of the accepted taxon of a synonym."""
+    higher: tuple[tuple[str, str], ...] = ()
+    """Rank and name of the taxa above, the highest first, from the columns of the row."""
+    common_names: tuple[tuple[str, str], ...] = ()
+    """Common names and their languages."""
+    other_id: str = ""
+    """A second id of the row, to which others may refer."""
+
+
+class CommonName(NamedTuple):
+    """A row of a table of common names."""
+
+    id: str
+    name: str
+    language: str
+    is_preferred: bool
+
+
+@dataclass(slots=True)
+class Problems:
+    """Rows that were skipped or repaired: number and first place of each reason."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, reason: str, place: str, n: int = 1) -> None:
+        """Count a row."""
+        self.counts[reason] += n
+        self.first.setdefault(reason, place)
+
+    def lines(self) -> list[str]:
+        """Return a line for each reason, the most frequent first."""
+        return [f"{reason}: {n:,} (first: {self.first[reason]})" for reason, n in self.counts.most_common()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistFile:
+    """A checklist file that was recognised; its rows are read on request."""
+
+    form: str
+    """Its format: `Darwin Core`, `ColDP`, `CSV`."""
+    usages: Callable[[], Iterator[Usage]]
+    common_names: Callable[[], Iterator[CommonName]]
+    problems: Problems
+    title: str = ""
+    edition: str = ""
+    """Version or date of publication, where the file gives one."""
+
+
+def language_code(text: str) -> str:
+    """Return the two-letter code of a language where it is known, else the text in lower case.
+
+    Example:
+        >>> language_code("eng"), language_code("pt-BR"), language_code("German"), language_code("haw")
+        ('en', 'pt', 'de', 'haw')
+    """
+    first = text.strip().lower().replace("_", "-").split("-")[0]
+    return LANGUAGES.get(first, first)

@@ -1,0 +1,143 @@
+"""`kb checklist`, and `--checklist` of `kb taxa` and `kb build`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.verbs.conftest import write_bird
+from tests.kb.checklist.stored.checklist_files import PLAIN, darwin_core, plain
+from tests.servers.faulty_wiki import FaultyWiki
+
+
+@pytest.fixture
+def home(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.mark.usefixtures("home")
+def test_a_checklist_is_added_listed_shown_and_used_by_its_name(cli: Any, tmp_path: Path) -> None:
+    added = cli.call("checklist", "add", darwin_core(tmp_path), "--name", "mine", check=True)
+    assert "Insects and plants" in added.stdout
+    assert "names 16" in added.stderr
+    listed = " ".join(cli.call("checklist", "list", check=True).stdout.split())
+    assert "avilist 2025 11,131 shipped mine 2025-03-01 5 1 Darwin Core" in listed
+    shown = " ".join(cli.call("checklist", "show", "mine", check=True).stdout.split())
+    assert "common names en 3, de 1" in shown
+    assert "species below Animalia 3, Plantae 2" in shown
+    assert "birds" in cli.call("checklist", "show", "avilist", check=True).stdout
+    text = cli.call("taxa", "Admiral", "--checklist", "mine", check=True).stdout
+    assert "Animalia > Insecta > Nymphalidae > Vanessa" in text
+
+
+@pytest.mark.usefixtures("home")
+def test_skipped_rows_are_reported(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(PLAIN + ",,,,No name,,\n")
+    assert "no scientific name: 1 (first: t.csv: line 9)" in cli.call("checklist", "add", "t.csv", check=True).stderr
+
+
+@pytest.mark.usefixtures("home")
+def test_a_file_is_named_directly_and_its_names_are_matched(cli: Any, tmp_path: Path) -> None:
+    plain(tmp_path)
+    (tmp_path / "names.txt").write_text("red-admiral\nPrunella\n")
+    call = ("taxa", "--file", "names.txt", "--checklist", "insects.csv", "--format", "json")
+    rows = json.loads(cli.call(*call, check=True).stdout)
+    assert [(row["scientific_name"], row["rule"], row["reason"]) for row in rows] == [
+        ("Vanessa atalanta", "common name (spelling)", None),
+        (None, None, "several species"),
+    ]
+
+
+def test_a_name_outside_avilist_is_answered_with_the_option(cli: Any) -> None:
+    outcome = cli.call("taxa", "Lepidoptera")
+    assert outcome.exit_code == 5
+    assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist" in outcome.stderr
+
+
+def test_a_build_records_its_checklist_and_later_builds_use_it(
+    cli: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain(tmp_path)
+    for name in ("Red Admiral", "Vanessa cardui", "Pica pica"):
+        write_bird(tmp_path / "mine", name, "It has brown wings with orange bands and white spots.")
+    build = ("build", "--source", "folder:mine", "--kb", "mine.kb")
+    refused = cli.call(*build, "--taxon", "Vanessa")
+    assert (refused.exit_code, "--checklist" in refused.stderr) == (5, True)
+    assert "not in the checklist 1" in cli.call(*build, "--checklist", "insects.csv", check=True).stdout
+    ambiguous = cli.call(*build, "--taxon", "Prunella")
+    assert ambiguous.exit_code == 5
+    assert '"Animalia: Prunella", "Plantae: Prunella"' in ambiguous.stderr
+    assert " 2\n" in cli.call("taxa", "Vanessa", "--kb", "mine.kb", check=True).stdout + "\n"
+    (tmp_path / "more.txt").write_text("A spotted orange butterfly.")
+    cli.call("add", "--kb", "mine.kb", "--name", "painted lady", "--text", "more.txt", check=True)
+    assert "checklist         insects" in cli.call("status", "--kb", "mine.kb").stdout
+    digest = json.loads(cli.call("verify", "--kb", "mine.kb", "--format", "json", check=True).stdout)["digest"]
+
+    cli.call("export", "bundle", "--kb", "mine.kb", check=True)
+    monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "another machine"))
+    cli.call("import", "bundle", "--kb", "copy.kb", check=True)
+    assert json.loads(cli.call("verify", "--kb", "copy.kb", "--format", "json").stdout)["digest"] == digest
+    assert "Animalia > Insecta > Nymphalidae > Vanessa" in cli.call("show", "Red Admiral", "--kb", "copy.kb").stdout
+    updated = cli.call("update", "--kb", "mine.kb", check=True)  # its folder is known here, unlike that of the copy
+    assert "The checklist insects of this knowledge base is not on this machine. Names and lineages" in updated.stderr
+    missing = cli.call("build", "--source", "folder:mine", "--kb", "copy.kb")
+    assert missing.exit_code == 3
+    assert "The checklist insects of this knowledge base is not on this machine" in missing.stderr
+    cli.call("checklist", "add", "insects.csv", "--name", "other-name", check=True)
+    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", check=True)
+
+
+@pytest.mark.usefixtures("home")
+def test_folders_are_found_by_synonyms_and_names_in_any_language(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "scientific_name,order,common_name,common_name_de,synonyms\nAglais io,Lepidoptera,Peacock,,Inachis io\n"
+        "Pieris rapae,Lepidoptera,Small White,Kleiner Kohlweißling,\nAglais io,Lepidoptera,,,\n"
+    )
+    for name in ("Inachis io", "Kleiner Kohlweissling"):
+        write_bird(tmp_path / "mine", name, "It has brown wings with orange bands and white spots.")
+    (tmp_path / "names.csv").write_text("scientific_name\nAglais io\nPieris rapae\n")
+    for given in (("--taxon", "Lepidoptera"), ("--names", "names.csv")):
+        kb = f"{given[0].strip('-')}.kb"
+        cli.call("build", *given, "--checklist", "t.csv", "--source", "folder:mine", "--kb", kb, check=True)
+        status = " ".join(cli.call("status", "--kb", kb, check=True).stdout.split())
+        assert "species 2" in status
+        assert "left out" not in status
+    assert "changes none" in " ".join(cli.call("update", "--kb", kb, check=True).stdout.split())
+
+
+def test_the_shipped_knowledge_has_no_other_checklist(cli: Any) -> None:
+    outcome = cli.call("build", "--source", "starter", "--checklist", "insects.csv")
+    assert outcome.exit_code == 2
+    assert "--checklist needs a wiki or a folder" in outcome.stderr
+
+
+@pytest.mark.usefixtures("home")
+def test_pages_of_a_wiki_are_matched_with_the_checklist(cli: Any, tmp_path: Path) -> None:
+    plain(tmp_path)
+    with FaultyWiki().running() as wiki:
+        box = "{{{{Speciesbox | taxon = {} }}}} The species is a {} of {}."
+        wiki.wikitext = {
+            "Vanessa atalanta": box.format("Vanessa atalanta", "butterfly", "the family Nymphalidae"),
+            "Painted lady": box.format("Vanessa cardui", "butterfly", "the family Nymphalidae"),
+            "Prunella vulgaris": box.format("Prunella vulgaris", "plant", "the family Lamiaceae"),
+            "Vanessa": "{{Automatic taxobox | taxon = Vanessa }} Vanessa is a genus of butterflies.",
+            "Pieris rapae": box.format("Pieris rapae", "butterfly", "the family Pieridae"),
+        }
+        wiki.pages = {title: f"<p>{text.partition('}}')[2]}</p>" for title, text in wiki.wikitext.items()}
+        wiki.categories["Category:Life"] = list(wiki.pages)
+        given = ("--checklist", "insects.csv", "--api-url", wiki.api_url, "--contact", "me@example.org", "--dry-run")
+        by_taxon = cli.call("build", "--taxon", "Nymphalidae", *given, check=True).stdout
+        by_category = cli.call("build", "--category", "Life", *given, check=True).stdout
+        narrowed = cli.call("build", "--category", "Life", "--taxon", "Plantae", *given, check=True).stdout
+    counts = [re.findall(r"^(?:pages found|left out) +(.*)$", text, re.MULTILINE) for text in
+              (by_taxon, by_category, narrowed)]  # fmt: skip
+    assert counts == [
+        ["2"],
+        ["3", "not a species 1, not in the checklist 1"],
+        ["1", "not a species 1, not in the checklist 1"],
+    ]

@@ -1,0 +1,152 @@
+"""The shelf of checklists: files that are refused, replaced editions, killed calls."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from data.errors import BadInput, FieldmarkError, MissingRequirement, UsageError
+from kb.checklist.avilist import load_checklist
+from kb.checklist.shelf import Shelf
+from tests.kb.checklist.stored.checklist_files import META, PLAIN, TAXA, darwin_core, plain
+
+
+def test_a_checklist_is_opened_by_name_and_by_file_and_added_once(tmp_path: Path) -> None:
+    shelf, file = Shelf(tmp_path / "home"), plain(tmp_path)
+    assert shelf.open() is shelf.open("AviList") is load_checklist()
+    opened = shelf.open(str(file))
+    before = shelf.path_of("insects").stat().st_mtime_ns
+    assert opened.name == shelf.open("insects").name == "insects"
+    assert shelf.open(str(file)).digest == shelf.add(file).digest == opened.digest
+    assert shelf.path_of("insects").stat().st_mtime_ns == before
+
+
+def test_an_edited_file_replaces_the_checklist_of_its_name(tmp_path: Path) -> None:
+    shelf, file = Shelf(tmp_path / "home"), plain(tmp_path)
+    first = shelf.add(file).digest
+    file.write_text(PLAIN + "Animalia,Insecta,Pieridae,Pieris rapae,,,\n")
+    assert shelf.add(file).n_species == 6
+    assert shelf.names() == ["insects"]
+    with pytest.raises(MissingRequirement, match="insects of this knowledge base is not on this machine"):
+        shelf.used_by("insects", first)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a", "avilist", ".hidden", "a b"])
+def test_a_name_that_is_no_file_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be named"):
+        Shelf(tmp_path / "home").add(plain(tmp_path), name)
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    Shelf(tmp_path / "home").add(plain(tmp_path))
+    with pytest.raises(MissingRequirement) as raised:
+        Shelf(tmp_path / "home").open("insect")
+    assert raised.value.hint == 'Did you mean "insects"?'
+    with pytest.raises(BadInput, match="File not found"):
+        Shelf(tmp_path / "home").open("insect.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (PLAIN.encode("utf-16"), "is UTF-16, expected text in UTF-8"),
+        (b"scientific_name\nVan\xe9ssa cardui\n", "line 2: expected UTF-8 text"),
+        (b"\x89PNG\0\0\0\0", "is a binary file"),
+        (b"", "is empty, expected a table of names"),
+        (b"scientific_name\n", "The checklist has no names"),
+        (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
+        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 bytes"),
+        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "field larger than field limit"),
+    ],
+)
+def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "bad.csv").write_bytes(content)
+    with pytest.raises(BadInput, match=message):
+        Shelf(tmp_path / "home").add(tmp_path / "bad.csv")
+    assert Shelf(tmp_path / "home").names() == []
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"meta": "<archive"}, "meta.xml is not XML"),
+        ({"meta": "<!DOCTYPE a [<!ENTITY b 'c'>]><archive/>"}, "declares entities"),
+        ({"meta": "<archive/>"}, "has no core"),
+        ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
+        ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
+        ({"meta": META.replace("UTF-8", "KOI8-R")}, "is in KOI8-R, expected UTF-8"),
+        ({"taxa": None}, "names taxa.txt, which the archive lacks"),
+        ({"taxa": TAXA.splitlines()[0]}, "The checklist has no names"),
+    ],
+)
+def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path, files: dict[str, str | None], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        Shelf(tmp_path / "home").add(darwin_core(tmp_path, **files))
+
+
+def test_an_archive_that_would_expand_without_end_is_refused_unread(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"taxa.txt would unpack to .* bytes from"):
+        Shelf(tmp_path / "home").add(darwin_core(tmp_path, taxa=TAXA + "\n" * 20_000_000))
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_any_damage_within_an_archive_is_bad_input_that_names_the_file(tmp_path: Path, kind: int) -> None:
+    path, table = tmp_path / "a.zip", "".join(f"Genus{i} species{i}\n" for i in range(5_000))
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        archive.writestr("taxon.tsv", table)
+    whole, draw, n_refused = path.read_bytes(), random.Random(0), 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[draw.randrange(40, len(whole) - 100)] ^= 1 << draw.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert len(list(Container(path).rows("taxon.tsv"))) == 5_000
+        except BadInput as error:
+            n_refused += "taxon.tsv" in str(error)
+    assert n_refused > 50
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = darwin_core(tmp_path)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(BadInput, match="damaged or incomplete"):
+        Shelf(tmp_path / "home").add(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "x")
+        archive.writestr("b.csv", "x")
+    with pytest.raises(BadInput, match=r"holds a\.csv, b\.csv, from which the checklist is not clear"):
+        Shelf(tmp_path / "home").add(path)
+
+
+def _add_and_die(home: Path, file: Path) -> None:
+    def report(work: str, done: int, total: int) -> None:
+        if work == "look-up":
+            os.kill(os.getpid(), 9)
+
+    Shelf(home).add(file, report=report)
+
+
+def test_a_killed_call_leaves_no_checklist_and_the_next_completes(tmp_path: Path) -> None:
+    file, home = plain(tmp_path), tmp_path / "home"
+    process = multiprocessing.get_context("fork").Process(target=_add_and_die, args=(home, file))
+    process.start()
+    process.join()
+    assert process.exitcode == -9
+    assert Shelf(home).names() == []
+    assert Shelf(home).add(file).n_species == 5
+    assert sorted(path.name for path in (home / "checklists").iterdir()) == [".lock", "insects.sqlite"]
+
+
+def test_a_file_of_another_version_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "home")
+    shelf.add(plain(tmp_path))
+    shelf.path_of("insects").write_bytes(b"not a database")
+    with pytest.raises(FieldmarkError) as raised:
+        shelf.open("insects")
+    assert raised.value.hint == "kb checklist add FILE writes it again"
+    assert shelf.add(plain(tmp_path)).n_species == 5
