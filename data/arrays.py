@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,6 +24,30 @@ def as_unit_rows(vectors: ArrayLike) -> FloatArray:
         raise ValueError("expected finite vectors, got NaN or infinity")
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     return np.ascontiguousarray(array / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+
+
+_STEPS: Final = float(2**24)  # of a fixed-point number from 0 to 1; float32 holds all of them
+_BLOCK: Final = 1 << 18  # numbers that are widened to float64 at a time, which stay in the processor's cache
+
+
+def as_fixed_point(vectors: FloatArray) -> FloatArray:
+    """Return the vectors with their numbers, at most 1, rounded to multiples of 2^-24."""
+    fixed: FloatArray = (np.rint(vectors * np.float32(_STEPS)) / np.float32(_STEPS)).astype(np.float32)
+    return fixed
+
+
+def exact_cosines(queries: FloatArray, vectors: FloatArray) -> NDArray[np.float64]:
+    """Return the `(q, n)` cosines of `(n, dim)` to `(q, dim)` unit rows, both from `as_fixed_point`.
+
+    They do not depend on the batch, and equal rows have equal cosines: products of such numbers are multiples of 2^-48,
+    and so are their sums, which stay below 2 in any order; float64 holds these exactly.
+    """
+    columns = queries.astype(np.float64).T.copy()
+    cosines: NDArray[np.float64] = np.empty((len(vectors), len(queries)))
+    step = max(1, _BLOCK // max(1, vectors.shape[1]))
+    for first in range(0, len(vectors), step):
+        np.matmul(vectors[first : first + step].astype(np.float64), columns, out=cosines[first : first + step])
+    return np.ascontiguousarray(cosines.T)
 
 
 def check_vectors(vectors: ArrayLike, *, dim: int) -> FloatArray:

@@ -5,7 +5,7 @@ An implementation is any object with these methods. Laws that hold for every imp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -240,18 +240,38 @@ class Judge(Protocol):
 # --- checklists ------------------------------------------------------------------------------------------------------
 
 
-class TaxonSource(Protocol):
-    """A checklist of taxa."""
+class Checklist(Protocol):
+    """A list of accepted taxa and all their names."""
 
     @property
     def name(self) -> str:
         """Name and edition: `AviList 2025`."""
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its files, which identifies the edition."""
+
+    @property
+    def group(self) -> str:
+        """The group of organisms that it is limited to, such as `birds`; empty if it may have any."""
+
     def find(self, name: str) -> Taxon | None:
-        """Return the taxon of any rank with that scientific or common name (case, hyphens and apostrophes ignored)."""
+        """Return the taxon of any rank with that scientific or common name (case, hyphens and apostrophes ignored).
+
+        None if no taxon has the name, or several (`homonyms`).
+        """
+
+    def homonyms(self, name: str) -> list[Taxon]:
+        """Return the taxa that share a name; empty if at most one has it."""
 
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return the species below a taxon in the order of the checklist; for a species, the species itself."""
+
+    def species_ids(self, taxon: Taxon) -> Iterator[str]:
+        """Yield the ids of the same species."""
+
+    def n_species_of(self, taxon: Taxon) -> int:
+        """Return their number."""
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` similar names of the checklist, nearest first."""
@@ -310,3 +330,35 @@ class KnowledgeStore(Protocol):
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
+
+
+# --- collections of photos -------------------------------------------------------------------------------------------
+
+
+class ImageCollection(Protocol):
+    """The photos of a folder with their vectors in one space, unchanged from the moment when it was opened."""
+
+    @property
+    def space(self) -> str:
+        """The encoder space of the vectors."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Ids of the readable photos, sorted by path; the rows of all arrays are in this order."""
+
+    @property
+    def errors(self) -> Mapping[str, str]:
+        """Id -> reason, for each photo that could not be read."""
+
+    def path(self, image_id: str) -> Path:
+        """Return the file of a photo, readable or not.
+
+        Raises:
+            BadInput: if the collection has no such photo.
+        """
+
+    def vectors(self, rows: IntArray) -> FloatArray:
+        """Return the `(len(rows), dim)` float32 unit vectors of these rows."""
+
+    def scores(self, queries: FloatArray) -> NDArray[np.float64]:
+        """Return the `(q, n)` cosines of all photos to each of `(q, dim)` queries; equal vectors have equal scores."""

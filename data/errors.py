@@ -14,6 +14,7 @@ FieldmarkError
 │   └── KnowledgeBaseLocked     *
 ├── BadInput                   5
 │   ├── UnknownTaxon
+│   ├── AmbiguousTaxon
 │   ├── BadImage
 │   └── NothingReadable
 ├── SourceError                6
@@ -136,9 +137,22 @@ class BadInput(FieldmarkError):
 class UnknownTaxon(BadInput):
     """No taxon has that name; the hint gives similar names."""
 
-    def __init__(self, name: str, *, suggestions: Sequence[str] = (), where: str = "the taxonomy") -> None:
-        nearest = f"Did you mean {', '.join(suggestions)}?" if suggestions else None
-        super().__init__(f'Unknown taxon "{name}": not in {where}.', hint=nearest)
+    def __init__(
+        self, name: str, *, suggestions: Sequence[str] = (), where: str = "the taxonomy", limits: str = ""
+    ) -> None:
+        nearest = f"Did you mean {', '.join(suggestions)}?" if suggestions else ""
+        super().__init__(
+            f'Unknown taxon "{name}": not in {where}.', hint=" ".join(filter(None, (nearest, limits))) or None
+        )
+
+
+class AmbiguousTaxon(BadInput):
+    """Several taxa have that name; the hint gives names that tell them apart."""
+
+    def __init__(self, name: str, *, choices: Sequence[str], where: str) -> None:
+        shown = ", ".join(f'"{choice}"' for choice in choices[:10])
+        more = f" and {len(choices) - 10:,} more" if len(choices) > 10 else ""
+        super().__init__(f'"{name}" names {len(choices):,} taxa in {where}.', hint=f"Choose one: {shown}{more}")
 
 
 class BadImage(BadInput):

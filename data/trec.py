@@ -41,26 +41,29 @@ def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRo
     Raises:
         BadInput: if a line has other columns, an image is listed twice for a query, or a score is not finite.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: dict[str, set[str]] = {}
     for number, line in enumerate(lines, start=1):
         columns = line.split()
         if not columns:
             continue
-        where = f"{name}, line {number}"
         if len(columns) != 6:
             raise BadInput(
-                f"{where}: expected 6 columns (query Q0 image rank score tag), got {len(columns)}: {line.strip()[:80]}"
+                f"{name}, line {number}: expected 6 columns (query Q0 image rank score tag), got {len(columns)}: "
+                f"{line.strip()[:80]}"
             )
         query_id, _, image_id, rank, score, tag = columns
         try:
             row = TrecRow(query_id=query_id, image_id=image_id, rank=int(rank), score=float(score), tag=tag)
         except ValueError as error:
-            raise BadInput(f"{where}: expected numbers as rank and score, got {rank} and {score}") from error
+            raise BadInput(
+                f"{name}, line {number}: expected numbers as rank and score, got {rank} and {score}"
+            ) from error
         if not isfinite(row.score):
-            raise BadInput(f"{where}: expected a finite score, got {score}")
-        if (query_id, image_id) in seen:
-            raise BadInput(f"{where}: image {image_id} is listed twice for query {query_id}")
-        seen.add((query_id, image_id))
+            raise BadInput(f"{name}, line {number}: expected a finite score, got {score}")
+        of_query = seen.setdefault(query_id, set())
+        if image_id in of_query:
+            raise BadInput(f"{name}, line {number}: image {image_id} is listed twice for query {query_id}")
+        of_query.add(image_id)
         yield row
 
 

@@ -72,10 +72,20 @@ def _files(source: Path) -> tuple[list[Path], list[Path]]:
     return parquet, [path for path in sorted(source.rglob("metadata.*")) if path.suffix in (".jsonl", ".csv")]
 
 
+def is_hard(payload: object) -> bool:
+    """Return whether a JSON document holds queries of INQUIRE-Rerank-Hard."""
+    return (
+        isinstance(payload, list)
+        and bool(payload)
+        and isinstance(payload[0], dict)
+        and {"query", "images"} <= payload[0].keys()
+    )
+
+
 def read_hard(path: Path) -> list[Job]:
     """Return a job for each query of INQUIRE-Rerank-Hard: a JSON list of `{query, images: {path: 0 or 1}}`.
 
-    The subset has no first-stage scores; the order of the file replaces them.
+    The subset has no scores of a first stage; they are minus the place in the file.
 
     Raises:
         BadInput: if the file cannot be read or has another format.
@@ -234,6 +244,7 @@ def _jobs(rows: Iterable[_Row], source: Path) -> list[Job]:
                 query_id=query_id_of(text),
                 text=text,
                 candidates=tuple(JobImage(image_id=r.image_id, path=r.path, score=r.score) for r in of_query),
+                is_question=False,
                 relevant=tuple(r.image_id for r in of_query if r.is_relevant),
             )
         )

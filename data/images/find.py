@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -59,10 +60,39 @@ def _images(files: Iterable[Path], others: set[Path]) -> list[Path]:
     return sorted(images)
 
 
+def walk_files(
+    folder: str | Path, on_error: Callable[[OSError], None] = lambda _error: None
+) -> Iterator[os.DirEntry[str]]:
+    """Yield the files below a folder, without hidden ones; links to folders are not followed.
+
+    Args:
+        folder: where to begin.
+        on_error: called with the error of a folder that cannot be listed; its `filename` is the folder.
+    """
+    folders = [os.fspath(folder)]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif _is_file(entry):
+                        yield entry
+        except OSError as error:
+            on_error(error)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a loop of links
+        return False
+
+
 def _files_below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
+    return (Path(entry.path) for entry in walk_files(folder))
 
 
 def _matches(pattern: Path) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 A ranked list is a sequence of blocks, best first; the items of a block have equal scores and no order. A measure is its
 expected value over all orders of the ties; without ties every block has one item, and it is the plain measure. Every
-measure is highest if the relevant items of each block come first in it, and lowest if they come last.
+measure but `ndcg_visret` is highest if the relevant items of each block come first in it, and lowest if they come last.
 """
 
 from __future__ import annotations
@@ -122,6 +122,45 @@ def ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> f
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(n_relevant, k or n_relevant) + 1))
     found = gains(ranked)[:k]
     return sum(gain / log2(rank + 1) for rank, gain in enumerate(found, start=1)) / ideal if n_relevant else 0.0
+
+
+def ndcg_visret(ranked: Sequence[Block], k: int) -> float:
+    """Return the nDCG of VisRet's code: 1 where the relevant items of the first `k` lead, 0 where there are none.
+
+    That code takes the ideal order of the first k for the truth, and the relevance for the score, so that ties of the
+    relevance average the discount. With one relevant item it is 1 at rank 1, and .3937 (k = 10) or .2814 (k = 30) at
+    any other rank up to k; relevant items beyond k count nowhere. It can fall when another relevant item is found.
+
+    Source: VisRet (Wu et al., 2025), `ndcg_at_k` of the published code; its figures at k = 1 are those of hit@1.
+
+    Example:
+        >>> [round(ndcg_visret(settled(order), 10), 4) for order in ([True] + [False] * 9, [False] * 9 + [True])]
+        [1.0, 0.3937]
+    """
+    expected, first, before = 0.0, 0, 0
+    chances = gains(ranked)[:k]
+    for block in ranked:
+        if first + block.n >= len(chances):  # the last block within k: any number of its relevant items may be
+            within = len(chances) - first
+            n_orders = comb(block.n, within)
+            for found in range(max(0, within - block.n + block.n_relevant), min(within, block.n_relevant) + 1):
+                chance = comb(block.n_relevant, found) * comb(block.n - block.n_relevant, within - found) / n_orders
+                top = [*chances[:first], *[found / within] * within] if within else chances
+                expected += chance * _ndcg_of_ties(top, before + found)
+            break
+        first, before = first + block.n, before + block.n_relevant
+    return expected
+
+
+def _ndcg_of_ties(gain: Sequence[float], n_relevant: int) -> float:
+    """Return nDCG of a list of two groups of ties: ranks 1 to `n_relevant`, and the others."""
+    if n_relevant == 0:
+        return 0.0
+    discounts = [1 / log2(rank + 1) for rank in range(1, len(gain) + 1)]
+    ideal, rest = sum(discounts[:n_relevant]), sum(discounts[n_relevant:])
+    leading = sum(gain[:n_relevant])
+    others = (n_relevant - leading) * rest / (len(gain) - n_relevant) if len(gain) > n_relevant else 0.0
+    return (leading * ideal / n_relevant + others) / ideal
 
 
 def average_precision(

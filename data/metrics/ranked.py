@@ -17,18 +17,22 @@ from data.metrics import N_RESAMPLES
 
 DEFINITIONS: Final[dict[str, str]] = {
     "top-k": "share of photos whose species is among the first k species",
-    "hit@k": "1 if a relevant item is among the first k, else 0; the same as top-k",
+    "hit@k": "1 if a relevant item is among the first k, else 0; the same as top-k, and Recall@k in VisRet",
     "MRR@k": "mean of 1 / rank of the first relevant item, 0 if it is not among the first k",
     "AP@k": "sum of precision@i over the relevant ranks i <= k, divided by the number of relevant items",
     "AP@k (INQUIRE)": "the same sum, divided by the smaller of the number of relevant items and k",
     "mAP@k": "the same, as CIRCO names it",
     "nDCG@k": "sum of gain / log2(rank + 1) over the first k, divided by the same sum of the ideal order of all items",
+    "ndcg_visret@k": "nDCG as in VisRet's code: the first k against their own ideal order, with ties; one relevant "
+    "item scores 1 at rank 1, and .39 (k = 10) at ranks 2 to k",
     "P@k": "relevant items among the first k, divided by k",
     "R@k": "relevant items among the first k, divided by the number of relevant items",
     "R_subset@k": "R@k of the ranking within the set of images of the query (CIRR)",
     "Hits@k": "1 if in this round of a dialogue, or an earlier one, a relevant item is among the first k (VisDial)",
 }
 """Measure -> its definition, as in reports."""
+
+_BLOCK: Final = 1 << 22  # groups drawn at a time: 32 MB
 
 
 def rank_of(ranked: Sequence[Hashable], truth: Hashable) -> int | None:
@@ -98,10 +102,15 @@ def measure_all(
     counts = np.bincount(of_group).astype(np.float64)
     means = sums / counts[:, None]
     rng = np.random.default_rng(seed)
-    drawn = rng.integers(n, size=(n_resamples, n)) + n * np.arange(n_resamples)[:, None]
-    times = np.bincount(drawn.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
-    micro = times @ sums / (times @ counts)[:, None]  # (n_resamples, n_names)
-    macro = times @ means / n
+    micro, macro = np.empty((n_resamples, len(values))), np.empty((n_resamples, len(values)))
+    step = max(1, _BLOCK // n)
+    for first in range(0, n_resamples, step):
+        rows = slice(first, min(first + step, n_resamples))
+        n_rows = rows.stop - first
+        drawn = rng.integers(n, size=(n_rows, n)) + n * np.arange(n_rows)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=n_rows * n).reshape(n_rows, n).astype(np.float64)
+        micro[rows] = times @ sums / (times @ counts)[:, None]
+        macro[rows] = times @ means / n
     errors = means.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
     return tuple(
         Measured(

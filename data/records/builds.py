@@ -73,6 +73,8 @@ class Status:
     """Preset -> photos behind its own calibration (`kb calibrate`)."""
     unfinished: tuple[Literal["build", "update"], ...] = ()
     """Work that was interrupted; run it again to finish it."""
+    checklist: str = ""
+    """Name and edition of the checklist of the last build; empty if it is not recorded."""
 
 
 ChangeKind = Literal["new revision", "moved", "taken out", "photos"]

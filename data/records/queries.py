@@ -36,6 +36,10 @@ class Job:
     """Change to the reference photo; without it, `text` is the change."""
     dialogue: tuple[str, ...] | None = None
     """Turns of a dialogue: a description, then questions with their answers."""
+    entity: str | None = None
+    """Scientific name of the species of interest, where the query is about two."""
+    is_question: bool | None = None
+    """Whether the query is a question, no description of a photo. Default: it ends with a question mark."""
     relevant: tuple[str, ...] | None = None
     """Ids of the relevant images, for evaluation."""
 

@@ -1,1 +1,1 @@
-"""Readers of the retrieval data sets of CoTRR, as published; nothing is downloaded, and no part of them is shipped."""
+"""Readers of retrieval data sets as published; nothing is downloaded, and no part of them is shipped."""

@@ -10,7 +10,45 @@ from typing import Literal
 from data.errors import BadInput
 from data.records import Job
 
-DataSet = Literal["Flickr30K", "COCO", "CIRR", "CIRCO", "VisDial"]
+DataSet = Literal[
+    "Flickr30K",
+    "COCO",
+    "CIRR",
+    "CIRCO",
+    "VisDial",
+    "COCO-Hard",
+    "INQUIRE-Rerank-Hard",
+    "Visual-RAG",
+    "Visual-RAG-ME",
+    "MSR-VTT",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisualQuestion:
+    """A question to be answered from photos of one or two species."""
+
+    question_id: str
+    text: str
+    answers: tuple[str, ...]
+    """Reference answers; any one is right."""
+    queries: tuple[str, ...]
+    """The retrieval query of each species."""
+    entities: tuple[str, ...]
+    """Scientific name of each species."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFolder:
+    """A folder of images of a data set."""
+
+    path: Path
+    n_dropped: int
+    """Leading folders of the published paths that it lacks."""
+
+    def file(self, published: str) -> str:
+        """Return the file of a published path."""
+        return str(self.path.joinpath(*Path(published).parts[self.n_dropped :]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,26 +62,45 @@ class Benchmark:
     """Queries without candidates; without `relevant` where the answers are not published."""
     collection: Mapping[str, str] = field(default_factory=dict)
     """Image id -> path; empty where the data set does not list its images here."""
+    pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Query -> the images that it is searched in; empty: all of the collection."""
     subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Query -> the few images that R_subset@k ranks (CIRR)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Query -> image that its ranking must not contain: the reference image (CIRR)."""
+    questions: tuple[VisualQuestion, ...] = ()
+    """Questions with answers (Visual-RAG, Visual-RAG-ME)."""
+    aspects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Query -> its semantic aspects (CIRCO)."""
 
-    def image_folder(self, given: Path | None = None) -> Path:
+    def image_folder(self, given: Path | None = None) -> ImageFolder:
         """Return the folder of the images: `given`, else one at or near the file of queries.
+
+        It holds the published folders, or the photos of the last of them directly.
 
         Raises:
             BadInput: if the first image of the collection is in none of them.
         """
-        if not self.collection:
-            raise BadInput(f"{self.file}: the images of {self.name} are not listed next to it.")
-        first = next(iter(self.collection.values()))
         near = [self.file.parent, self.file.parent.parent] if given is None else [given]
-        below = [child for folder in near if folder.is_dir() for child in sorted(folder.iterdir()) if child.is_dir()]
-        for folder in (*near, *below):
-            if (folder / first).is_file():
-                return folder
+        if not self.collection:
+            example = next((query.reference_image for query in self.queries if query.reference_image), "its images")
+            raise BadInput(
+                f"{self.file.name}: found neither a list of the images of {self.name} nor photos such as {example} in "
+                f"{' or '.join(map(str, near))}.",
+                hint="--set images=FOLDER gives the folder of the images.",
+            )
+        first = Path(next(iter(self.collection.values())))
+        for n_dropped in range(len(first.parts)):
+            for folder in folders_near(self.file, given):
+                if folder.joinpath(*first.parts[n_dropped:]).is_file():
+                    return ImageFolder(path=folder, n_dropped=n_dropped)
         raise BadInput(
-            f"The images of {self.name} were not found: no {first} in {near[0]} or near it.",
+            f"The images of {self.name} were not found: no {first} or {first.name} in {near[0]} or near it.",
             hint="--set images=FOLDER gives the folder of the images.",
         )
+
+
+def folders_near(file: Path, given: Path | None = None) -> list[Path]:
+    """Return the folders that may hold the images of a file: `given`, else its own and the one above; and theirs."""
+    near = [file.parent, file.parent.parent] if given is None else [given]
+    return near + [child for each in near if each.is_dir() for child in sorted(each.iterdir()) if child.is_dir()]

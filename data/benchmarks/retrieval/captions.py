@@ -11,12 +11,13 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from data.benchmarks.retrieval.benchmark import Benchmark
 from data.benchmarks.retrieval.cells import cell, number_or_name, text
+from data.benchmarks.retrieval.coco_hard import is_coco_hard
 from data.errors import BadInput
 from data.files import read_lines
 from data.records import Job
@@ -43,24 +44,27 @@ def read_captions(file: Path, payload: Mapping[str, object], *, split: str | Non
     Raises:
         BadInput: if the content is invalid, or the split has no photo.
     """
-    images = cell(payload, "images", list, file)
+    images = cell(payload, "images", list, file.name)
     if isinstance(payload.get("annotations"), list):
         if split is not None:
             raise BadInput(f"{file.name} has no splits; it is one itself.")
-        return _benchmark(_coco_photos(file, images, cell(payload, "annotations", list, file)), file)
+        found = _benchmark(_coco_photos(file, images, cell(payload, "annotations", list, file.name)), file)
+        return replace(found, name="COCO-Hard" if is_coco_hard(payload) else "COCO")
     chosen = _of_split(images, split, file)
-    photos = (
-        _Photo(
-            file=text(entry, "filename", file),
-            path=str(Path(str(entry.get("filepath") or ""), text(entry, "filename", file))),
-            captions=tuple(
-                (number_or_name(sentence, "sentid", file), text(sentence, "raw", file))
-                for sentence in cell(entry, "sentences", list, file)
-            ),
-        )
-        for entry in chosen
+    return _benchmark((_split_photo(entry, n, file) for n, entry in enumerate(chosen, start=1)), file)
+
+
+def _split_photo(entry: Mapping[str, object], n: int, file: Path) -> _Photo:
+    name = text(entry, "filename", f"{file.name}, photo {n} of the split")
+    where = f"{file.name}, photo {name}"
+    return _Photo(
+        file=name,
+        path=str(Path(str(entry.get("filepath") or ""), name)),
+        captions=tuple(
+            (number_or_name(sentence, "sentid", where), text(sentence, "raw", where))
+            for sentence in cell(entry, "sentences", list, where)
+        ),
     )
-    return _benchmark(photos, file)
 
 
 def read_caption_table(file: Path, *, split: str | None = None) -> Benchmark:
@@ -83,7 +87,7 @@ def read_caption_table(file: Path, *, split: str | None = None) -> Benchmark:
 
 
 def _row_photo(row: Mapping[str, str], file: Path) -> _Photo:
-    name = text(row, "filename", file)
+    name = text(row, "filename", file.name)
     try:
         captions = json.loads(row["raw"])
         ids = (
@@ -111,17 +115,18 @@ def _of_split(entries: Iterable[object], split: str | None, file: Path) -> list[
 
 def _coco_photos(file: Path, images: Iterable[object], annotations: Iterable[object]) -> list[_Photo]:
     captions: dict[str, list[tuple[str, str]]] = {}
-    for entry in annotations:
-        captions.setdefault(number_or_name(entry, "image_id", file), []).append(
-            (number_or_name(entry, "id", file), text(entry, "caption", file))
+    for n, entry in enumerate(annotations, start=1):
+        where = f"{file.name}, caption {n}"
+        captions.setdefault(number_or_name(entry, "image_id", where), []).append(
+            (number_or_name(entry, "id", where), text(entry, "caption", where))
         )
     return [
         _Photo(
-            file=(name := text(entry, "file_name", file)),
+            file=(name := text(entry, "file_name", f"{file.name}, image {n}")),
             path=name,
-            captions=tuple(captions.get(number_or_name(entry, "id", file), ())),
+            captions=tuple(captions.get(number_or_name(entry, "id", f"{file.name}, image {n}"), ())),
         )
-        for entry in images
+        for n, entry in enumerate(images, start=1)
     ]
 
 
@@ -135,7 +140,9 @@ def _benchmark(photos: Iterable[_Photo], file: Path) -> Benchmark:
         for query_id, caption in photo.captions:
             if query_id in queries:
                 raise BadInput(f"{file.name} has two captions with the id {query_id}.")
-            queries[query_id] = Job(query_id=query_id, text=caption, candidates=(), relevant=(photo.file,))
+            queries[query_id] = Job(
+                query_id=query_id, text=caption, candidates=(), is_question=False, relevant=(photo.file,)
+            )
     if not queries:
         raise BadInput(f"{file.name} contains no caption")
     is_coco = next(iter(collection)).startswith("COCO_") or "coco" in file.name.lower() or "captions_" in file.name

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from data.errors import BadInput
 
 KindT = TypeVar("KindT")
+_IN_WORDS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
 
 
-def cell(entry: object, key: str, kind: type[KindT], file: Path) -> KindT:
-    """Return a cell of an entry.
+def cell(entry: object, key: str, kind: type[KindT], where: str) -> KindT:
+    """Return a cell of an entry; `where` is its file and query for the error.
 
     Raises:
         BadInput: if the entry is no object, or the cell is missing or of another type.
     """
-    value = entry.get(key) if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping):
+        raise BadInput(f"{where}: expected an object with {key!r}, got {str(entry)[:80]}")
+    if key not in entry:
+        raise BadInput(f"{where}: {key!r} is missing; expected {_IN_WORDS.get(kind, kind.__name__)}")
+    value = entry[key]
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise BadInput(f"{file.name}: expected {key!r} as {kind.__name__}, got {value!r}")
+        raise BadInput(f"{where}: expected {_IN_WORDS.get(kind, kind.__name__)} as {key!r}, got {str(value)[:80]}")
     return value
 
 
-def text(entry: object, key: str, file: Path) -> str:
+def text(entry: object, key: str, where: str) -> str:
     """Return a text that is not empty, with single blanks.
 
     Raises:
         BadInput: if it is missing, empty or no text.
     """
-    found = " ".join(cell(entry, key, str, file).split())
+    found = " ".join(cell(entry, key, str, where).split())
     if not found:
-        raise BadInput(f"{file.name}: {key!r} is empty")
+        raise BadInput(f"{where}: {key!r} is empty")
     return found
 
 
-def number_or_name(entry: object, key: str, file: Path) -> str:
+def number_or_name(entry: object, key: str, where: str) -> str:
     """Return an id, a whole number or a text without blanks.
 
     Raises:
@@ -48,17 +52,17 @@ def number_or_name(entry: object, key: str, file: Path) -> str:
         or not str(value)
         or str(value).split() != [str(value)]
     ):
-        raise BadInput(f"{file.name}: expected an id as {key!r}, got {value!r}")
+        raise BadInput(f"{where}: expected an id as {key!r}, got {value!r}")
     return str(value)
 
 
-def texts(entry: object, key: str, file: Path) -> Sequence[str]:
+def texts(entry: object, key: str, where: str) -> Sequence[str]:
     """Return a list of texts that is not empty.
 
     Raises:
         BadInput: if it is missing, empty, or not of texts.
     """
-    found = cell(entry, key, list, file)
+    found = cell(entry, key, list, where)
     if not found or not all(isinstance(each, str) and each.strip() for each in found):
-        raise BadInput(f"{file.name}: expected texts as {key!r}, got {str(found)[:80]}")
+        raise BadInput(f"{where}: expected texts as {key!r}, got {str(found)[:80]}")
     return [" ".join(each.split()) for each in found]

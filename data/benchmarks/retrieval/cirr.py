@@ -31,8 +31,10 @@ def read_cirr(file: Path, payload: list[object]) -> Benchmark:
     queries: dict[str, Job] = {}
     subsets: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
-    for entry in payload:
-        query_id, reference = number_or_name(entry, "pairid", file), number_or_name(entry, "reference", file)
+    for n, entry in enumerate(payload, start=1):
+        query_id = number_or_name(entry, "pairid", f"{file.name}, entry {n}")
+        where = f"{file.name}, query {query_id}"
+        reference = number_or_name(entry, "reference", where)
         if query_id in queries:
             raise BadInput(f"{file.name} has two queries with the pairid {query_id}.")
         has_target = isinstance(entry, dict) and "target_hard" in entry
@@ -41,10 +43,10 @@ def read_cirr(file: Path, payload: list[object]) -> Benchmark:
             text="",
             candidates=(),
             reference_image=collection.get(reference, f"{reference}.png"),
-            modification=text(entry, "caption", file),
-            relevant=(number_or_name(entry, "target_hard", file),) if has_target else None,
+            modification=text(entry, "caption", where),
+            relevant=(number_or_name(entry, "target_hard", where),) if has_target else None,
         )
-        members = texts(cell(entry, "img_set", dict, file), "members", file)
+        members = texts(cell(entry, "img_set", dict, where), "members", where)
         subsets[query_id] = tuple(member for member in members if member != reference)
         left_out[query_id] = reference
     return Benchmark(

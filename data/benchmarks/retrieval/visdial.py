@@ -37,7 +37,10 @@ def read_chatir(file: Path, payload: list[object]) -> Benchmark:
     Raises:
         BadInput: if the content is invalid, or two dialogues are about one photo.
     """
-    dialogues = [(text(entry, "img", file), texts(entry, "dialog", file)) for entry in payload]
+    dialogues = []
+    for n, entry in enumerate(payload, start=1):
+        image = text(entry, "img", f"{file.name}, dialogue {n}")
+        dialogues.append((image, texts(entry, "dialog", f"{file.name}, dialogue {n} on {image}")))
     near = (file.parent, file.parent.parent / "ChatIR_Protocol")
     space = next((path for folder in near for path in sorted(folder.glob("Search_Space*.json"))), None)
     return _benchmark(dialogues, file, _listed(space) if space else [image for image, _ in dialogues])
@@ -49,20 +52,22 @@ def read_visdial(file: Path, payload: dict[str, object]) -> Benchmark:
     Raises:
         BadInput: if the content is invalid, or two dialogues are about one photo.
     """
-    content, split = cell(payload, "data", dict, file), text(payload, "split", file)
-    questions, answers = cell(content, "questions", list, file), cell(content, "answers", list, file)
+    name = file.name
+    content, split = cell(payload, "data", dict, name), text(payload, "split", name)
+    questions, answers = cell(content, "questions", list, name), cell(content, "answers", list, name)
     dialogues = []
-    for entry in cell(content, "dialogs", list, file):
-        image = f"VisualDialog_{split}/VisualDialog_{split}_{number_or_name(entry, 'image_id', file).zfill(12)}.jpg"
+    for n, entry in enumerate(cell(content, "dialogs", list, name), start=1):
+        where = f"{name}, dialogue {n}"
+        image = f"VisualDialog_{split}/VisualDialog_{split}_{number_or_name(entry, 'image_id', where).zfill(12)}.jpg"
         try:
             turns = [
                 f"{str(questions[turn['question']]).rstrip(' ?')}? {answers[turn['answer']]}"
-                for turn in cell(entry, "dialog", list, file)
+                for turn in cell(entry, "dialog", list, where)
                 if "answer" in turn  # the last round of the test split has none
             ]
         except (LookupError, TypeError) as error:
-            raise BadInput(f"{file.name}: unknown question or answer in the dialogue on {image}: {error!r}") from error
-        dialogues.append((image, [text(entry, "caption", file), *turns]))
+            raise BadInput(f"{where}: unknown question or answer in the dialogue on {image}: {error!r}") from error
+        dialogues.append((image, [text(entry, "caption", where), *turns]))
     return _benchmark(dialogues, file, [image for image, _ in dialogues])
 
 

@@ -87,7 +87,8 @@ def test_cirr_has_sets_and_leaves_out_the_reference(tmp_path: Path) -> None:
     assert found.subsets == {"7": ("dev-2-img1", "dev-3-img0")} and found.left_out == {"7": "dev-1-img0"}
     (tmp_path / "img_raw" / "dev").mkdir(parents=True)
     (tmp_path / "img_raw" / "dev" / "dev-1-img0.png").write_bytes(b"")
-    assert found.image_folder() == tmp_path / "img_raw"
+    assert found.image_folder().file("dev/a.png") == str(tmp_path / "img_raw" / "dev" / "a.png")
+    assert found.image_folder(tmp_path / "img_raw" / "dev").file("dev/a.png") == str(tmp_path / "img_raw/dev/a.png")
     test = {key: value for key, value in CIRR.items() if not key.startswith("target")}
     hidden: Any = read_benchmark(write(tmp_path / "captions" / "cap.rc2.test1.json", [test]))
     assert hidden.queries[0].relevant is None
@@ -124,7 +125,9 @@ def test_each_round_of_a_dialogue_is_a_query(tmp_path: Path) -> None:
     [
         ([{**CIRR, "caption": " "}], "'caption' is empty"),
         ([CIRR, CIRR], "two queries with the pairid 7"),
-        ([{**CIRCO, "gt_img_ids": 3}], "expected 'gt_img_ids' as list"),
+        ([{**CIRCO, "gt_img_ids": 3}], "query 0: expected a list as 'gt_img_ids'"),
+        ([{**CIRR, "img_set": 3}], "x.json, query 7: expected an object as 'img_set', got 3"),
+        ('[{"pairid": 7, "ref', "x.json is damaged or incomplete"),
         ([{**CHAT, "dialog": []}], "expected texts as 'dialog'"),
         ([CHAT, CHAT], "two dialogues"),
         ({"images": [karpathy("train", 1)]}, "no photos of the split 'test'"),
@@ -137,7 +140,7 @@ def test_invalid_files_are_refused_with_the_reason(tmp_path: Path, content: Any,
 
 
 def test_other_files_are_none_and_splits_are_for_files_that_have_some(tmp_path: Path) -> None:
-    assert read_benchmark(write(tmp_path / "hard.json", [{"query": "a", "images": {"a.jpg": 1}}])) is None
+    assert read_benchmark(write(tmp_path / "other.json", [{"query": "a"}])) is None
     with pytest.raises(UsageError, match="is one split"):
         read_benchmark(write(tmp_path / "val.json", [CIRCO]), split="test")
     with pytest.raises(BadInput, match="were not found"):

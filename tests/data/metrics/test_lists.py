@@ -18,6 +18,7 @@ from data.metrics.lists import (
     grouped_average_precision,
     hit,
     ndcg,
+    ndcg_visret,
     precision,
     recall,
     reciprocal_rank,
@@ -193,3 +194,21 @@ def test_tie_masses_add_up_over_lists() -> None:
 def test_an_unsorted_list_is_refused() -> None:
     with pytest.raises(ValueError, match="falling order"):
         blocks([0.1, 0.2], [True, False])
+
+
+@given(small, st.integers(1, 8))
+def test_the_ndcg_of_visret_is_scikit_learns_of_the_relevance_as_score_over_all_orders(items: Any, k: Any) -> None:
+    scores, relevant = as_list(items)
+    values = []
+    for order in all_orders(scores, relevant):
+        top = [float(one) for one in order[:k]]
+        ideal = sorted(top, reverse=True)
+        # scikit-learn refuses lists of one item; the authors take hit@1 there.
+        values.append(ndcg_score([ideal], [top]) if len(top) > 1 and any(top) else float(any(top)))
+    assert ndcg_visret(blocks(scores, relevant), k) == pytest.approx(np.mean(values), abs=1e-9)
+
+
+def test_the_ndcg_of_visret_forgets_ranks_below_the_first() -> None:
+    for k, expected in ((10, 0.3937), (30, 0.2814)):
+        found = [ndcg_visret(settled([place == rank for place in range(60)]), k) for rank in (0, 1, k - 1, k)]
+        assert found == pytest.approx([1, expected, expected, 0], abs=5e-5)

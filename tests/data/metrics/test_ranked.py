@@ -45,3 +45,12 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     values, groups = [0.0, 1.0, 1.0, 0.0], ["a", "b", "c", "d"]
     assert measure("x", values, groups) == measure("x", values, groups)
     assert measure("x", values, groups, seed=1).micro == measure("x", values, groups).micro
+
+
+def test_intervals_of_many_groups_are_resampled_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, groups = np.random.default_rng(1).random(90).tolist(), [i // 3 for i in range(90)]
+    whole = measure("R@20", values, groups)
+    monkeypatch.setattr("data.metrics.ranked._BLOCK", 100)
+    again = measure("R@20", values, groups)
+    assert again.micro_interval == pytest.approx(whole.micro_interval, abs=1e-12)
+    assert again.macro_interval == pytest.approx(whole.macro_interval, abs=1e-12)
