@@ -62,8 +62,8 @@ def export_bundle(
         path: the knowledge base.
         out: a new or empty folder.
         with_vectors: whether to include the vectors; otherwise an import encodes all texts and photos again.
-        with_unfree_pages: whether to include web pages without a free licence, for private use. Local files are never
-            included as pages.
+        with_unfree_pages: whether to include web pages without a free licence and answers of web searches, for private
+            use. Local files are never included as pages.
         load_encoders: loads the encoders of the knowledge base; needed where pages are left out.
 
     Raises:
@@ -167,6 +167,8 @@ def _export(
         # Paths of this machine are private.
         sources={name: origin for name, origin in read_origins(ledger).items() if origin.get("kind") != "folder"},
         files=files,
+        checklist=info.checklist,
+        checklist_digest=info.checklist_digest,
     )
     write_atomic(work / bundle.MANIFEST, json.dumps(to_json(manifest), indent=1, sort_keys=True).encode())
     return Exported(

@@ -108,7 +108,11 @@ def _import(
     progress: Callable[[Progress], None] | None,
 ) -> Imported:
     try:
-        info = new_info(encoders, source=manifest.source, languages=manifest.languages)
+        info = replace(
+            new_info(encoders, source=manifest.source, languages=manifest.languages),
+            checklist=manifest.checklist,
+            checklist_digest=manifest.checklist_digest,
+        )
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger, create=True)) as ledger:

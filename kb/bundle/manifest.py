@@ -77,6 +77,9 @@ class Manifest:
     sources: Mapping[str, Mapping[str, str]]
     """Name of the source of pages -> how to open it again."""
     files: Mapping[str, FileNote]
+    checklist: str = ""
+    """Name and edition of the checklist; its species travel with the bundle, so an import does not need it."""
+    checklist_digest: str = ""
 
     @property
     def spaces(self) -> tuple[str, ...]:

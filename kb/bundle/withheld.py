@@ -1,4 +1,4 @@
-"""Web pages that a bundle leaves out: those without a free licence, and local files."""
+"""Texts that a bundle leaves out: web pages without a free licence, answers of web searches, and local files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from data.contracts import Encoders
 from data.errors import UsageError
+from data.records import WebAnswer
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.index import publish
@@ -17,12 +18,16 @@ from kb.sources.page_keys import owner_of
 from kb.sources.web.addresses import is_web_address
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
+from kb.store.rows import term_of
 from kb.store.stage_outputs import FetchOutput
 from kb.store.verify import digest_of
 
 
 def withheld_pages(ledger: Ledger, *, with_unfree: bool = False) -> dict[str, str]:
-    """Return id -> address of the pages that may not be published; paths of local files are private in any case."""
+    """Return id -> address or query of the texts that may not be published; local files are private in any case.
+
+    The licence of a search model's answer is not stated: it repeats pages that it cites.
+    """
     fetched = ledger.outputs("fetch", FetchOutput) if (names := ledger.subject_names("page")) else {}
     found = {}
     for key, name in names.items():
@@ -30,6 +35,9 @@ def withheld_pages(ledger: Ledger, *, with_unfree: bool = False) -> dict[str, st
         is_free = licence is not None and licence_freedom(licence) == "free"
         if not is_web_address(name) or not (is_free or with_unfree):
             found[key] = name
+    if not with_unfree:
+        terms = [term_of(entry.record) for entry in ledger.entries("term")]
+        found |= {term.term_id: term.name for term in terms if isinstance(term, WebAnswer)}
     return found
 
 
@@ -57,7 +65,7 @@ def without_pages(
     """
     if load_encoders is None:
         raise UsageError(
-            f"{layout.root} has {len(pages):,} web pages that a bundle leaves out; the rest is encoded again.",
+            f"{layout.root} has {len(pages):,} texts of the web that a bundle leaves out; the rest is encoded again.",
             hint="Give the encoders of the knowledge base.",
         )
     ledger.copy_to(file)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,8 +19,6 @@ from kb.pipeline.builder import build
 from kb.sources.web.source import WebSource, page_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-
-_log = logging.getLogger(__name__)
 
 
 def add_pages(
@@ -119,17 +115,6 @@ def _check(subject: Taxon | str, articles: Sequence[Article], distiller: AnyDist
         if not is_useful:
             verb, name = ("defines", subject) if isinstance(subject, str) else ("describes", subject.common_name)
             raise BadInput(f"{article.source.url}: no sentence {verb} {name}.", hint="Nothing was added.")
-        if isinstance(subject, Taxon) and not _names(article, subject):
-            name = f"{subject.common_name} ({subject.scientific_name})"
-            _log.warning("%s does not name %s. Is it about another species?", article.source.url, name)
-
-
-def _names(article: Article, taxon: Taxon) -> bool:
-    """Return whether an article names a species: by any name, the last word of an English one, or its genus."""
-    text = f"{article.source.title} {article.text}"
-    names = {*taxon.common_names, *(name.split()[-1] for name in taxon.common_names), *taxon.synonyms}
-    names |= {taxon.scientific_name, taxon.scientific_name.split()[0]}
-    return any(re.search(rf"\b{re.escape(name)}(?:s|es)?\b", text, re.IGNORECASE) for name in names)
 
 
 def _held(path: Path) -> set[str]:

@@ -18,7 +18,7 @@ _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # con
 
 COLUMNS = (
     "kind", "title", "url", "revision", "author", "licence", "licence_url", "freedom", "publishable", "adapted",
-    "species", "sha256",
+    "species", "sha256", "accessed",
 )  # fmt: skip
 Credit = TextCredit | PhotoCredit
 
@@ -31,14 +31,14 @@ def as_rows(credits: Credits) -> list[tuple[object, ...]]:
     texts = [
         (
             *(text.kind, text.title, text.url, text.revision, None, text.licence, text.licence_url, text.freedom),
-            *(text.is_publishable, text.is_adapted, text.species, None),
+            *(text.is_publishable, text.is_adapted, text.species, None, text.accessed),
         )
         for text in credits.texts
     ]
     photos = [
         (
             *("photo", photo.file, photo.page_url, None, photo.author, photo.licence, photo.licence_url),
-            *(photo.freedom, photo.is_publishable, False, photo.species, photo.sha256),
+            *(photo.freedom, photo.is_publishable, False, photo.species, photo.sha256, None),
         )
         for photo in credits.photos
     ]
@@ -90,7 +90,8 @@ def _line(credit: Credit) -> str:
         parts = [f"{credit.file}: {', '.join([*author, licence])}", credit.page_url]
     else:
         revision = f"revision {credit.revision}" if credit.revision is not None else ""
-        parts = [f'"{credit.title}"', revision, credit.url, licence]
+        accessed = f"accessed {credit.accessed}" if credit.accessed else ""
+        parts = [f'"{credit.title}"', revision, credit.url, accessed, licence]
     line = ", ".join(filter(None, parts)) + ("." if credit.is_publishable else ". NOT TO BE PUBLISHED.")
     return line + (f" {ADAPTATION}" if isinstance(credit, TextCredit) and credit.is_adapted else "")
 
@@ -160,7 +161,8 @@ def _html_row(credit: Credit) -> str:
         author = credit.author or (OWN if credit.freedom == "own" else UNKNOWN_AUTHOR)
         title, origin = _link(credit.file, credit.page_url), escape(author)
     else:
-        title, origin = _link(credit.title, credit.url), "" if credit.revision is None else str(credit.revision)
+        title, origin = _link(credit.title, credit.url), f"accessed {credit.accessed}" if credit.accessed else ""
+        origin = origin if credit.revision is None else str(credit.revision)
         adapted = ", <em>adapted</em>" if credit.is_adapted else ""
     licence = _link(_licence(credit), credit.licence_url) + adapted
     mark = "" if credit.is_publishable else ' class="unfree"'

@@ -16,9 +16,11 @@ from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.sources.licences import Freedom, licence_freedom
 from kb.store.additions import additions
 from kb.store.pages import held_pages
+from kb.store.stage_outputs import FetchOutput
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
+    from kb.store.ledger import Ledger
 
 CreditFreedom = Freedom | Literal["own"]
 """Freedom of a licence, or `own` for the user's own content without one, which is the user's to publish."""
@@ -49,6 +51,8 @@ class TextCredit:
     """Distillers of its summaries; empty without summaries."""
     is_adapted: bool
     """Its summaries are adaptations that stay under its licence."""
+    accessed: str | None = None
+    """Date on which a web page was read; articles have revisions instead."""
 
     @property
     def is_publishable(self) -> bool:
@@ -112,7 +116,20 @@ def collect_credits(store: KnowledgeBase) -> Credits:
         if page.source is not None and (page.summary is not None or page.term is not None)
     ]
     found = credits_of(store.path.name, entries, terms, added)
-    return replace(found, skipped_photos=store.status().skipped_photos)
+    accessed = _access_dates(store.ledger)
+    texts = tuple(replace(text, accessed=accessed.get(text.url or "")) for text in found.texts)
+    return replace(found, texts=texts, skipped_photos=store.status().skipped_photos)
+
+
+def _access_dates(ledger: Ledger) -> dict[str, str]:
+    """Return address -> date of the last time that a web page was read."""
+    pages = ledger.subjects("page")
+    fetched = ledger.outputs("fetch", FetchOutput, "done") if pages else {}
+    return {
+        output.source.url: output.retrieved_at[:10]
+        for key, output in fetched.items()
+        if key in pages and output.source.url and "://" in output.source.url
+    }
 
 
 def credits_of(

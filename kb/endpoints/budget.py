@@ -49,6 +49,8 @@ class Budget:
             raise UsageError(f"Expected a cost limit of 0 US dollars or more, got {limit_usd}.")
         self.limit_usd = limit_usd
         self.meter = Meter()
+        self.is_exhausted = False
+        """Whether a request was not sent, since it could have exceeded the limit."""
         self._reserved_usd = 0.0
         self._in_flight = 0
         self._waiting: list[asyncio.Event] = []
@@ -69,6 +71,7 @@ class Budget:
         """
         while self.limit_usd is not None and self.counted_usd + self._reserved_usd + most_usd > self.limit_usd:
             if not self._in_flight:
+                self.is_exhausted = True
                 raise CostStop(
                     f"Cost limit reached: the next request could cost up to ${most_usd:.4f}, and "
                     f"${self.counted_usd:.4f} of ${self.limit_usd:g} are spent.",

@@ -19,7 +19,7 @@ from kb.endpoints.reasoning_probe import find_reasoning
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 
 Kind = Literal["text", "vision", "search"]
-Ability = Literal["answers", "answers at once", "JSON schema", "logprobs", "vision", "citations", "price"]
+Ability = Literal["answers", "answers at once", "JSON schema", "logprobs", "vision", "citations", "size", "price"]
 ABILITIES: dict[Kind, tuple[Ability, ...]] = {
     "text": ("answers", "answers at once", "JSON schema", "price"),
     "vision": ("answers", "answers at once", "vision", "logprobs", "JSON schema", "price"),
@@ -33,6 +33,7 @@ WITHOUT: dict[Ability, str] = {
     "logprobs": "yes/no answers are weighed by the confidence that the model states, or by sampling",
     "vision": "photos cannot be read or judged",
     "citations": "its answers cannot be checked; they are used with a warning",
+    "size": "drawings are used in the size that the server sends; it may cost more or less",
     "price": "--max-cost is not available; cost is not reported",
 }
 _PATIENCE = RetryPolicy(tries=2, tries_if_malformed=1)
@@ -49,7 +50,7 @@ class Probe:
     """Result of testing one ability of an endpoint, with the fallback if it is missing."""
 
     endpoint: str
-    """`text`, `vision`, `search`."""
+    """`text`, `vision`, `search`, `image`."""
     model: str
     ability: Ability
     is_there: bool

@@ -50,9 +50,12 @@ def find_reasoning(chat: OpenAIChat, growing: GrowingChat, patience: RetryPolicy
     """Return the reasoning of a model, from a small question.
 
     The question is asked once, and with more tokens where the reply is cut off; then, if the model reasons, once with
-    each setting against it until one helps.
+    each setting against it until one helps. It is asked with few tokens, whatever the settings say: a server that
+    neither shows nor counts the reasoning gives it away by cutting the reply off.
     """
-    least = max(_REQUEST.max_tokens or 0, chat.endpoint.max_tokens or 0)
+    least = _REQUEST.max_tokens or 0
+    if (chat.endpoint.max_tokens or 0) > least:
+        growing = GrowingChat(RetryingChat(chat, patience), warns=False)
     try:
         reply = wait_for(growing.reply(_REQUEST))
     except CutOff as error:
@@ -60,7 +63,8 @@ def find_reasoning(chat: OpenAIChat, growing: GrowingChat, patience: RetryPolicy
     else:
         # What needs more tokens than a number has reasons, even if they are hidden.
         has_grown = (growing.limits(_REQUEST)[0] or 0) > least
-        tokens, is_complete = _tokens_of(reply) if reply.reasons or has_grown else 0, True
+        tokens = max(_tokens_of(reply), least if has_grown else 0) if reply.reasons or has_grown else 0
+        is_complete = True
     if not tokens:
         return Reasoning(tokens=0)
     # With a setting that helps, half of the tokens are enough.

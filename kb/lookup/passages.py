@@ -12,7 +12,7 @@ from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in
-from kb.lookup.variants import Variant, fitting_sentences, sentences_without_looks, variant_of
+from kb.lookup.variants import Variant, fitting_sentences, sentences_without_looks, states_looks, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_GROUP_MEMBERS = 8
@@ -125,10 +125,11 @@ def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[
 
 
 def caution(entry: SpeciesEntry, variant: Variant) -> list[str]:
-    """Return a sentence on marks that were left out for a variant; none if all of them hold."""
+    """Return a sentence on marks that were left out; none if all of them hold, or for a sex or age with its own."""
     statements = _statements(entry)
-    is_whole = variant.is_ordinary or fitting_sentences(statements, variant) == statements
-    return [] if is_whole else [NOT_ORDINARY]
+    fitting = fitting_sentences(statements, variant)
+    has_own = not variant.kinds & {"colour", "hybrid"} and states_looks(fitting)
+    return [] if variant.is_ordinary or has_own or fitting == statements else [NOT_ORDINARY]
 
 
 def _statements(entry: SpeciesEntry) -> list[str]:

@@ -45,13 +45,13 @@ def read_queries(path: Path) -> list[FileQuery]:
 
 def _from_csv(path: Path, lines: Sequence[str]) -> list[FileQuery]:
     reader = csv.DictReader(io.StringIO("\n".join(lines)))
-    columns = reader.fieldnames or ()
-    named = next((name for name in TEXT_COLUMNS if name in columns), None)
+    columns = {name.strip().lower(): name for name in reversed(reader.fieldnames or ())}
+    named = next((columns[name] for name in TEXT_COLUMNS if name in columns), None)
     if named is None:
         raise BadInput(
             f"{path} has no column of queries.", hint=f"Expected one of {', '.join(TEXT_COLUMNS)} in its first line"
         )
-    key = next((name for name in ID_COLUMNS if name in columns), None)
+    key = next((columns[name] for name in ID_COLUMNS if name in columns), None)
     rows = [(row.get(named) or "", row.get(key) if key else None) for row in reader]
     return [FileQuery(text=query.strip(), query_id=query_id) for query, query_id in rows if query.strip()]
 

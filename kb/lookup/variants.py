@@ -124,9 +124,13 @@ def sentences_without_looks(sentences: Sequence[str], variant: Variant) -> list[
     return [
         sentence
         for sentence in sentences
-        if not any(group_of(word) in _LOOKS for word in words_of(sentence))
-        or _is_about(sentence, _subjects(sentence), variant, are_alike=False)
+        if not states_looks([sentence]) or _is_about(sentence, _subjects(sentence), variant, are_alike=False)
     ]
+
+
+def states_looks(sentences: Sequence[str]) -> bool:
+    """Return whether a sentence names a colour or pattern."""
+    return any(group_of(word) in _LOOKS for sentence in sentences for word in words_of(sentence))
 
 
 def _subjects(clause: str) -> frozenset[str]:

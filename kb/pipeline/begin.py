@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from data.contracts import Encoders
+from data.contracts import Checklist, Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import additions
@@ -90,6 +90,19 @@ def _roll_back(layout: Layout) -> None:
     for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
         path.unlink()
     layout.toml.unlink()
+
+
+def note_checklist(
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, checklist: Checklist | None
+) -> KnowledgeBaseInfo:
+    """Return `info` with the checklist of this build, if one is given, and record it."""
+    if checklist is None or (info.checklist, info.checklist_digest) == (checklist.name, checklist.digest):
+        return info
+    noted = replace(info, checklist=checklist.name, checklist_digest=checklist.digest)
+    write_info(layout.toml, noted)
+    with ledger.transaction():
+        keep_info(ledger, noted)
+    return noted
 
 
 def restart_if_empty(

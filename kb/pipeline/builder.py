@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from data.contracts import ChatModel, Encoders
+from data.contracts import ChatModel, Checklist, Encoders
 from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
@@ -22,7 +22,7 @@ from data.version import fieldmark_version
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
-from kb.pipeline.begin import begin, restart_if_empty, rolled_back_if_empty
+from kb.pipeline.begin import begin, note_checklist, restart_if_empty, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
@@ -55,6 +55,7 @@ def build(
     chat: ChatModel | None = None,
     distiller: AnyDistiller | DistillerName | None = None,
     settings: BuildSettings = DEFAULTS,
+    checklist: Checklist | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Status:
     """Build a knowledge base, or continue a build, and return its contents.
@@ -78,6 +79,7 @@ def build(
         distiller: a distiller or its name; by default extractive, until a build chooses another, or the model in one
             pass if `chat` is given.
         settings: further settings.
+        checklist: the checklist that gave the taxa; its name and digest are recorded.
         progress: called at every step of every stage.
 
     Raises:
@@ -107,6 +109,7 @@ def build(
         info = begin(layout, source, encoders)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
             info = restart_if_empty(layout, info, ledger, source)
+            info = note_checklist(layout, info, ledger, checklist)
             run = BuildRun(
                 layout=layout,
                 info=collections_at(layout, info, ledger, settings.chroma_address),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.contracts import TaxonSource
+from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
@@ -31,7 +31,7 @@ class PageList:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def read_pages(path: Path, checklist: TaxonSource, held: Sequence[Taxon] = ()) -> PageList:
+def read_pages(path: Path, checklist: Checklist, held: Sequence[Taxon] = ()) -> PageList:
     """Return the pages in a table: name and address in each row, or columns `species`, `term` and `address`.
 
     A name is that of a species of the knowledge base or the checklist, or genus and epithet in a column
@@ -96,7 +96,7 @@ def _columns(heading: Sequence[str]) -> dict[str, int]:
     return columns
 
 
-def _taxon(row: Mapping[str, str], name: str, checklist: TaxonSource, by_name: Mapping[str, Taxon]) -> Taxon | None:
+def _taxon(row: Mapping[str, str], name: str, checklist: Checklist, by_name: Mapping[str, Taxon]) -> Taxon | None:
     for each in (row.get("scientific"), row.get("common"), row.get(_NAME)):
         if each and (taxon := by_name.get(fold(each)) or checklist.find(each)) is not None:
             if taxon.rank != "species":

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.codec import loads
-from data.contracts import TaxonSource
+from data.contracts import Checklist
 from data.errors import BadInput, SourceError
 from data.records import LeftOut, Status, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import BIRDS_ONLY, read_names, select
+from kb.checklist.selection import limits_of, read_names, select, species_ids
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
@@ -40,6 +40,8 @@ class Selection:
     name: str
     """Identifies `located`, so that a resumed build does not repeat the look-up."""
     terms: Sequence[Term | tuple[str, str | None]] = ()
+    checklist: Checklist | None = None
+    """The checklist that gave the species."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +61,23 @@ def select_shipped(taxa: Sequence[str] = (), *, spaces: Sequence[str] = ()) -> S
         BadInput: if no shipped species lies below the taxa.
     """
     source = StarterSource(spaces=spaces)
-    below = _below(taxa, load_checklist())
+    checklist = load_checklist()
+    below = _below(taxa, checklist)
     chosen = [taxon for taxon in source.taxa() if below is None or taxon.taxon_id in below]
     if not chosen:
         raise BadInput(f"The shipped knowledge has no species of {', '.join(taxa)}.")
-    return Selection(source=source, located=source.locate(chosen), name=_name(chosen), terms=source.terms())
+    return Selection(
+        source=source, located=source.locate(chosen), name=_name(chosen), terms=source.terms(), checklist=checklist
+    )
 
 
 def select_from_folder(
-    folder: Path, taxa: Sequence[str] = (), *, names: Path | None = None, terms: Path | None = None
+    folder: Path,
+    taxa: Sequence[str] = (),
+    *,
+    names: Path | None = None,
+    terms: Path | None = None,
+    checklist: Checklist | None = None,
 ) -> Selection:
     """Return the species of a folder of articles, narrowed by taxa and by the names in a file.
 
@@ -75,19 +85,24 @@ def select_from_folder(
         UnknownTaxon: for a taxon that is not in the checklist.
         BadInput: for a file that cannot be read.
     """
-    checklist = load_checklist()
-    chosen, unknown = _species(checklist, taxa, names)
+    checklist = checklist or load_checklist()
     source = FolderSource(folder)
-    # Folders without a species are reported, but not all birds without a folder.
-    birds = checklist.find("Aves")
-    known = [*chosen, *(checklist.species_of(birds) if birds is not None else ())]
-    unclaimed = source.unclaimed(known)
+    named = source.match(checklist)
+    if taxa or names is not None or checklist.group:
+        chosen, unknown = _species(checklist, taxa, names)
+    else:  # a checklist of any group has millions of species
+        chosen, unknown = named, ()
+    # Folders without a species are reported, but not all species without a folder.
+    birds = checklist.find("Aves") if checklist.group else None
+    others = named if birds is None else checklist.species_of(birds)
+    unclaimed = source.unclaimed([*chosen, *others])
     found = source.locate(chosen) if names is not None else _of_group(source, chosen)
     return Selection(
         source=source,
         located=chain(found, _as_located([*unknown, *unclaimed])),
         name=_name(chosen, unknown),
         terms=read_terms(terms) if terms is not None else (),
+        checklist=checklist,
     )
 
 
@@ -99,6 +114,7 @@ def select_from_wiki(
     category: str | None = None,
     names: Path | None = None,
     terms: Path | None = None,
+    checklist: Checklist | None = None,
 ) -> Selection:
     """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
@@ -108,13 +124,15 @@ def select_from_wiki(
         UnknownTaxon: for a taxon that is not in the checklist.
         BadInput: for a file that cannot be read.
     """
-    checklist = load_checklist()
+    checklist = checklist or load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
     if list_page is None and category is None:
         chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
         wiki = open_wiki()
         located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
-        return Selection(source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms)
+        return Selection(
+            source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms, checklist=checklist
+        )
     below = _below(taxa, checklist)
     wiki = open_wiki()
     titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
@@ -124,10 +142,13 @@ def select_from_wiki(
         # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
         name=repr((titles, tuple(taxa))),
         terms=known_terms,
+        checklist=checklist,
     )
 
 
-def select_pages(table: Path, path: Path, open_web: Callable[[], WebSource]) -> Selection:
+def select_pages(
+    table: Path, path: Path, open_web: Callable[[], WebSource], *, checklist: Checklist | None = None
+) -> Selection:
     """Return the pages in a table for species and terms of the knowledge base at `path`, or of the checklist.
 
     Raises:
@@ -139,12 +160,14 @@ def select_pages(table: Path, path: Path, open_web: Callable[[], WebSource]) -> 
     if (file := Layout(path).ledger).is_file():
         with closing(Ledger(file, read_only=True)) as ledger:
             held = [loads(Taxon, record) for record in ledger.subjects("taxon").values()]
-    listed = read_pages(table, load_checklist(), held)
+    checklist = checklist or load_checklist()
+    listed = read_pages(table, checklist, held)
     return Selection(
         source=open_web(),
         located=chain(listed.pages, _as_located(listed.left_out)),
         name=" ".join(["pages", *(page.subject_id for _, page in listed.pages)]),
         terms=listed.terms,
+        checklist=checklist,
     )
 
 
@@ -178,12 +201,12 @@ def require_species(status: Status, selection: Selection) -> None:
     counts = ", ".join(f"{reason} {n:,}" for reason, n in sorted(status.left_out.items()))
     hints = [f"Left out: {counts}"] if counts else []
     if reasons.NOT_IN_CHECKLIST in status.left_out:
-        hints.append(BIRDS_ONLY)
+        hints += filter(None, [limits_of(selection.checklist) if selection.checklist else ""])
     error = BadInput if isinstance(selection.source, FolderSource) else SourceError
     raise error(f"None of the requested species were found in {source}.", hint=". ".join(hints) or None)
 
 
-def _species(checklist: TaxonSource, taxa: Sequence[str], names: Path | None) -> tuple[list[Taxon], Sequence[LeftOut]]:
+def _species(checklist: Checklist, taxa: Sequence[str], names: Path | None) -> tuple[list[Taxon], Sequence[LeftOut]]:
     """Return the species of a file of names that lie below the taxa, or all below them, and the unknown names."""
     if names is None:
         below = (taxon for name in taxa or ("Aves",) for taxon in select(checklist, name))
@@ -193,18 +216,18 @@ def _species(checklist: TaxonSource, taxa: Sequence[str], names: Path | None) ->
     return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
 
 
-def _below(taxa: Sequence[str], checklist: TaxonSource) -> frozenset[str] | None:
+def _below(taxa: Sequence[str], checklist: Checklist) -> frozenset[str] | None:
     """Return the ids of all species below the taxa; None without taxa."""
     if not taxa:
         return None
-    return frozenset(taxon.taxon_id for name in taxa for taxon in select(checklist, name))
+    return frozenset(each for name in taxa for each in species_ids(checklist, name))
 
 
 def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
     return " ".join([*(taxon.taxon_id for taxon in taxa), *(item.name for item in unknown)])
 
 
-def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: TaxonSource) -> Iterator[Located]:
+def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: Checklist) -> Iterator[Located]:
     """Yield the page of each taxon, then the pages of a small wiki without a species."""
     yield from wiki.locate(taxa)
     yield from _as_located(wiki.locator.unclaimed(checklist))
@@ -224,7 +247,7 @@ def _as_located(left_out: Iterable[LeftOut]) -> Iterator[Located]:
 
 
 def _matched(
-    wiki: WikipediaSource, titles: Sequence[str], checklist: TaxonSource, *, below: frozenset[str] | None
+    wiki: WikipediaSource, titles: Sequence[str], checklist: Checklist, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
     """Yield the species of each title, without those outside the taxa."""
     for title, match in wiki.locator.match_titles(titles, checklist):

@@ -50,6 +50,21 @@ def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False)
     return "unknown"
 
 
+def licence_named(name: str) -> str:
+    """Return the short form of the name of a Creative Commons licence.
+
+    Example:
+        >>> licence_named("Creative Commons Attribution-ShareAlike 4.0"), licence_named("cc-by-nc 3.0")
+        ('CC BY-SA 4.0', 'CC BY-NC 3.0')
+    """
+    lower = " ".join(name.lower().replace("creative commons attribution", "cc by").split())
+    for word, short in (("noncommercial", "nc"), ("sharealike", "sa"), ("noderivatives", "nd"), ("noderivs", "nd")):
+        lower = lower.replace(word, short)
+    kinds = re.sub(r"[\s-]+", "-", lower.removeprefix("cc").strip(" -")).upper()
+    kinds, _, version = kinds.rpartition("-") if kinds[-1:].isdigit() and "-" in kinds else (kinds, "", "")
+    return "CC0 1.0" if kinds.startswith("0") else " ".join(filter(None, ("CC", kinds, version)))
+
+
 def short_licence(name: str, url: str = "") -> str | None:
     """Return the short name of a licence from its name and address; an unknown name unchanged, or None.
 

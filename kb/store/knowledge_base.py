@@ -258,6 +258,7 @@ class KnowledgeBase(Closing):
             skipped_photos=dict(sorted(Counter(reason for _, reason, _ in self.skipped_photos()).items())),
             calibrations=calibration_notes(self.layout, self.taxon_ids),
             unfinished=self.ledger.unfinished(),
+            checklist=self.info.checklist,
         )
 
     # --- nearest neighbours, queried in Chroma -------------------------------------------------------------------

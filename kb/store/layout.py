@@ -33,6 +33,10 @@ class KnowledgeBaseInfo:
     sentence: str
     chroma: str = ""
     """Address of a Chroma server; empty for an embedded Chroma in the folder."""
+    checklist: str = ""
+    """Name and edition of the checklist of the last build; empty if it is not known."""
+    checklist_digest: str = ""
+    """SHA-256 of the checklist's files."""
 
     @property
     def spaces(self) -> tuple[str, ...]:

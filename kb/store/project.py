@@ -28,12 +28,12 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.batches import grouped
-from data.checksums import file_checksum
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
 from data.files import turn
 from data.vectors import read_table, write_tables
 from kb.store.chroma import PAGE, Collections, throw_away
+from kb.store.index_files import blank_unset_memory, index_checksums
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
 from kb.store.ledger import Entry, Ledger
 from kb.store.rows import row_id, rows_of, subject_of
@@ -79,10 +79,12 @@ def _fill(
         if ledger.pending() or not (info.chroma or ledger.fact(SEAL)):
             for name in collections.names:
                 collections.settle(name)
+            if not info.chroma:
+                blank_unset_memory(layout.chroma)
             with ledger.transaction():
                 ledger.drop_pending()
                 if not info.chroma:
-                    ledger.set_fact(SEAL, json.dumps(_index_files(layout)))
+                    ledger.set_fact(SEAL, json.dumps(index_checksums(layout.chroma)))
         warm_cache(layout, ledger, collections)
 
 
@@ -189,15 +191,10 @@ def counts(ledger: Ledger) -> dict[str, int]:
     return found
 
 
-def _index_files(layout: Layout) -> dict[str, str]:
-    files = (file for file in sorted(layout.chroma.glob("*/*")) if file.is_file())
-    return {str(file.relative_to(layout.chroma)): file_checksum(file) for file in files}
-
-
 def is_sealed(layout: Layout, ledger: Ledger) -> bool:
     """Return whether the index files of an embedded Chroma are as the last writer left them."""
     seal = ledger.fact(SEAL)
-    return seal is not None and json.loads(seal) == _index_files(layout)
+    return seal is not None and json.loads(seal) == index_checksums(layout.chroma)
 
 
 def is_newest(layout: Layout, generation: str) -> bool:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from data.codec import dumps
+from data.codec import dumps, loads
 from data.errors import SourceUnavailable, StoreError
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef
+from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from kb.pipeline.stages.page_names import names_species
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
+from kb.sources.page_keys import is_page, owner_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.stage_outputs import FetchOutput
+
+_log = logging.getLogger(__name__)
 
 
 def fetch(run: BuildRun) -> None:
@@ -36,6 +41,8 @@ def fetch(run: BuildRun) -> None:
             if isinstance(result, LeftOut):
                 lost = term_left_out(terms[key], result) if key in terms else result
                 run.ledger.set_left_out([replace(lost, name=taxa.get(key, lost.name))])
+        if isinstance(result, FetchedPage) and is_page(key):
+            _warn_of_another_species(run, result)
         failed = isinstance(result, Failure)
         in_a_row = in_a_row + 1 if failed else 0
         tracker.add(failed=int(failed))
@@ -44,6 +51,14 @@ def fetch(run: BuildRun) -> None:
                 f"Too many pages failed in a row ({in_a_row}). Last error: {step.error}",
                 hint="Fetched pages are kept. Run the same command again when the wiki responds.",
             )
+
+
+def _warn_of_another_species(run: BuildRun, page: FetchedPage) -> None:
+    record = run.ledger.subjects("taxon").get(owner_of(page.page.subject_id))
+    taxon = loads(Taxon, record) if record else None
+    if taxon is not None and not names_species(run.source.parse(page), taxon):
+        name = f"{taxon.common_name} ({taxon.scientific_name})"
+        _log.warning("%s does not name %s. Is it about another species?", page.source.url, name)
 
 
 def _step(layout: Layout, key: str, mark: str, result: FetchedPage | LeftOut | Failure) -> Step:

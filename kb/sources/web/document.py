@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -97,31 +98,48 @@ def _read_html(html: str) -> Document:
     trafilatura = required("trafilatura")
     soup = BeautifulSoup(html, "lxml")
     # Precision: recall keeps cookie banners and menus of short pages.
-    found = trafilatura.bare_extraction(
+    extract = partial(
+        trafilatura.bare_extraction,
         html,
         favor_precision=True,
         include_comments=False,
-        include_tables=False,
         include_images=False,
         with_metadata=True,
     )
-    body = getattr(found, "body", None)
-    text = "" if body is None else as_markdown(_blocks(body))
+    found = extract(include_tables=False)
+    text = _text_of(found)
+    if len(text) < FEWEST_CHARACTERS and soup.find("table") is not None:
+        found = extract(include_tables=True)  # a page of nothing else
+        text = _text_of(found)
     if len(text) < FEWEST_CHARACTERS or _is_wall(soup, text):
         raise NotReadable(_why_empty(soup))
     language = str(soup.html.get("lang") or "") if soup.html else ""
+    own_title = soup.title.get_text() if soup.title else ""
+    has_title = own_title.strip() or soup.find("h1") or soup.find("meta", attrs={"property": "og:title"})
     return Document(
         text=text,
-        title=title_of(str(getattr(found, "title", None) or (soup.title.get_text() if soup.title else "") or "")),
+        # Without a title of its own, trafilatura takes the heading of a section.
+        title=title_of(str(getattr(found, "title", None) or own_title)) if has_title else "",
         licence=stated_licence(soup),
         language=match[0] if (match := _LANGUAGE.match(language.lower())) else "en",
     )
 
 
+def _text_of(found: Any) -> str:  # noqa: ANN401  # a document of trafilatura
+    body = getattr(found, "body", None)
+    return "" if body is None else as_markdown(_blocks(body))
+
+
 def _blocks(body: Any) -> Iterator[tuple[int, str]]:  # noqa: ANN401  # an element of lxml
-    """Yield level and text of the headings, paragraphs and list items of an extracted page."""
-    for element in body.iter("head", "p", "item", "quote", "code"):
-        if element.tag == "head":
+    """Yield level and text of the headings, paragraphs, list items and table rows of an extracted page."""
+    for element in body.iter("head", "p", "item", "quote", "code", "row"):
+        if element.tag == "row":
+            cells = [" ".join(" ".join(cell.itertext()).split()) for cell in element.iter("cell")]
+            if row := ": ".join(filter(None, (cells[0] if cells else "", ", ".join(filter(None, cells[1:]))))):
+                yield 0, row if row.endswith((".", "!", "?")) else f"{row}."
+        elif next(element.iterancestors("row"), None) is not None:
+            continue
+        elif element.tag == "head":
             level = str(element.get("rend") or "h2").removeprefix("h")
             if level != "1":
                 yield int(level) if level.isdecimal() else 2, " ".join(element.itertext())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag
 
-from kb.sources.licences import short_licence
+from kb.sources.licences import licence_named, short_licence
 from kb.sources.web.text import title_of
 
 _CC = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
@@ -21,6 +21,19 @@ _SPEAKS_OF_TEXT = re.compile(
     r"|\blicen[cs]ed under\b",
     re.IGNORECASE | re.DOTALL,
 )
+_OF_TEXT = re.compile(r"\b(?:texts?|contents?|pages?|site|website|works?|articles?)\b", re.IGNORECASE)
+_OF_MEDIA = re.compile(
+    r"\b(?:photo(?:graph)?s?|pictures?|images?|videos?|audio|sounds?|recordings?|maps?|illustrations?|drawings?)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:CC0(?: 1\.0)?|CC[ -]BY(?:-(?:NC|SA|ND))*(?:[ -]\d\.\d)?"
+    r"|Creative Commons Attribution(?:[ -](?:NonCommercial|ShareAlike|NoDerivatives|NoDerivs))*(?: \d\.\d)?)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\d\s])|[|•·]|\n\s*\n")
+_BLOCKS = ("p", "li", "div", "footer", "small", "section", "td", "body")
+_NOT_READ = ("a", "script", "style", "noscript", "nav", "form")
 _WITH_PHOTOS = ("figure", "figcaption", "picture", "table")
 MAX_CHARACTERS = 200
 
@@ -29,8 +42,8 @@ def stated_licence(soup: BeautifulSoup) -> str | None:
     """Return the licence of the text of a page, by its short name where known, or None if it states none.
 
     Statements are links with `rel=license`, the `license` of JSON-LD about the page (not about its pictures), `meta`
-    tags, and links to Creative Commons beside words about the page's content. If they disagree, nothing is stated: one
-    of them may be about a photo.
+    tags, and links to Creative Commons, or their names, beside words about the page's content. If they disagree,
+    nothing is stated: one of them may be about a photo.
     """
     found = {licence for name, url in _statements(soup) if (licence := short_licence(name, url))}
     if len(found) != 1:
@@ -46,8 +59,9 @@ def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
         address, relations = str(tag.get("href") or ""), [str(each).lower() for each in tag.get_attribute_list("rel")]
         if {"license", "licence"} & set(relations):
             yield title_of(tag.get_text(" ")), address
-        elif tag.name == "a" and _CC.search(address) and _SPEAKS_OF_TEXT.search(_around(tag)):
+        elif tag.name == "a" and _CC.search(address) and _is_of_text(_around(tag)):
             yield "", address
+    yield from _named(soup)
     for meta in soup.find_all("meta"):
         name = str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
         if name in _META and (content := str(meta.get("content") or "").strip()):
@@ -62,8 +76,29 @@ def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
 
 
 def _around(link: Tag) -> str:
-    parent = link.find_parent(("p", "li", "div", "footer", "small", "section", "td"))
+    parent = link.find_parent(_BLOCKS[:-1])
     return (parent or link).get_text(" ")[:1_000]
+
+
+def _is_of_text(statement: str) -> bool:
+    """Return whether a statement on a licence speaks of the text of the page, and not of a photo alone."""
+    if _OF_MEDIA.search(statement) and not _OF_TEXT.search(statement):
+        return False
+    return _SPEAKS_OF_TEXT.search(statement) is not None
+
+
+def _named(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
+    """Yield the name of each Creative Commons licence that a sentence without a link states for the text."""
+    for string in soup.find_all(string=_NAMED):
+        if string.find_parent((*_WITH_PHOTOS, *_NOT_READ)) is not None:
+            continue
+        block = string.find_parent(_BLOCKS)
+        if block is None or block.find("a", href=_CC) is not None:  # the link says more
+            continue
+        for sentence in _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000]):
+            named = _NAMED.search(sentence)
+            if named is not None and _is_of_text(sentence):
+                yield licence_named(named[0]), ""
 
 
 def _json_ld(content: object) -> Iterator[str]:

@@ -159,7 +159,9 @@ class WebSource(ArticleSource):
     def _read_file(self, page: PageRef) -> FetchedPage | LeftOut:
         file = Path(page.title)
         if not file.is_file():
-            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="no such file")
+            return LeftOut(
+                name=page.title, reason=reasons.NO_PAGE, detail="no such file; a web address begins with https://"
+            )
         if file.stat().st_size > MAX_FILE_BYTES:
             raise NotReadable(f"more than the limit of {MAX_FILE_BYTES:,} bytes")
         document = read_file(file.name, file.read_bytes())

@@ -62,6 +62,7 @@ def test_the_tokens_of_the_answer_are_the_last_ones(
         "<|begin_of_thought|>\nA crest. No?\n<|end_of_thought|>\n\n<|begin_of_solution|>\nYes\n<|end_of_solution|>",
         "analysisA crest. No?assistantfinalYes",
         "<|channel|>analysis<|message|>A crest. No?<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>",
+        "<|channel|>analysis<|message|>A crest. No?<|end|>Yes",
         "<thoughts>A crest. No?</thoughts>Yes",
         "<|channel>thought\nA crest. No?<channel|>Yes",
         "<|channel|>analysis<|message|>A crest. No?<|end|><|channel|>final <|constrain|>json<|message|>Yes",
@@ -92,6 +93,7 @@ def test_an_answer_before_its_reasons_is_the_answer() -> None:
         "analysis of the plumage: a crest",
         "The final analysis: Yes",
         "An assistant: final",
+        "No.<|end|>",
     ],
 )
 def test_ordinary_words_are_no_marks_of_thoughts(text: str) -> None:

@@ -25,6 +25,11 @@ def test_plain_lines_end_only_at_newlines(tmp_path: Path) -> None:
     assert [query.text for query in read_queries(tmp_path / "queries.txt")] == [ODD, "an owl"]
 
 
+def test_columns_are_found_in_any_case(tmp_path: Path) -> None:
+    (tmp_path / "queries.csv").write_text("ID,Query\n7,an owl\n", encoding="utf-8")
+    assert read_queries(tmp_path / "queries.csv") == [FileQuery(text="an owl", query_id="7")]
+
+
 def test_a_bad_row_is_reported_with_its_line_number(tmp_path: Path) -> None:
     good = json.dumps({"text": ODD}, ensure_ascii=False)
     (tmp_path / "queries.jsonl").write_text(f"{good}\n{{]\n", encoding="utf-8")

@@ -92,6 +92,7 @@ def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour() -> None:
 def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult(query: str, said: str) -> None:
     found = passage(query)
     assert said in found
+    assert (NOT_ORDINARY in found) == any(word in query for word in ("leucis", "hybrid"))  # the others have own looks
     assert not [mark for mark in ORDINARY if mark in found]
 
 

@@ -142,10 +142,19 @@ def test_an_answer_survives_the_next_build_and_a_bundle(with_answer: Path) -> No
     kb.build(with_answer, source.drawn_taxa()[:2], source, encoders)
     with kb.open(with_answer) as store:
         assert store.terms() == before
-    kb.export_bundle(with_answer, with_answer.with_name("bundle"))
-    kb.import_bundle(with_answer.with_name("bundle"), with_answer.with_name("b.kb"), encoders)
-    with kb.open(with_answer.with_name("b.kb")) as store:
+    bundle, copy = with_answer.with_name("bundle"), with_answer.with_name("b.kb")
+    kb.export_bundle(with_answer, bundle, with_unfree_pages=True)
+    kb.import_bundle(bundle, copy, encoders)
+    with kb.open(copy) as store:
         assert store.terms() == before
+
+
+def test_a_bundle_leaves_out_answers_whose_licence_is_not_stated(with_answer: Path) -> None:
+    bundle, copy = with_answer.with_name("bundle"), with_answer.with_name("b.kb")
+    assert kb.export_bundle(with_answer, bundle, load_encoders=toy_encoders).withheld_pages == 1
+    kb.import_bundle(bundle, copy, toy_encoders())
+    with kb.open(copy) as store, kb.open(with_answer) as original:
+        assert (store.terms(), store.taxon_ids) == ([], original.taxon_ids)
 
 
 def test_an_answer_is_removed_by_its_query(with_answer: Path) -> None:

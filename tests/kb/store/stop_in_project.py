@@ -24,7 +24,7 @@ from tests.toy.encoders import toy_encoders
 
 STEPS = [
     (Collections, "upsert"), (Collections, "delete"), (Collections, "settle"), (Ledger, "drop_fact"),
-    (Ledger, "drop_pending"), (Ledger, "set_fact"), (Ledger, "publish"), (project, "_index_files"),
+    (Ledger, "drop_pending"), (Ledger, "set_fact"), (Ledger, "publish"), (project, "index_checksums"),
     (project, "write_tables"), (project, "throw_away"), (vectors, "write_atomic"),
 ]  # fmt: skip
 

@@ -9,8 +9,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,74 @@ def test_images_of_other_formats_and_data_urls_become_png(tmp_path: Path) -> Non
     with OpenAIServer(lambda call: by_urls(url)) as server:
         (path,) = draw(server, tmp_path, 1).paths
     assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
+
+
+def one_at_a_time(call: Call) -> Reaction:
+    if call.payload["n"] > 1:
+        return Status(status=400, error={"message": "You must provide n=1 for this model.", "param": "n"})
+    return one_each(call)
+
+
+def busy_at_first(call: Call) -> Reaction:
+    if call.number == 1:
+        return Status(status=429, error={"message": "Rate limit reached."}, headers={"retry-after": "0.2"})
+    return in_base64(png(1), png(2), png(3))
+
+
+KINDS: dict[str, Callable[[Call], Reaction]] = {
+    "b64_json": lambda _call: in_base64(png(1), png(2), png(3)),
+    "data URLs": lambda _call: by_urls(
+        *(f"data:image/png;base64,{base64.b64encode(png(i)).decode()}" for i in range(3))
+    ),
+    "WebP": lambda _call: in_base64(*(png(i, "WEBP") for i in (10, 80, 160))),
+    "one image whatever n is": one_each,
+    "n = 1 alone": one_at_a_time,
+    "busy": busy_at_first,
+    "more images than asked for": lambda _call: in_base64(*(png(i) for i in range(5))),
+    "another size than asked for": lambda _call: in_base64(*(png(i) for i in range(3))),
+    "no usage": lambda _call: in_base64(png(1), png(2), png(3), usage=None),
+    "usage": lambda _call: in_base64(
+        png(1), png(2), png(3), usage={"input_tokens": 9, "output_tokens": 3000}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_server_gives_three_drawings_that_are_paid_for_once(kind: str, tmp_path: Path) -> None:
+    with OpenAIServer(KINDS[kind]) as server:
+        began = time.monotonic()
+        found = draw(server, tmp_path, extra_body={"size": "64x64"}, price_per_request=0.04)
+        assert len(found.paths) == 3 and found.problem is None
+        for path in found.paths:
+            with Image.open(path) as opened:
+                assert (opened.format, opened.size) == ("PNG", (32, 32))  # as sent, though another size was asked for
+        n_images = 5 if kind.startswith("more") else 3
+        assert found.cost_usd == pytest.approx(0.04 * n_images)
+        assert kind != "busy" or time.monotonic() - began > 0.2
+        n_calls = server.n_calls
+        assert draw(server, tmp_path, extra_body={"size": "64x64"}, price_per_request=0.04).n_cached == 3
+        assert server.n_calls == n_calls
+
+
+def test_urls_on_the_same_host_are_fetched_without_the_key(tmp_path: Path) -> None:
+    class Files(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.path, self.headers.get("authorization")))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(png(len(seen)))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    seen: list[tuple[str, str | None]] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Files) as files:
+        threading.Thread(target=files.serve_forever, daemon=True).start()
+        urls = [f"http://127.0.0.1:{files.server_port}/{i}.png" for i in range(3)]
+        with OpenAIServer(by_urls(*urls)) as server:
+            assert len(draw(server, tmp_path).paths) == 3
+        files.shutdown()
+    assert seen == [(f"/{i}.png", None) for i in range(3)]
 
 
 def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:

@@ -75,6 +75,14 @@ def test_a_pdf_is_known_by_its_bytes(path: str) -> None:
     assert read(path).split("\n\n")[-1].endswith(HEN)
 
 
+def test_a_page_of_one_table_is_read_by_rows() -> None:
+    rows = "".join(f"<tr><td>{part}</td><td>{looks}</td></tr>" for part, looks in (("Head", "green"), ("Bill", HEN)))
+    table = f"<h2>Description</h2><table>{rows}</table>"
+    read = read_document(page(table, head="").encode(), kind="text/html")
+    assert "Head: green.\n\n" in read.text and f"Bill: {HEN}" in read.text
+    assert read.title == ""  # not the heading of a section
+
+
 def test_a_heading_in_a_pdf_is_a_paragraph_of_its_own() -> None:
     assert read("/paper.pdf").split("\n\n")[0] == "Mallard"
 
@@ -141,6 +149,12 @@ NC = "https://creativecommons.org/licenses/by-nc/4.0/"
         (f'<link rel="license" href="{BY}"><a rel="license" href="{NC}">NC</a>', None),
         ('<script type="application/ld+json">{broken</script>', None),
         ("<p>Nothing</p>", None),
+        # without a link
+        ("<footer>© Ann. Text licensed under CC BY 4.0.</footer>", "CC BY 4.0"),
+        ("<p>Work licensed under Creative Commons Attribution-ShareAlike 4.0 International.</p>", "CC BY-SA 4.0"),
+        ("<footer>Photos by Ann are licensed under CC BY 4.0</footer>", None),
+        ("<p>We like CC BY 4.0.</p>", None),
+        (f'<footer>Licensed under <a href="{BY}">CC BY</a>.</footer>', "CC BY 4.0"),
     ],
 )  # fmt: skip
 def test_a_licence_is_taken_only_if_it_is_stated_for_the_text(html: str, licence: str | None) -> None:
