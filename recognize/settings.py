@@ -23,7 +23,7 @@ PLACE_ODDS: Final = 5.0
 """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing: a
 modest guess (`recognize.confidence.place`)."""
 
-Profile = Literal["starter", "paper", "best"]
+Profile = Literal["starter", "paper", "best", "clip-336", "e5-v", "blip-2"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
 """Sets of encoders, by name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from data.contracts import Encoders
+from data.contracts import Encoders, TextImageEncoder
 from data.errors import ConfigError
 from recognize.settings import PROFILES
 
@@ -25,6 +25,30 @@ def load_encoders(profile: str = "starter") -> Encoders:
     if make is None:
         raise ConfigError(f'Unknown profile "{profile}". Expected one of {", ".join(PROFILES)}.')
     return make()
+
+
+def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
+    """Return a single text-image encoder: the first one of a profile, or a model of open_clip by its name there.
+
+    VisRet and interactive retrieval search with `ViT-L-14-336/openai`.
+
+    Raises:
+        ConfigError: if the name is neither a profile nor that of a model of open_clip.
+
+    Example:
+        >>> load_text_image_encoder("starter").name
+        'starter'
+    """
+    if name in LOADERS:
+        return load_encoders(name).text_image[0]
+    if not any(sign in name for sign in "/:"):
+        raise ConfigError(
+            f'Unknown encoder "{name}".',
+            hint=f"Expected {', '.join(PROFILES)}, or a model of open_clip such as ViT-L-14-336/openai.",
+        )
+    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+
+    return OpenClipEncoder(name)
 
 
 def _load_starter() -> Encoders:
@@ -70,11 +94,48 @@ def _load_best() -> Encoders:
     )
 
 
-# `paper` and `best` need the extra `models` and weights of a hub; their loading is
+def _searched_with(profile: str, text_image: TextImageEncoder) -> Encoders:
+    """Return a profile whose first encoder is for searches by words; the others are those of `paper`."""
+    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
+    from recognize.encoders.pretrained.timm_models import TimmEncoder
+
+    return Encoders(
+        profile=profile,
+        text_image=(text_image,),
+        visual=TimmEncoder("vit_large_patch14_dinov2.lvd142m", image_px=224),
+        sentence=SentenceEncoder(),
+    )
+
+
+def _load_clip_336() -> Encoders:
+    """Return the encoder of VisRet, appendix B, and of interactive retrieval, section 4.2."""
+    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+
+    return _searched_with("clip-336", OpenClipEncoder("ViT-L-14-336/openai"))
+
+
+def _load_e5v() -> Encoders:
+    """Return the second encoder of VisRet, appendix B."""
+    from recognize.encoders.pretrained.e5v import E5vEncoder
+
+    return _searched_with("e5-v", E5vEncoder())
+
+
+def _load_blip2() -> Encoders:
+    """Return the second encoder of interactive retrieval, section 4.2."""
+    from recognize.encoders.pretrained.blip2 import Blip2Encoder
+
+    return _searched_with("blip-2", Blip2Encoder())
+
+
+# All but `starter` need the extra `models` and weights of a hub; their loading is
 # tested, their accuracy is not.
 LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
     "paper": _load_paper,
     "best": _load_best,
+    "clip-336": _load_clip_336,
+    "e5-v": _load_e5v,
+    "blip-2": _load_blip2,
 }
 """Profile of `recognize.settings.PROFILES` -> its loader."""
