@@ -1,4 +1,4 @@
-"""Re-ranking of the images that a first stage found for a query, and evaluation of such runs.
+"""Searches in folders of photos, re-ranking of the images that a first stage found, and evaluation of such runs.
 
 The parts load when they are first used.
 """
@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 import fieldmark
 
 if TYPE_CHECKING:
+    from rerank.collection.opening import open_collection as open_collection
+    from rerank.collection.retriever import Retriever as Retriever
+    from rerank.collection.retriever import SimilarityRetriever as SimilarityRetriever
     from rerank.cotrr.reranker import CotrrReranker as CotrrReranker
     from rerank.cotrr.settings import CotrrSettings as CotrrSettings
     from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from rerank.evaluation.report import RunFigures as RunFigures
     from rerank.evaluation.report import evaluate as evaluate
     from rerank.evaluation.report import evaluate_runs as evaluate_runs
+    from rerank.feedback.search import FeedbackSearch as FeedbackSearch
+    from rerank.feedback.settings import FEEDBACK_PRESETS as FEEDBACK_PRESETS
+    from rerank.feedback.settings import FeedbackSettings as FeedbackSettings
     from rerank.job import job_of_folder as job_of_folder
     from rerank.job import read_jobs as read_jobs
     from rerank.job import trec_lines as trec_lines
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
     from rerank.methods import make_reranker as make_reranker
     from rerank.methods import rerank as rerank
     from rerank.ranked_images import first_stage as first_stage
+    from rerank.retrieval import RETRIEVERS as RETRIEVERS
+    from rerank.retrieval import find as find
+    from rerank.retrieval import make_retriever as make_retriever
     from rerank.run import run_jobs as run_jobs
     from rerank.run_plan import plan_run as plan_run
     from rerank.scheduling import FairChat as FairChat
@@ -38,26 +47,35 @@ if TYPE_CHECKING:
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _MODULES: Final = {
+    "FEEDBACK_PRESETS": "rerank.feedback.settings",
     "METHODS": "rerank.methods",
     "PRESETS": "rerank.settings",
+    "RETRIEVERS": "rerank.retrieval",
     "CotrrReranker": "rerank.cotrr.reranker",
     "CotrrSettings": "rerank.cotrr.settings",
     "DecomposeReranker": "rerank.decompose.reranker",
     "DecomposeSettings": "rerank.decompose.settings",
     "EncoderJudge": "rerank.judges.encoder",
     "FairChat": "rerank.scheduling",
+    "FeedbackSearch": "rerank.feedback.search",
+    "FeedbackSettings": "rerank.feedback.settings",
     "JudgementCache": "rerank.judgement_cache",
     "RerankResources": "rerank.methods",
     "RerankSettings": "rerank.settings",
+    "Retriever": "rerank.collection.retriever",
     "RunFigures": "rerank.evaluation.report",
     "SimilarityReranker": "rerank.similarity",
+    "SimilarityRetriever": "rerank.collection.retriever",
     "VisionJudge": "rerank.judges.vision",
     "VisionSettings": "rerank.judges.settings",
     "evaluate": "rerank.evaluation.report",
     "evaluate_runs": "rerank.evaluation.report",
+    "find": "rerank.retrieval",
     "first_stage": "rerank.ranked_images",
     "job_of_folder": "rerank.job",
     "make_reranker": "rerank.methods",
+    "make_retriever": "rerank.retrieval",
+    "open_collection": "rerank.collection.opening",
     "plan_run": "rerank.run_plan",
     "preset_settings": "rerank.settings",
     "read_jobs": "rerank.job",

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol
 
 from data.benchmarks.retrieval.benchmark import Benchmark
 from data.errors import BadInput, UsageError
-from data.records import Job, JobImage, RankedImage
+from data.records import Job, JobImage
 from rerank.settings import JobSettings
 
 MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
 
-FirstStage = Mapping[str, Sequence[RankedImage]]
+
+class PlacedImage(Protocol):
+    """An image of a run: a row of a TREC file, or a `RankedImage`."""
+
+    @property
+    def image_id(self) -> str:
+        """Id of the image."""
+
+    @property
+    def rank(self) -> int:
+        """Rank, from 1; it decides ties."""
+
+    @property
+    def score(self) -> float:
+        """Score; higher is better."""
+
+
+FirstStage = Mapping[str, Sequence[PlacedImage]]
 """Query -> the images of a run."""
 
 
@@ -34,22 +51,25 @@ def benchmark_jobs(benchmark: Benchmark, settings: JobSettings, first_stage: Fir
     if settings.within_subset and not benchmark.subsets:
         raise UsageError(f"within_subset is for CIRR; {benchmark.name} has no sets of images.")
     n, size = len(benchmark.queries), len(benchmark.collection)
-    if first_stage is None and not settings.within_subset and n * size > MOST_CANDIDATES:
+    is_whole = first_stage is None and not settings.within_subset and not benchmark.pools
+    if is_whole and n * size > MOST_CANDIDATES:
         raise UsageError(
             f"{benchmark.name}: {n:,} queries and {size:,} images are too many to rank without a first stage.",
             hint="--set first_stage=RUN takes the images of a run, such as the first 50 of each query.",
         )
     folder = benchmark.image_folder(settings.images)
     collection = {
-        image_id: JobImage(image_id=image_id, path=str(folder / path), score=0.0)
+        image_id: JobImage(image_id=image_id, path=folder.file(path), score=0.0)
         for image_id, path in benchmark.collection.items()
     }
     jobs = []
     for query in benchmark.queries:
-        reference = None if query.reference_image is None else str(folder / query.reference_image)
+        reference = None if query.reference_image is None else folder.file(query.reference_image)
         job, known = replace(query, reference_image=reference), collection
         if settings.within_subset:
             known = {image_id: _known(collection, image_id, job) for image_id in benchmark.subsets[job.query_id]}
+        elif job.query_id in benchmark.pools:
+            known = {image_id: collection[image_id] for image_id in benchmark.pools[job.query_id]}
         elif job.query_id in benchmark.left_out:
             known = {image_id: each for image_id, each in known.items() if image_id != benchmark.left_out[job.query_id]}
         if first_stage is None:
@@ -80,10 +100,13 @@ def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
     )
 
 
-def _in_order_of(ranked: Sequence[RankedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
+def _in_order_of(ranked: Sequence[PlacedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
     """Return the job with images of a run as candidates, by falling score, ties by rank."""
     best_first = sorted(ranked, key=lambda image: (-image.score, image.rank))
-    candidates = (replace(_known(known, image.image_id, job), score=image.score) for image in best_first)
+    candidates = (
+        JobImage(image_id=image.image_id, path=_known(known, image.image_id, job).path, score=image.score)
+        for image in best_first
+    )
     return replace(job, candidates=tuple(candidates))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from data.records import Job
+from rerank.captions.visa import N_QUESTIONS
 from rerank.cotrr.windows import windows
 from rerank.decompose.questions import MAX_QUESTIONS
 from rerank.depth import first_of
@@ -82,7 +83,7 @@ class Forecast:
 def forecast(plan: RunPlan, jobs: Sequence[Job]) -> Forecast:
     """Return the expected calls of a run."""
     jobs = [first_of(job, plan.settings.depth) for job in jobs]
-    calls = {"cotrr": _cotrr, "decompose": _decompose, "visret": _visret}.get(plan.method)
+    calls = _CALLS.get(plan.method)
     return Forecast(
         n_queries=len(jobs),
         n_photos=sum(len(job.candidates) for job in jobs),
@@ -110,8 +111,20 @@ def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
 def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
     if plan.text_model is not None:
         yield Calls(n=len(jobs), model=plan.text_model, tokens_out=INSTRUCTION)
+    if plan.generator != "endpoint":
+        return
     n = plan.settings.visret.images
     yield Calls(n=len(jobs), model="image", drawings=n, tokens_in=INSTRUCTION, tokens_out=n * DRAWING)
+
+
+def _captions(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    if plan.text_model is not None:
+        yield Calls(n=len(jobs), model=plan.text_model, tokens_in=TEXT)
+    n = sum(len(job.candidates) for job in jobs)
+    if plan.settings.captions.captioner == "vision":
+        yield Calls(n=n, model="vision", photos=1, tokens_out=NOTE)
+    if plan.method == "visa":
+        yield Calls(n=n * N_QUESTIONS, model="vision", photos=1, tokens_out=INSTRUCTION)
 
 
 def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
@@ -132,3 +145,13 @@ def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
             else:
                 tokens = {"tokens_in": PROMPT + NOTE * n, "tokens_out": COMPARISON + PLACE * n}
                 yield Calls(n=settings.orders, model=text, **tokens)
+
+
+_CALLS: Final = {
+    "cotrr": _cotrr,
+    "decompose": _decompose,
+    "visret": _visret,
+    "rewrite": _visret,
+    "captions": _captions,
+    "visa": _captions,
+}

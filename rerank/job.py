@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
+from typing import get_args
 
 from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
+from data.benchmarks.retrieval.benchmark import DataSet
 from data.benchmarks.retrieval.published import read_benchmark
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
@@ -16,7 +17,8 @@ from data.files import read_lines
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
-from rerank.candidates import benchmark_jobs, with_first_stage
+from rerank.candidates import FirstStage, benchmark_jobs, with_first_stage
+from rerank.photo_ids import id_of_path
 from rerank.ranked_images import first_stage_ranks
 from rerank.settings import JobSettings
 
@@ -30,14 +32,14 @@ def read_jobs(
     split: str | None = None,
     images: Path | None = None,
     settings: JobSettings | None = None,
-    first_stage: Mapping[str, Sequence[RankedImage]] | None = None,
+    first_stage: FirstStage | None = None,
 ) -> list[Job]:
     """Return the jobs in a file or folder.
 
     A file of JSON lines holds one query per line; its image paths are relative to the file. INQUIRE-Rerank is read as
-    published (a Parquet file, its folder, or the JSON of the Hard subset); so are the queries of Flickr30K, COCO, CIRR,
-    CIRCO and VisDial, whose candidates are the whole collection unless a first stage is given. A folder of photos needs
-    a query.
+    published (a Parquet file or its folder); so are the queries of the data sets of `data.benchmarks.retrieval`, whose
+    candidates are the whole collection, or that of the query, unless a first stage is given. A folder of photos needs a
+    query.
 
     Args:
         path: the file or folder.
@@ -50,11 +52,20 @@ def read_jobs(
     Raises:
         BadInput: if the content is invalid, an image is listed twice, or a query id is repeated; with the line number.
         NothingReadable: if a folder holds no photo.
-        UsageError: if query or split do not fit the kind of input.
+        UsageError: if query, split or settings do not fit the kind of input.
     """
-    benchmark = read_benchmark(path, split=split) if path.is_file() and query is None else None
+    settings = settings or JobSettings()
+    is_file = path.is_file() and query is None
+    benchmark = read_benchmark(path, split=split, images=settings.images) if is_file else None
     if benchmark is not None:
-        return benchmark_jobs(benchmark, settings or JobSettings(), first_stage)
+        return benchmark_jobs(benchmark, settings, first_stage)
+    if settings.within_subset:
+        raise UsageError(f"within_subset is for the queries of CIRR; {path.name} has no sets of images.")
+    if settings.images is not None:
+        raise UsageError(
+            f"The setting images is for the queries of a data set; {path.name} names its own images.",
+            hint=f"Data sets: {', '.join(get_args(DataSet))}.",
+        )
     jobs = _read(path, query=query, split=split, images=images)
     return jobs if first_stage is None else with_first_stage(jobs, first_stage)
 
@@ -103,7 +114,7 @@ def _read_lines(path: Path) -> list[Job]:
 def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> Job:
     """Return the job of ranking all photos below a folder for a query; they have no first-stage scores.
 
-    Image ids are paths relative to the folder, with white space as %20, so that they fit into a TREC run.
+    Image ids are paths relative to the folder, quoted so that they fit into a TREC run (`rerank.photo_ids`).
 
     Raises:
         NothingReadable: if there is no photo.
@@ -115,9 +126,10 @@ def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> J
     if not photos:
         raise NothingReadable(f"No photo found in {folder}.")
     candidates = tuple(
-        JobImage(image_id=_image_id(photo.relative_to(folder)), path=str(photo), score=0.0) for photo in photos
+        JobImage(image_id=id_of_path(photo.relative_to(folder).as_posix()), path=str(photo), score=0.0)
+        for photo in photos
     )
-    return Job(query_id=query_id or _slug(query), text=query.strip(), candidates=candidates)
+    return Job(query_id=query_id or query_id_of(query), text=query.strip(), candidates=candidates)
 
 
 def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:
@@ -138,14 +150,19 @@ def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:
 
 def check_ids(jobs: Iterable[Job]) -> None:
     """Raise `BadInput` if an id of the jobs does not fit into a TREC run; checked before a run, not after it."""
+    checked: set[str] = set()  # queries share most images
     for job in jobs:
-        for image_id in (image.image_id for image in job.candidates):
-            TrecRow(query_id=job.query_id, image_id=image_id, rank=1, score=0.0).line()
+        new = {job.query_id, *(image.image_id for image in job.candidates)} - checked
+        for word in sorted(new):
+            TrecRow(query_id=word, image_id=word, rank=1, score=0.0).line()
+        checked |= new
 
 
-def _image_id(path: Path) -> str:
-    return re.sub(r"\s", lambda found: quote(found[0]), path.as_posix())
+def query_id_of(query: str) -> str:
+    """Return an id made of the words of a query.
 
-
-def _slug(query: str) -> str:
+    Example:
+        >>> query_id_of("A red bird, flying")
+        'a-red-bird-flying'
+    """
     return re.sub(r"[\W_]+", "-", query.lower()).strip("-")[:60] or "query"

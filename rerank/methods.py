@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -15,10 +14,14 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
 
     from data.contracts import ChatModel, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, Job, QueryPart, RankedImage
+    from rerank.captions.scores import TextScorer
+    from rerank.captions.texts import Captioner
     from rerank.judgement_cache import JudgementCache
     from rerank.prompting import Prompts
     from rerank.tally import Reranker
-    from rerank.visret.reranker import Draw
+    from rerank.visret.generators import Generator
+    from rerank.visret.rewrite import Rewriter
+    from rerank.visret.visualize import Visualizer
 
 DEFAULT_METHOD: Final = "decompose"
 
@@ -32,19 +35,25 @@ class RerankResources:
     judge: Judge | None = None
     """Answers questions about images; without it the vision model does, else the encoders."""
     text: ChatModel | None = None
-    """Decomposes queries and ranks notes."""
+    """Decomposes, rewrites and illustrates queries, and ranks notes."""
     vision: ChatModel | None = None
     """Looks at images."""
     context: Callable[[str], Context] | None = None
     """Returns background on the words of a query."""
-    draw: Draw | None = None
-    """Draws images of prompts, for visret."""
+    generator: Generator | None = None
+    """Makes the drawings of visret."""
+    captioner: Captioner | None = None
+    """Writes captions of photos, for captions and visa."""
+    scorer: TextScorer | None = None
+    """Scores texts for a query, for captions and visa."""
     parts: Callable[[str], Sequence[QueryPart]] | None = None
     """Finds taxa and terms in a query."""
     species: SpeciesScorer | None = None
     """Scores photos as showing species that a query names, for a judge of encoders."""
     cache: JudgementCache | None = None
     """Answers of earlier runs."""
+    on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
+    """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
     root: str | Path = "."
     """Folder of relative paths in jobs."""
@@ -76,7 +85,9 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
         job: a query and its first-stage images.
         method: one of `METHODS`.
         resources: `similarity` needs an encoder, `decompose` a judge, a vision model or an encoder, `cotrr` a vision
-            model. `resources.settings` holds the constants; `rerank.preset_settings` gives those of the papers.
+            model, `visret` a generator and an encoder, `rewrite` a text model and an encoder, `captions` a captioner
+            and a scorer, `visa` these and a vision model. `resources.settings` holds the constants;
+            `rerank.preset_settings` gives those of the papers.
 
     Raises:
         ConfigError: if the method is unknown.
@@ -96,6 +107,8 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
         ...     rerank(job, "decompose", resources)[0].questions[0].obtained_by
         'cosines'
     """
+    import asyncio  # not at the top: `kb --help` reads the names of the methods, and asyncio is a third of its time
+
     reranker = make_reranker(method, resources or RerankResources())
     try:
         return asyncio.run(reranker.rank(job))
@@ -156,13 +169,24 @@ def _cotrr(resources: RerankResources) -> Reranker:
 
 
 def _visret(resources: RerankResources) -> Reranker:
-    if resources.draw is None or not resources.encoders:
-        raise UsageError("The method visret needs an image generator and a text-image encoder.")
     from rerank.visret.reranker import VisretReranker
 
-    return VisretReranker(
+    return VisretReranker(visualizer(resources))
+
+
+def visualizer(resources: RerankResources) -> Visualizer:
+    """Return the drawing of queries with the settings of visret.
+
+    Raises:
+        UsageError: without a generator or an encoder.
+    """
+    if resources.generator is None or not resources.encoders:
+        raise UsageError("The method visret needs an image generator and a text-image encoder.")
+    from rerank.visret.visualize import Visualizer
+
+    return Visualizer(
         resources.encoders[0],
-        resources.draw,
+        resources.generator,
         text=resources.text,
         settings=resources.settings.visret,
         prompts=resources.prompts,
@@ -170,10 +194,57 @@ def _visret(resources: RerankResources) -> Reranker:
     )
 
 
+def _rewrite(resources: RerankResources) -> Reranker:
+    made = rewriter(resources)
+    from rerank.similarity import SimilarityReranker
+    from rerank.visret.rewrite import RewriteReranker
+
+    return RewriteReranker(made, SimilarityReranker(resources.encoders[0], root=resources.root))
+
+
+def rewriter(resources: RerankResources) -> Rewriter:
+    """Return the rewriting of queries with the settings of visret.
+
+    Raises:
+        UsageError: without a text model or an encoder.
+    """
+    if resources.text is None or not resources.encoders:
+        raise UsageError("The method rewrite needs a text model and a text-image encoder.")
+    from rerank.visret.instruction import InstructionWriter
+    from rerank.visret.rewrite import Rewriter
+
+    visret = resources.settings.visret
+    writer = InstructionWriter(resources.text, prompt=visret.prompt, is_tidy=visret.tidy, prompts=resources.prompts)
+    return Rewriter(writer, resources.encoders[0])
+
+
+def _captions(resources: RerankResources) -> Reranker:
+    if resources.captioner is None or resources.scorer is None:
+        raise UsageError("The method captions needs a captioner and a scorer of texts.")
+    from rerank.captions.reranker import CaptionReranker
+
+    settings = resources.settings.captions
+    return CaptionReranker(resources.captioner, resources.scorer, settings=settings, root=resources.root)
+
+
+def _visa(resources: RerankResources) -> Reranker:
+    if resources.captioner is None or resources.scorer is None or resources.vision is None:
+        raise UsageError("The method visa needs a vision model, a captioner and a scorer of texts.")
+    from rerank.captions.reranker import CaptionReranker
+    from rerank.captions.visa import Visa
+
+    visa = Visa(resources.text or resources.vision, resources.vision, prompts=resources.prompts)
+    settings = resources.settings.captions
+    return CaptionReranker(resources.captioner, resources.scorer, visa=visa, settings=settings, root=resources.root)
+
+
 METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
     "similarity": _similarity,
     "decompose": _decompose,
     "cotrr": _cotrr,
     "visret": _visret,
+    "rewrite": _rewrite,
+    "captions": _captions,
+    "visa": _visa,
 }
 """Method -> its factory."""

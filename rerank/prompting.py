@@ -30,8 +30,20 @@ PLACEHOLDERS: Final = {
     "cotrr_step_evaluate": (),
     "cotrr_step_rank": (),
     "cotrr_again": ("problem",),
+    "caption": (),
+    "visa_questions": ("query",),
+    "visa_answer": ("question", "phrases"),
+    "answer_alone": (),
+    "answer_one": (),
+    "answer_two": (),
+    "answer_judge": ("question", "reference", "answer"),
     "visret_feature": ("query",),
+    "visret_entity": ("query", "entity"),
     "visret_scene": ("query",),
+    "feedback_caption": (),
+    "feedback_summary": ("query", "captions"),
+    "feedback_keywords": ("query", "captions"),
+    "feedback_cot": ("query", "captions"),
 }
 
 

@@ -11,6 +11,7 @@ from data.errors import BadInput, MissingRequirement, UsageError
 from data.records import Job
 from rerank.queries import check_decompose, query_of
 from rerank.settings import RerankSettings
+from rerank.visret.settings import GeneratorName
 
 JudgeName = Literal["vision", "encoder"]
 
@@ -25,8 +26,10 @@ class RunPlan:
     """Judge of the photos: a vision model, or text-image encoders."""
     text_model: str | None = None
     """Endpoint that decomposes queries or ranks notes; None if no model does."""
-    draws: bool = False
-    """Whether queries are drawn by `[llm.image]`."""
+    generator: GeneratorName | None = None
+    """Origin of the drawings of queries; None if none are drawn."""
+    reads_texts: bool = False
+    """Whether photos are ranked by texts about them: captions and answers."""
     needs_knowledge: bool = False
     """Whether a knowledge base is read."""
     uses_wiki: bool = False
@@ -79,13 +82,39 @@ def plan_run(
     if method == "visret":
         if judge == "vision":
             raise UsageError("The method visret compares drawings with photos and asks no vision model.")
-        if "image" not in endpoints:
+        origin = settings.visret.origin
+        if origin == "endpoint" and "image" not in endpoints:
             raise MissingRequirement(
                 "The method visret needs an image generator: [llm.image] is not set.",
-                hint="Set [llm.image] in fieldmark.toml, or use --method similarity.",
+                hint="Set [llm.image] in fieldmark.toml, visret.drawings to a folder of drawings, or visret.generator "
+                "to anchors or diffusers.",
             )
-        text_model = "text" if "text" in endpoints else None
-        return RunPlan(method=method, settings=settings, judge="encoder", text_model=text_model, draws=True)
+        text_model = "text" if "text" in endpoints and settings.visret.needs_instruction else None
+        return RunPlan(
+            method=method,
+            settings=settings,
+            judge="encoder",
+            text_model=text_model,
+            generator=origin,
+            needs_knowledge=origin == "anchors",
+        )
+    if method == "rewrite":
+        if judge == "vision":
+            raise UsageError("The method rewrite compares vectors and asks no vision model.", hint="Omit --judge.")
+        text_model = _first_of(("text",), endpoints, instead="similarity")
+        return RunPlan(method=method, settings=settings, judge="encoder", text_model=text_model)
+    if method in ("captions", "visa"):
+        if judge is not None:
+            raise UsageError(f"The method {method} has no judge.", hint="Omit --judge.")
+        text_model = ("text" if "text" in endpoints else "vision") if method == "visa" else None
+        if method == "visa" or settings.captions.captioner == "vision":
+            if "vision" not in endpoints:
+                raise MissingRequirement(
+                    f"The method {method} needs a vision model: [llm.vision] is not set.",
+                    hint="Set [llm.vision] in fieldmark.toml.",
+                )
+            return RunPlan(method=method, settings=settings, judge="vision", text_model=text_model, reads_texts=True)
+        return RunPlan(method=method, settings=settings, judge="encoder", reads_texts=True)
     if method == "cotrr":
         if judge == "encoder":
             raise UsageError("The method cotrr needs a vision model.", hint="--method decompose supports encoders.")
@@ -131,11 +160,11 @@ def check_jobs(plan: RunPlan, jobs: Iterable[Job]) -> None:
             check_decompose(query_of(job), sees_photos=plan.judge == "vision", by_rule=by_rule)
 
 
-def _first_of(names: tuple[str, ...], endpoints: Collection[str]) -> str:
+def _first_of(names: tuple[str, ...], endpoints: Collection[str], instead: str = "decompose --judge encoder") -> str:
     found = next((name for name in names if name in endpoints), None)
     if found is None:
         raise MissingRequirement(
             f"This needs a {names[0]} model: [llm.{names[0]}] is not set.",
-            hint=f"Set [llm.{names[0]}] in fieldmark.toml, or use --method decompose --judge encoder.",
+            hint=f"Set [llm.{names[0]}] in fieldmark.toml, or use --method {instead}.",
         )
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from data.errors import UsageError
+from rerank.captions.settings import CaptionSettings
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
@@ -22,6 +23,7 @@ class RerankSettings:
     vision: VisionSettings = field(default_factory=VisionSettings)
     cotrr: CotrrSettings = field(default_factory=CotrrSettings)
     visret: VisretSettings = field(default_factory=VisretSettings)
+    captions: CaptionSettings = field(default_factory=CaptionSettings)
     depth: int | None = None
     """Images of the first stage that are re-ranked; the others stay below in their order. None: all."""
 
@@ -33,7 +35,7 @@ class JobSettings:
     first_stage: Path | None = None
     """A run (TREC, or JSON lines of `kb rerank`) with the images to re-rank; queries that it lacks are left out."""
     images: Path | None = None
-    """Folder of the images of Flickr30K, COCO, CIRR, CIRCO or VisDial. Default: found near the file of queries."""
+    """Folder of the images of a data set. Default: found near its file of queries."""
     within_subset: bool = False
     """Rank the set of five images of each query of CIRR alone, for R_subset@k."""
 
@@ -46,6 +48,7 @@ PRESETS: Final[Mapping[str, RerankSettings]] = {
         vision=VisionSettings(spelling="exact"),
         # One ranking of all candidates; the text names no number of them: --depth sets it.
         cotrr=CotrrSettings(orders=1, window=100),
+        visret=VisretSettings(tidy=False),  # the whole reply; an article in it gives "of the a wren"
     ),
     # The published code of CoTRR's authors: the first ten in one message, three tries, no temperature.
     "authors": RerankSettings(

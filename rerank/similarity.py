@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import Final
 
 import numpy as np
-from PIL.Image import Image
 
-from data.arrays import FloatArray, as_unit_rows
+from data.arrays import FloatArray, as_fixed_point, as_unit_rows, exact_cosines
 from data.contracts import TextImageEncoder
 from data.errors import BadImage
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
+from rerank.photo_vectors import BATCH_SIZE, encode_photos
 from rerank.queries import Query, query_of, reading_reference
 from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
-
-N_READERS: Final = 2  # threads that read photos
 
 PhotoFile = tuple[Path, tuple[int, int] | None]
 """A photo and its state, the key of its vector."""
@@ -56,7 +53,7 @@ class SimilarityReranker:
         ['red', 'blue']
     """
 
-    def __init__(self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = 32) -> None:
+    def __init__(self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = BATCH_SIZE) -> None:
         if batch_size < 1:
             raise ValueError(f"expected batch_size >= 1, got {batch_size}")
         self._encoder = encoder
@@ -81,10 +78,11 @@ class SimilarityReranker:
         """
         ranks = first_stage_ranks(job)
         query = self.encode_query(job)
-        # One by one: a matrix product may round equal rows differently, and ties must stay ties.
+        found = self.encode_images(job.candidates)
+        vectors = [vector for vector in found if not isinstance(vector, str)]
+        scores = iter(cosines(query, np.stack(vectors)) if vectors else ())
         scored = [
-            ScoredImage(error=found) if isinstance(found, str) else ScoredImage(score=float(np.dot(found, query)))
-            for found in self.encode_images(job.candidates)
+            ScoredImage(error=each) if isinstance(each, str) else ScoredImage(score=next(scores)) for each in found
         ]
         return ranked_by_score(job, scored, ranks)
 
@@ -106,19 +104,19 @@ class SimilarityReranker:
         files = [(path, file_state(path)) for path in (self._root / image.path for image in images)]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]
         errors: dict[PhotoFile, str] = {}
-        with ThreadPoolExecutor(N_READERS) as pool:
-            for first in range(0, len(new), self._batch_size):  # in slices, so that one batch of images is in memory
-                batch = new[first : first + self._batch_size]
-                pictures: dict[PhotoFile, Image] = {}
-                for file, found in zip(batch, pool.map(_read, batch), strict=True):
-                    if isinstance(found, BadImage):
-                        errors[file] = str(found)
-                    else:
-                        pictures[file] = found
-                if pictures:
-                    vectors = self._encoder.encode_images(list(pictures.values()))
-                    self._vectors |= zip(pictures, vectors, strict=True)
+        batches = encode_photos(self._encoder, [path for path, _ in new], batch_size=self._batch_size)
+        for file, each in zip(new, chain.from_iterable(batches), strict=True):
+            if isinstance(each, BadImage):
+                errors[file] = str(each)
+            else:
+                self._vectors[file] = each
         return [errors.get(file) or self._vectors[file] for file in files]
+
+
+def cosines(query: FloatArray, vectors: FloatArray) -> list[float]:
+    """Return the cosine of each of `(n, dim)` vectors to a query; equal vectors have equal cosines."""
+    found: list[float] = exact_cosines(as_fixed_point(query[None, :]), as_fixed_point(vectors))[0].tolist()
+    return found
 
 
 def _pieces(query: Query, encoder: TextImageEncoder) -> list[str]:
@@ -134,10 +132,3 @@ def _pieces(query: Query, encoder: TextImageEncoder) -> list[str]:
         else:
             pieces.append(turn)
     return pieces
-
-
-def _read(file: PhotoFile) -> Image | BadImage:
-    try:
-        return read_image(file[0], min_side=ENCODER_SIDE)
-    except BadImage as error:
-        return error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from data.codec import dumps, loads
@@ -23,6 +23,8 @@ class QueryPlan:
 
     questions: tuple[Question, ...]
     passage: str = ""
+    looks: str = ""
+    """The passage for encoders, which compare it with photos: empty if it does not speak of all names of the query."""
     source: Literal["model", "rule", "query", "fallback"] = "query"
     """Author of the questions; `fallback`: the model wrote no valid questions, so the query itself is asked."""
     cost_usd: float | None = 0.0
@@ -47,28 +49,30 @@ async def plan_query(
         SourceError: if context or questions are not available; a model that writes no valid questions is not an error.
         CostStop, NotCached: from the models.
     """
-    passage = ""
+    passage, looks = "", ""
     if settings.context and context is not None:
-        passage = (await asyncio.to_thread(context, query.text)).passage
+        explained = await asyncio.to_thread(context, query.text)
+        passage = explained.passage
+        looks = "" if explained.unexplained else passage
     words = query.described
     by_rule = settings.direct or writer is None
     found = await asyncio.to_thread(parts, query.text) if by_rule and parts is not None else ()
     if settings.direct:
-        return QueryPlan(questions=(direct_question(words, found),), passage=passage)
+        return QueryPlan(questions=(direct_question(words, found),), passage=passage, looks=looks)
     if writer is None:
         questions = plain_questions(words, found, uses_looks=settings.context)
-        return QueryPlan(questions=questions, passage=passage, source="rule")
+        return QueryPlan(questions=questions, passage=passage, looks=looks, source="rule")
     key = cache_key({"questions": 3, "writer": writer.name_for(query.task), "query": words, "context": passage})
     cached = cache.get(key)
     if cached is not None:
-        return loads(QueryPlan, cached)
+        return replace(loads(QueryPlan, cached), looks=looks)
     try:
         questions, cost = await writer.write(words, context=passage, task=query.task)
     except MalformedAnswer as error:
         return QueryPlan(
-            questions=(direct_question(words),), passage=passage, source="fallback", cost_usd=error.cost_usd,
-            note=str(error),
+            questions=(direct_question(words),), passage=passage, looks=looks, source="fallback",
+            cost_usd=error.cost_usd, note=str(error),
         )  # fmt: skip
-    plan = QueryPlan(questions=questions, passage=passage, source="model", cost_usd=cost)
+    plan = QueryPlan(questions=questions, passage=passage, looks=looks, source="model", cost_usd=cost)
     cache.put(key, dumps(plan))
     return plan

@@ -235,9 +235,9 @@ class DecomposeReranker:
         Source:
             Divide and Conquer, Algorithm 1, lines 4 to 8.
         """
-        judge, plan, settings = self._judge, work.plan, self._settings
+        judge, plan, settings, context = self._judge, work.plan, self._settings, self._context(work)
         if settings.together and settings.is_chained and len(plan.questions) > 1:
-            together = await judge.judge_together(look, plan.questions, query=work.query, context=plan.passage)
+            together = await judge.judge_together(look, plan.questions, query=work.query, context=context)
             if together is not None:
                 judged += together
                 answers = [answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True)]
@@ -248,7 +248,7 @@ class DecomposeReranker:
         for question in plan.questions:
             current_step.set(len(found))
             earlier = tuple(found) if settings.is_chained else ()
-            one = await judge.judge(look, question, query=work.query, context=plan.passage, earlier=earlier)
+            one = await judge.judge(look, question, query=work.query, context=context, earlier=earlier)
             found.append(answer_of(question, one))
             judged.append(one)
             work.missing.add(found[-1:], [one])
@@ -257,6 +257,10 @@ class DecomposeReranker:
                 break
         return collect_answers(found, judged)
 
+    def _context(self, work: _QueryWork) -> str:
+        """Return the passage; encoders, which see no reference photos either, take it for looks."""
+        return work.plan.passage if self._judge.sees_references else work.plan.looks
+
     def _key(self, work: _QueryWork, digest: str) -> str:
         """Return the cache key of the answers on a photo."""
         texts = [[q.question, q.statement, q.negation, q.is_query, *q.taxon_ids] for q in work.plan.questions]
@@ -264,7 +268,7 @@ class DecomposeReranker:
         return cache_key(
             {
                 "answers": 3, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
-                "context": work.plan.passage, "how": how,
+                "context": self._context(work), "how": how,
                 **({"reference": sha256_hex(work.reference)} if work.reference else {}),
             }
         )  # fmt: skip

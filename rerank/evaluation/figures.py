@@ -77,6 +77,7 @@ def _figures(blocks: Sequence[Block], n: int, cutoffs: Sequence[int]) -> dict[st
             f"AP@{k} (INQUIRE)": lists.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
             f"mAP@{k}": lists.average_precision(blocks, n_relevant=n, k=k, divided_by="reachable"),
             f"nDCG@{k}": lists.ndcg(blocks, n_relevant=n, k=k),
+            f"ndcg_visret@{k}": lists.ndcg_visret(blocks, k),
         }
     return found
 

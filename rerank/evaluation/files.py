@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from data.benchmarks.inquire_labels import QueryLabel, label_by_id, label_of
@@ -13,7 +14,7 @@ from data.errors import BadInput, UsageError, did_you_mean
 from data.words import plural
 from rerank.evaluation.figures import RankedList, figures_of
 from rerank.evaluation.report import Evaluation, evaluate_runs
-from rerank.evaluation.request import AXES, FIRST_STAGE, ROUND, SUBSET_CUTOFFS, EvaluationRequest
+from rerank.evaluation.request import ASPECT, AXES, ROUND, SUBSET_CUTOFFS, EvaluationRequest
 from rerank.evaluation.runs import (
     Run,
     Truth,
@@ -35,12 +36,16 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
     """
     if (request.jobs is None) == (request.qrels is None):
         raise UsageError("Specify the relevant images.", hint="Use either --jobs FILE or --qrels FILE.")
-    runs = [_read_run(given) for given in request.runs]
+    runs = [read_named_run(given) for given in request.runs]
     strata: dict[str, QueryLabel | None] = {}
     data_set: DataSet | None = None
-    benchmark = read_benchmark(request.jobs, split=request.split) if request.jobs and request.jobs.is_file() else None
+    benchmark = None
+    if request.jobs and request.jobs.is_file():
+        benchmark = read_benchmark(request.jobs, split=request.split, images=request.images)
     if benchmark is not None:
         truth, data_set = truth_of_benchmark(benchmark), benchmark.name
+        if data_set == "INQUIRE-Rerank-Hard":
+            strata = {job.query_id: _label(job.query_id, job.text, request) for job in benchmark.queries}
     elif request.jobs is not None:
         jobs = read_jobs(request.jobs, split=request.split)
         truth = truth_of_jobs(jobs)
@@ -52,11 +57,15 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
         assert request.qrels is not None
         truth = truth_of_qrels(request.qrels)
         strata = {query_id: _label(query_id, "", request) for query_id in truth.relevant}
-    labels: dict[str, Mapping[str, str]] = {
-        query_id: label.strata for query_id, label in strata.items() if label and query_id in truth.relevant
+    if data_set is not None and not runs:
+        raise UsageError("No run is given.", hint=f"Name at least one; {data_set} has no first stage to measure.")
+    labels: dict[str, Mapping[str, Sequence[str]]] = {
+        query_id: {axis: (name,) for axis, name in label.strata.items()}
+        for query_id, label in strata.items()
+        if label and query_id in truth.relevant
     }
-    labels |= {query_id: {ROUND: str(len(rounds) - 1)} for query_id, rounds in truth.rounds.items()}
-    truth = _without(replace(truth, strata=labels), request.without)
+    labels |= {query_id: {ROUND: (str(len(rounds) - 1),)} for query_id, rounds in truth.rounds.items()}
+    truth = _without(replace(truth, strata={**truth.strata, **labels}), request.without)
     baseline = request.baseline or (runs[0].name if len(runs) > 1 else None)
     cutoffs, shown = request.cutoffs_for(data_set), request.shown_for(data_set)
     _check_measures(shown, cutoffs, truth)
@@ -65,7 +74,7 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
         truth,
         cutoffs=cutoffs,
         ties=request.ties,
-        by=[[axis] for axis in AXES] + [list(AXES), [ROUND]],
+        by=[[axis] for axis in AXES] + [list(AXES), [ROUND], [ASPECT]],
         baseline=baseline,
         shown=shown,
         n_resamples=request.n_resamples,
@@ -75,8 +84,6 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
 
 def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> Iterator[str]:
     """Yield the faults of runs that affect the figures."""
-    if request.jobs and request.jobs.suffix == ".json" and any(run.name == FIRST_STAGE for run in evaluation.runs):
-        yield f"{request.jobs.name} has no scores: {FIRST_STAGE!r} is the order of the file, not of a search"
     for run in evaluation.runs:
         if run.n_missing_queries:
             n = plural(run.n_missing_queries, "query", "queries")
@@ -104,7 +111,12 @@ def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> I
         yield f"{n} no relevant image; not measured"
 
 
-def _read_run(given: str) -> Run:
+def read_named_run(given: str) -> Run:
+    """Return the run in `FILE` or `NAME=FILE`.
+
+    Raises:
+        BadInput: if there is no such file, or it is no run.
+    """
     # A file with "=" in its own name is taken literally.
     name, equals, path = ("", "", given) if Path(given).is_file() else given.partition("=")
     file = Path(path if equals else given)
@@ -121,7 +133,7 @@ def _label(query_id: str, text: str, request: EvaluationRequest) -> QueryLabel |
 
 def _without(truth: Truth, labels: Sequence[str]) -> Truth:
     """Return the truth without the queries that have one of the labels."""
-    known = sorted({label for of_query in truth.strata.values() for label in of_query.values()})
+    known = sorted({label for of_query in truth.strata.values() for label in chain(*of_query.values())})
     for label in labels:
         if label not in known:
             hint = did_you_mean(label, known) if known else "No query has a label; see --strata."
@@ -129,7 +141,7 @@ def _without(truth: Truth, labels: Sequence[str]) -> Truth:
     relevant = {
         query: images
         for query, images in truth.relevant.items()
-        if not set(labels) & set(truth.strata.get(query, {}).values())
+        if not set(labels) & set(chain(*truth.strata.get(query, {}).values()))
     }
     if truth.relevant and not relevant:
         raise UsageError("--without leaves no query to measure.", hint=f"{len(truth.relevant)} have relevant images.")

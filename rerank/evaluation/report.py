@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 from data.errors import BadInput, UsageError, did_you_mean
@@ -212,8 +213,9 @@ def _figures(
     for query_id, relevant in truth.relevant.items():
         candidates = truth.candidates.get(query_id)
         ranked = ranked_list(_counted(run, query_id, truth), candidates=candidates)
-        if query_id in run.images and candidates is not None:
-            n_missing_images += len(candidates) - len(ranked.image_ids)
+        pool = candidates if candidates is not None else truth.pools.get(query_id)
+        if query_id in run.images and pool is not None:
+            n_missing_images += len(pool) - len(ranked.image_ids)
         of_list = tie_mass(ranked.blocks(relevant))
         mass += of_list
         subset = truth.subsets.get(query_id)
@@ -263,16 +265,15 @@ def _counted(run: Run, query_id: str, truth: Truth) -> list[RankedImage]:
     """Return the images of a query that its ranking may contain.
 
     Raises:
-        BadInput: if the run has an image that the collection lacks.
+        BadInput: if the run has an image that the collection, or that of the query, lacks.
     """
-    images = run.images.get(query_id, ())
-    unknown = next(
-        (image.image_id for image in images if truth.collection and image.image_id not in truth.collection), None
-    )
+    images, known = run.images.get(query_id, ()), truth.pools.get(query_id, truth.collection)
+    unknown = next((image.image_id for image in images if known and image.image_id not in known), None)
     if unknown is not None:
+        of = "query" if truth.pools else "data set"
         raise BadInput(
-            f"{run.name} ranks {unknown!r} for query {query_id!r}, which is not an image of the data set.",
-            hint=f"Its images are named like {min(truth.collection)!r}.",
+            f"{run.name} ranks {unknown!r} for query {query_id!r}, which is not an image of the {of}.",
+            hint=f"Its images are named like {min(known)!r}.",
         )
     return [image for image in images if image.image_id != truth.left_out.get(query_id)]
 
@@ -338,8 +339,8 @@ def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str
         found: dict[tuple[str, ...], list[str]] = {}
         for query_id in truth.relevant:
             labels = truth.strata.get(query_id, {})
-            if all(axis in labels for axis in axes):
-                found.setdefault(tuple(labels[axis] for axis in axes), []).append(query_id)
+            for key in product(*(labels.get(axis, ()) for axis in axes)):
+                found.setdefault(key, []).append(query_id)
         in_order = sorted(found, key=lambda key: [(len(label) if label.isdigit() else 0, label) for label in key])
         groups += [(dict(zip(axes, key, strict=True)), found[key]) for key in in_order]
     return groups

@@ -33,10 +33,17 @@ PUBLISHED: Final[Mapping[DataSet, tuple[str, ...]]] = {
     "CIRR": ("R@1", "R@5", "R@10", "R@50", *(f"R_subset@{k}" for k in SUBSET_CUTOFFS)),
     "CIRCO": ("mAP@5", "mAP@10", "mAP@25", "mAP@50"),
     "VisDial": ("Hits@10", "R@10"),
+    "MSR-VTT": tuple(f"R@{k}" for k in (20, 40, 60, 80, 100, 120)),
+    **dict.fromkeys(
+        ("Visual-RAG", "Visual-RAG-ME", "INQUIRE-Rerank-Hard", "COCO-Hard"),
+        tuple(f"{name}@{k}" for name in ("ndcg_visret", "hit", "R", "nDCG") for k in (1, 10, 30)),
+    ),
 }
 """Data set -> the measures of its tables."""
 ROUND: Final = "round"
 """Label of the queries of dialogues: the number of answers so far."""
+ASPECT: Final = "aspect"
+"""Label of the queries of CIRCO: their semantic aspects, of which a query has several."""
 AXES: Final = ("supercategory", "lingo")
 """Labels of INQUIRE's queries: supercategory, and whether they contain technical terms."""
 FIRST_STAGE: Final = "first stage"
@@ -50,7 +57,9 @@ class EvaluationRequest:
     runs: tuple[str, ...] = ()
     """Files of runs, `FILE` or `NAME=FILE`."""
     jobs: Path | None = None
-    """Jobs with `relevant`; their first stage is measured too."""
+    """Jobs with `relevant`, of which the first stage is measured too; or the file of queries of a data set."""
+    images: Path | None = None
+    """Folder of the frames of MSR-VTT; None: found near its file."""
     split: str | None = None
     """`test` or `validation` of INQUIRE-Rerank as published."""
     qrels: Path | None = None

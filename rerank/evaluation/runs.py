@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -13,9 +13,10 @@ from data.codec import loads
 from data.errors import BadInput, StoreError
 from data.files import read_lines
 from data.records import Job, RankedImage
-from data.trec import parse_run, read_qrels
+from data.trec import TrecRow, parse_run, read_qrels
+from rerank.candidates import FirstStage
 from rerank.evaluation.figures import RankedList
-from rerank.evaluation.request import FIRST_STAGE
+from rerank.evaluation.request import ASPECT, FIRST_STAGE
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
@@ -63,8 +64,8 @@ class Truth:
     """Query -> image -> first-stage rank; empty without jobs."""
     known: frozenset[str] = frozenset()
     """All queries of the jobs or qrels, measured or not; empty if unknown."""
-    strata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Query -> axis (`supercategory`, `lingo`, `round`) -> label."""
+    strata: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Query -> axis (`supercategory`, `lingo`, `round`, `aspect`) -> labels."""
     rounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Query -> the queries of its dialogue up to it, itself included; empty without dialogues."""
     subsets: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -73,6 +74,8 @@ class Truth:
     """Query -> image that is taken out of its ranking."""
     collection: frozenset[str] = frozenset()
     """All images of a data set; empty if unknown."""
+    pools: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Query -> the images of a data set that it is searched in; empty: all of them."""
 
 
 def read_run(path: Path, *, name: str | None = None) -> Run:
@@ -114,6 +117,23 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
                 )
             )
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
+
+
+def read_first_stage(path: Path) -> FirstStage:
+    """Return query -> images of a run, in TREC format or JSON lines as in `read_run`.
+
+    Raises:
+        BadInput: as in `read_run`.
+    """
+    lines = read_lines(path)
+    if next((line for line in lines if line.strip()), "").lstrip().startswith("{"):
+        return read_run(path).images
+    images: dict[str, list[TrecRow]] = {}
+    for row in parse_run(lines, name=path.name):
+        images.setdefault(row.query_id, []).append(row)
+    if not images:
+        raise BadInput(f"{path} is empty")
+    return images
 
 
 def first_stage_run(jobs: Iterable[Job]) -> Run:
@@ -159,7 +179,9 @@ def truth_of_benchmark(benchmark: Benchmark) -> Truth:
         rounds=rounds_of(benchmark.queries),
         subsets={query_id: frozenset(images) for query_id, images in benchmark.subsets.items()},
         left_out=benchmark.left_out,
+        strata={query_id: {ASPECT: aspects} for query_id, aspects in benchmark.aspects.items()},
         collection=frozenset(benchmark.collection),
+        pools={query_id: frozenset(images) for query_id, images in benchmark.pools.items()},
     )
 
 

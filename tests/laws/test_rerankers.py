@@ -13,6 +13,9 @@ from data.records import ChatReply, Job, JobImage
 from kb.endpoints.drawing.connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, rerank
+from rerank.captions.scores import SentenceScorer
+from rerank.captions.texts import VisionCaptioner
+from rerank.visret.generators import PromptGenerator
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
 
@@ -41,6 +44,8 @@ class AsShown:
     name = "as shown"
 
     async def reply(self, request: Any) -> ChatReply:
+        if request.json_schema is None:
+            return ChatReply(text="a red bird", model=self.name, cost_usd=0.0)
         properties = request.json_schema["properties"]
         if "ranking" in properties:
             n = int(re.match(r"\d+", request.messages[0].text)[0])
@@ -54,13 +59,23 @@ class AsShown:
 
 def run(method: Any, job: Any, folder: Any) -> Any:
     encoder = load_encoders("starter").text_image[0]
-    vision = AsShown() if method == "cotrr" else None
+    sentence = load_encoders("starter").sentence
+    vision = AsShown() if method in ("cotrr", "captions", "visa") else None
     drawing = Drawings(paths=(folder / "red.png",))
 
     async def draw(_prompt: str, _n: int) -> Drawings:
         return drawing
 
-    return rerank(job, method, RerankResources(encoders=(encoder,), vision=vision, draw=draw, root=folder))
+    resources = RerankResources(
+        encoders=(encoder,),
+        text=AsShown() if method == "rewrite" else None,
+        vision=vision,
+        generator=PromptGenerator(draw),
+        captioner=None if vision is None else VisionCaptioner(vision),
+        scorer=SentenceScorer(sentence),
+        root=folder,
+    )
+    return rerank(job, method, resources)
 
 
 @pytest.fixture(params=METHODS)
@@ -129,7 +144,7 @@ def test_the_job_is_left_as_it_was(method: Any, folder: Any) -> None:
 def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder: Any) -> None:
     job = job_of(COLOURS, [0.5] * 8, reference_image="broken.jpg", modification="but with a red crown")
     with pytest.raises(
-        UsageError if method in ("decompose", "visret") else BadImage, match=r"broken\.jpg|reference image"
+        BadImage if method in ("similarity", "cotrr") else UsageError, match=r"broken\.jpg|reference image"
     ):
         run(method, job, folder)
 

@@ -73,6 +73,19 @@ def run(job: Any, judge: Any, settings: Any, *, chat: Any = None, passage: Any =
 TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
 
 
+@pytest.mark.parametrize(("unexplained", "passed"), [((), PASSAGE), (("Kea",), "")])
+def test_encoders_get_no_passage_that_leaves_a_name_unexplained(job: Any, unexplained: Any, passed: str) -> None:
+    judge = TableJudge(TABLE)
+    judge.sees_references = False  # as encoders
+    reranker = DecomposeReranker(
+        judge,
+        settings=DecomposeSettings(direct=True),
+        context=lambda query: Context(query=query, passage=PASSAGE, found=True, unexplained=unexplained),
+    )
+    asyncio.run(reranker.rank(job))
+    assert {asked[2] for asked in judge.asked} == {passed}
+
+
 def test_scores_are_100_times_the_mean_and_ties_keep_order(job: Any) -> None:
     ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose)
     assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]

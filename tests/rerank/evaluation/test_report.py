@@ -111,9 +111,9 @@ def test_runs_are_compared_query_by_query() -> None:
 
 def test_figures_are_split_by_each_axis_and_by_both() -> None:
     strata = {
-        "q0": {"supercategory": "Context", "lingo": "lingo"},
-        "q1": {"supercategory": "Context", "lingo": "non-lingo"},
-        "q2": {"supercategory": "Behavior", "lingo": "lingo"},
+        "q0": {"supercategory": ["Context"], "lingo": ["lingo"]},
+        "q1": {"supercategory": ["Context"], "lingo": ["non-lingo"]},
+        "q2": {"supercategory": ["Behavior"], "lingo": ["lingo"]},
     }
     run = run_of("a", {"q0": BA, "q1": AB, "q2": AB, "q3": BA})
     by = [["supercategory"], ["lingo"], ["supercategory", "lingo"]]

@@ -1,0 +1,114 @@
+"""Corpus captioning: a collection of photos is searched by their captions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.contracts import ImageCollection
+from data.errors import BadImage, SourceError
+from data.records import Job, RankedImage
+from rerank.captions.reranker import CaptionTally
+from rerank.captions.scores import TextScorer
+from rerank.captions.texts import Captioner
+from rerank.collection.retriever import ranked_rows
+from rerank.queries import query_of
+from rerank.ranked_images import total_cost
+from rerank.scheduling import all_of
+
+N_OPEN: Final = 8  # captions at a time
+
+OnCaption = Callable[[int, int, int], None]
+"""Called with the numbers of photos captioned, in all, and without a caption."""
+
+
+class CaptionRetriever:
+    """Finds photos by the similarity of query and caption as texts; a `Retriever`.
+
+    Every photo is captioned once, with the first query, whose rows share the cost; photos without a caption are never
+    rows, and are counted.
+
+    Args:
+        captioner: writes the captions.
+        scorer: scores texts for the query.
+        collection: the photos.
+        on_caption: progress.
+
+    Source:
+        VisRet (Wu et al., 2025), appendix B, corpus captioning: text-to-text retrieval over captions by BLIP-large of
+        at least 10 tokens (`captions.captioner`). The paper names no text encoder; ours is the profile's sentence
+        encoder.
+    """
+
+    name = "captions"
+
+    def __init__(
+        self,
+        captioner: Captioner,
+        scorer: TextScorer,
+        collection: ImageCollection,
+        *,
+        on_caption: OnCaption = lambda _done, _total, _failed: None,
+    ) -> None:
+        self._captioner, self._scorer, self._collection = captioner, scorer, collection
+        self._on_caption = on_caption
+        self._captions: list[str | None] | None = None
+        self._turn = asyncio.Lock()
+        self.tally = CaptionTally(scorer=scorer.name)
+
+    async def find(self, job: Job, k: int) -> list[RankedImage]:
+        """Return the best `k` photos.
+
+        Raises:
+            BadInput: if the job has no words.
+            SourceUnavailable, RateLimited, CostStop, NotCached: if the model cannot be reached now; captions so far are
+                stored.
+            BadImage, SourceError: of the first photo, if no photo has a caption.
+        """
+        query = query_of(job).text
+        costs: list[float | None] = []
+        async with self._turn:
+            if self._captions is None:
+                self._captions = await self._all_captions(costs)
+            captions = self._captions
+            rows = [row for row, caption in enumerate(captions) if caption is not None]
+            scores: NDArray[np.float64] = np.full(len(captions), -np.inf)
+            scores[rows] = await asyncio.to_thread(self._scorer.scores, query, [captions[row] or "" for row in rows])
+        found = ranked_rows(job.query_id, self._collection, scores, min(k, len(rows)))
+        texts = dict(zip(self._collection.ids, captions, strict=True))
+        paid = total_cost(costs)
+        share = None if paid is None or not found else paid / len(found)
+        return [replace(row, evaluation=f"caption: {texts[row.image_id]}", cost_usd=share) for row in found]
+
+    async def _all_captions(self, costs: list[float | None]) -> list[str | None]:
+        ids = self._collection.ids
+        captions: list[str | None] = [None] * len(ids)
+        waiting = iter(range(len(ids)))
+        n_done = 0
+
+        async def work() -> None:
+            nonlocal n_done
+            for row in waiting:  # shared: each worker takes the next one
+                try:
+                    made = await self._captioner.caption(self._collection.path(ids[row]))
+                except (BadImage, SourceError) as error:
+                    if error.retryable:
+                        raise
+                    self.tally.failures.append(error)
+                    costs.append(getattr(error, "cost_usd", 0.0))
+                else:
+                    captions[row] = made.text
+                    costs.append(made.cost_usd)
+                    self.tally.n_captions += 1
+                n_done += 1
+                self._on_caption(n_done, len(ids), len(self.tally.failures))
+
+        await all_of([work() for _ in range(N_OPEN)])
+        if self.tally.failures and not self.tally.n_captions:
+            raise self.tally.failures[0]
+        return captions

@@ -1,0 +1,1 @@
+"""Collections: the photos of a folder with their vectors on disk, and searches in them."""

@@ -1,0 +1,136 @@
+"""Opening of a folder as a collection: its index is brought up to date, then read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from data.contracts import ImageEncoder
+from data.errors import BadInput, KnowledgeBaseLocked, NothingReadable
+from data.files import sha256_hex, user_folder, writer_lock
+from data.images.unsupported import unsupported_text
+from data.words import plural
+from rerank.collection.files import CollectionFiles
+from rerank.collection.indexing import OnProgress, apply, changes, photos_in
+from rerank.collection.snapshot import Snapshot
+from rerank.photo_vectors import READING
+
+_WAIT_S: Final = 10.0  # for another process that indexes the same folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """Counts of an update of an index."""
+
+    n_new: int = 0
+    """Photos that were read: added, changed, or refused by the system before."""
+    n_removed: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Extension -> number of the other files in the folder."""
+
+
+class Collection(Snapshot):
+    """A snapshot with the counts of the update before it."""
+
+    update: Indexed
+
+    def reasons(self) -> dict[str, int]:
+        """Return kind of error -> number of unreadable photos, the most frequent first."""
+        return dict(Counter(map(_kind, self.errors.values())).most_common())
+
+
+@contextmanager
+def open_collection(
+    folder: str | Path,
+    encoder: ImageEncoder,
+    *,
+    home: Path | None = None,
+    on_progress: OnProgress = lambda _done, _total, _failed: None,
+) -> Iterator[Collection]:
+    """Give the photos below a folder as a collection: new and changed ones are encoded first, removed ones forgotten.
+
+    An update that is killed continues where it stopped. Photos are encoded whole, as by the method `similarity`.
+
+    Args:
+        folder: the folder of photos; hidden files and folders are skipped.
+        encoder: makes the vectors; each space has an index of its own.
+        home: folder of Fieldmark's own files; `FIELDMARK_HOME` by default.
+        on_progress: called with the numbers of photos done, to do and unreadable, if any are new.
+
+    Raises:
+        BadInput: if the folder does not exist.
+        NothingReadable: if it has no photo, or none that can be read.
+        KnowledgeBaseLocked: if another process is indexing it.
+        StoreError: if the index is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from recognize import load_encoders
+        >>> encoder = load_encoders("starter").text_image[0]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for colour in ("blue", "red"):
+        ...         Image.new("RGB", (48, 48), colour).save(Path(folder) / f"{colour}.png")
+        ...     with open_collection(folder, encoder, home=Path(folder) / ".home") as collection:
+        ...         collection.ids
+        ('blue.png', 'red.png')
+    """
+    folder = Path(folder).expanduser().resolve()
+    present, skipped = _present(folder)
+    own = index_folder(folder, encoder.space, home=home)
+    with CollectionFiles(own, dim=encoder.dim) as files:
+        found = changes(present, files.photos())
+        if found:
+            with _writing(own, folder):
+                found = changes(present, files.photos())  # another process may have been faster
+                apply(found, files, folder, encoder, on_progress)
+        with Collection(files, folder, encoder.space) as collection:
+            collection.update = Indexed(n_new=len(found.new), n_removed=len(found.removed), skipped=skipped)
+            if not collection.ids:
+                why = "; ".join(f"{n:,} {kind}" for kind, n in collection.reasons().items())
+                raise NothingReadable(
+                    f"None of the {plural(len(collection.errors), 'photo')} in {folder} can be read: {why}."
+                )
+            yield collection
+
+
+def index_folder(folder: Path, space: str, *, home: Path | None = None) -> Path:
+    """Return the folder of the index of a resolved folder of photos in a space."""
+    name = sha256_hex("\n".join((str(folder), space, READING)))[:24]
+    return (home or user_folder()) / "collections" / name
+
+
+def _present(folder: Path) -> tuple[Mapping[str, tuple[int, int]], Counter[str]]:
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder." if folder.exists() else f"The folder {folder} does not exist.")
+    skipped: Counter[str] = Counter()
+    present = photos_in(folder, skipped)
+    if not present:
+        remedies = filter(None, map(unsupported_text, skipped))
+        raise NothingReadable(f"No photo found in {folder}.", hint=" ".join(dict.fromkeys(remedies)) or None)
+    return present, skipped
+
+
+@contextmanager
+def _writing(own: Path, folder: Path) -> Iterator[None]:
+    try:
+        with writer_lock(own / "lock", wait_s=_WAIT_S):
+            yield
+    except KnowledgeBaseLocked as error:
+        raise KnowledgeBaseLocked(f"Another process is indexing {folder}.", hint="Wait for it to end.") from error
+
+
+def _kind(reason: str) -> str:
+    """Return an error without its details.
+
+    Example:
+        >>> _kind("is damaged or incomplete (image file is truncated)")
+        'is damaged or incomplete'
+    """
+    for sign in (" (", ", ", ": ", "; "):
+        reason = reason.partition(sign)[0]
+    return reason

@@ -1,0 +1,1 @@
+"""Figures of interactive retrieval by an artificial actor."""

@@ -1,0 +1,83 @@
+"""Vectors of queries: of their text, or moved by the marked images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from data.contracts import ImageCollection, TextEncoder
+from data.errors import NoEvidence
+from rerank.feedback.queries import encode_query, sampled
+from rerank.feedback.records import Session
+from rerank.feedback.rocchio import rocchio
+from rerank.feedback.settings import ROCCHIO, FeedbackMethod, FeedbackSettings
+
+
+class QueryVectors:
+    """Makes the vector of a search.
+
+    Args:
+        encoder: encodes the text.
+        collection: the photos.
+        rows: image id -> row of the collection.
+        method: methods of Rocchio move the vector.
+        settings: Rocchio's weights and readings, and the limit of tokens.
+    """
+
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        collection: ImageCollection,
+        rows: Mapping[str, int],
+        *,
+        method: FeedbackMethod,
+        settings: FeedbackSettings,
+    ) -> None:
+        self._encoder, self._collection, self._rows = encoder, collection, rows
+        self._method, self._settings = method, settings
+
+    def of(self, session: Session, text: str) -> tuple[FloatArray, int]:
+        """Return the `(dim,)` vector of the next search of a session by a text, and the number of words left out.
+
+        Raises:
+            NoEvidence: if the encoder knows no word of the text.
+        """
+        vector, n_cut = encode_query(text, self._settings.max_tokens, self._encoder)
+        if not vector.any():
+            raise NoEvidence(
+                f'The encoder {self._encoder.name} knows no word of the query "{text[:60]}".',
+                hint="Describe the photos in English, such as: a red bird with a black face.",
+            )
+        numbers = [number for number, turn in enumerate(session.turns) if turn.relevant]
+        is_text = self._method == "rocchio-then-text" and len(numbers) > 1
+        if self._method not in ROCCHIO or not numbers or is_text:
+            return vector, n_cut
+        if self._settings.rocchio_from == "original":
+            # Turns after the last relevant image change nothing, as in the methods of text.
+            return self._moved(session, vector, range(numbers[-1] + 1)), n_cut
+        for number in numbers:
+            vector = self._moved(session, vector, [number])
+        return vector, n_cut
+
+    def _moved(self, session: Session, vector: FloatArray, numbers: Sequence[int]) -> FloatArray:
+        settings, near, far = self._settings, list[str](), list[str]()
+        for number in numbers:
+            turn = session.turns[number]
+            relevant = turn.relevant or ()
+            near += sampled(session, number) if settings.rocchio_relevant == "sampled" else relevant
+            far += (image_id for image_id in turn.ids if image_id not in relevant)
+        return rocchio(
+            vector,
+            self._vectors_of(near),
+            self._vectors_of(far),
+            alpha=settings.alpha,
+            beta=settings.beta,
+            gamma=settings.gamma,
+        )
+
+    def _vectors_of(self, image_ids: Sequence[str]) -> FloatArray:
+        """Return the vectors of the images that are still in the collection."""
+        rows: IntArray = np.array([self._rows[each] for each in image_ids if each in self._rows], dtype=np.intp)
+        return self._collection.vectors(rows)

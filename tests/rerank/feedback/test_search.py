@@ -1,0 +1,373 @@
+"""Interactive retrieval on vectors in memory: laws over all methods, Rocchio's readings, growth, sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from data.arrays import as_unit_rows
+from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
+from rerank.feedback.captions import PhraseCaptioner, shortened
+from rerank.feedback.denoise import query_in
+from rerank.feedback.evaluation.actor import LabelledQuery, act
+from rerank.feedback.evaluation.report import figures_of
+from rerank.feedback.files import labelled_job, read_session, write_session
+from rerank.feedback.growth import NextQuery
+from rerank.feedback.identity import changes_since
+from rerank.feedback.memory import MemoryCollection
+from rerank.feedback.queries import cut, sampled
+from rerank.feedback.records import Caption, Session
+from rerank.feedback.search import FeedbackSearch
+from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
+from rerank.judgement_cache import JudgementCache
+from tests.rerank.scripted import ScriptedChat
+from tests.toy.encoders import toy_encoders
+
+METHODS: tuple[FeedbackMethod, ...] = get_args(FeedbackMethod)
+TEXT_METHODS: tuple[FeedbackMethod, ...] = ("captions", "summary", "keywords", "cot")
+QUERY = "a red bird with a white belly"
+ENCODER = toy_encoders().text_image[0]
+COLOURS = ("red", "blue", "green", "white", "black", "yellow", "brown", "grey")
+N = 300
+_RANDOM = np.random.default_rng(7)
+TEXTS = [f"a {a} bird with a {b} belly and a {c} tail" for a, b, c in _RANDOM.choice(COLOURS, size=(N, 3))]
+NOISE = _RANDOM.normal(0, 0.1, (N, ENCODER.dim))
+IDS = [f"{i:03}.jpg" for i in range(N)]
+PHOTOS = MemoryCollection(ENCODER.space, IDS, as_unit_rows(ENCODER.encode_texts(TEXTS) + NOISE))
+RELEVANT = frozenset(
+    np.array(IDS)[np.argsort(-(PHOTOS.scores(ENCODER.encode_texts([QUERY]))[0] + NOISE[:, 0] * 3))][:60:2]
+)
+
+
+def caption(image_id: str, _path: Path) -> Any:
+    async def made() -> Caption:
+        return Caption(image_id=image_id, text=TEXTS[int(image_id[:3])], cost_usd=0.01)
+
+    return made()
+
+
+def denoised(request: Any) -> str:
+    """Reply with the last caption, in the form that the prompt asks for."""
+    last = request.messages[0].text.rpartition("\n- ")[2].splitlines()[0]
+    return f"Keywords: {last}\nDescription: {last}" if '"Description:"' in request.messages[0].text else last
+
+
+def search(method: FeedbackMethod, by: Any = denoised, captioner: Any = caption, **settings: Any) -> FeedbackSearch:
+    return FeedbackSearch(
+        ENCODER,
+        PHOTOS,
+        method=method,
+        captioner=captioner,
+        text=ScriptedChat(by),
+        settings=FeedbackSettings(**settings),
+    )
+
+
+def run(method: FeedbackMethod, n_turns: int = 5, **settings: Any) -> Session:
+    return search(method, **settings).run(QUERY, RELEVANT.intersection, n_turns=n_turns)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_turn_0_equals_a_single_search_and_no_image_returns(method: FeedbackMethod) -> None:
+    ranked = np.array(IDS)[np.argsort(-PHOTOS.scores(ENCODER.encode_texts([QUERY]))[0], kind="stable")]
+    session = run(method)
+    assert session.turns[0].ids == tuple(ranked[:20])
+    assert len(set(session.seen)) == len(session.seen) == 120
+    (done,) = asyncio.run(
+        act(search(method), [LabelledQuery(query_id="q", text=QUERY, relevant=RELEVANT, n_relevant=30)])
+    )
+    singles = [np.isin(ranked[:k], list(RELEVANT)).sum() / 30 for k in (20, 40, 60, 80, 100, 120)]
+    assert done.single_turn == pytest.approx(singles) and done.accumulated[0] == done.single_turn[0]
+    assert done.accumulated == pytest.approx(
+        [len(RELEVANT.intersection(session.seen[: 20 * n])) / 30 for n in range(1, 7)]
+    )
+    if method == "none":
+        assert done.accumulated == done.single_turn
+
+
+def test_all_methods_of_text_agree_at_turn_1_and_differ_later() -> None:
+    sessions = {method: run(method) for method in TEXT_METHODS}
+    assert len({session.turns[1] for session in sessions.values()}) == 1
+    assert sessions["captions"].turns[1].query == ". ".join(
+        [QUERY, *(each.text for each in sessions["captions"].turns[0].captions)]
+    )
+    assert len({session.turns[2].query for session in sessions.values()}) > 1
+
+
+def test_another_seed_captions_other_images_and_never_more_than_two() -> None:
+    captions = [{each.image_id for each in run("captions", seed=seed).turns[0].captions} for seed in range(6)]
+    assert {len(found) for found in captions} == {2} and len(set(map(frozenset, captions))) > 1
+    assert len(run("captions", captioned=3).turns[0].captions) == 3
+    assert all(found <= RELEVANT for found in captions)
+
+
+def test_a_model_denoises_the_original_query_and_all_captions_from_turn_2() -> None:
+    chat = ScriptedChat(denoised)
+    made = FeedbackSearch(ENCODER, PHOTOS, method="keywords", captioner=caption, text=chat)
+    session = made.run(QUERY, RELEVANT.intersection, n_turns=3)
+    assert len(chat.requests) == 2
+    asked = chat.requests[1].messages[0].text
+    assert f"Query: {QUERY}\n" in asked
+    assert [each.text in asked for turn in session.turns[:3] for each in turn.captions] == [True] * 6
+    assert session.turns[2].query.startswith("Video or image of a ")
+    assert chat.requests[0].temperature == 0
+
+
+def test_a_turn_without_relevant_images_leaves_the_query_and_shows_the_next_twenty() -> None:
+    for method in METHODS:
+        made = search(method)
+        first = made.begin(QUERY)
+        found = np.array(IDS)[np.argsort(-PHOTOS.scores(ENCODER.encode_texts([QUERY]))[0], kind="stable")]
+        session, following = asyncio.run(made.grow(made.mark(first, ())))
+        assert following == NextQuery(text=QUERY)
+        assert made.search(session, following).turns[1].ids == tuple(found[20:40])
+
+
+def rocchio_by_hand(session: Session, *, relevant: str, start: str) -> list[str]:
+    """Return the ranking after two turns by the textbook's formula, written anew."""
+    rows = {image_id: PHOTOS.vectors(np.array([row]))[0].astype(float) for row, image_id in enumerate(IDS)}
+    vector = ENCODER.encode_texts([QUERY])[0].astype(float)
+    groups = [session.turns[:1], session.turns[1:2]] if start == "previous" else [session.turns[:2]]
+    for group in groups:
+        good = [
+            i for turn in group for i in (turn.relevant if relevant == "all" else [c.image_id for c in turn.captions])
+        ]
+        bad = [i for turn in group for i in turn.ids if i not in turn.relevant]
+        assert good and bad
+        vector = vector + 0.75 * np.mean([rows[i] for i in good], 0) - 0.15 * np.mean([rows[i] for i in bad], 0)
+        vector = vector / np.linalg.norm(vector)
+    scores = {i: float(rows[i] @ vector) for i in IDS if i not in session.turns[0].ids + session.turns[1].ids}
+    return sorted(scores, key=lambda i: -scores[i])[:20]
+
+
+@pytest.mark.parametrize("relevant", ["all", "sampled"])
+@pytest.mark.parametrize("start", ["original", "previous"])
+def test_rocchio_is_the_textbook_formula_in_each_reading(relevant: Any, start: Any) -> None:
+    made = search("rocchio", rocchio_relevant=relevant, rocchio_from=start)
+    session = made.run(QUERY, RELEVANT.intersection, n_turns=2)
+    # The captions of a session of text name the sample of each turn, which is the same for all methods.
+    named = []
+    for number, turn in enumerate(session.turns[:2]):
+        named.append(replace(turn, captions=tuple(Caption(image_id=i, text="x") for i in sampled(session, number))))
+    expected = rocchio_by_hand(replace(session, turns=tuple(named)), relevant=relevant, start=start)
+    assert list(session.turns[2].ids) == expected
+
+
+def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> None:
+    rocchio, text = run("rocchio", n_turns=2), run("captions", n_turns=2)
+    then = run("rocchio-then-text", n_turns=2, text="captions")
+    assert then.turns[1].ids == rocchio.turns[1].ids != text.turns[1].ids
+    captions = [each.text for turn in then.turns[:2] for each in turn.captions]
+    assert then.turns[2].query == ". ".join([QUERY, *captions])
+    both = run("rocchio-and-text", n_turns=1, text="captions")
+    assert both.turns[1].query == text.turns[1].query and both.turns[1].ids != text.turns[1].ids
+
+
+def test_an_edited_query_replaces_the_original_and_earlier_captions() -> None:
+    chat = ScriptedChat(denoised)
+    made = FeedbackSearch(ENCODER, PHOTOS, method="summary", captioner=caption, text=chat)
+    session = made.mark(made.begin(QUERY), RELEVANT.intersection(made.begin(QUERY).turns[0].ids))
+    session, following = asyncio.run(made.grow(session))
+    session = made.search(session, following, edited="a blue bird")
+    assert session.turns[1].is_edited and session.turns[1].query == "a blue bird"
+    session, _ = asyncio.run(made.grow(made.mark(session, session.turns[1].ids[:1])))
+    asked = chat.requests[0].messages[0].text
+    assert "Query: a blue bird\n" in asked
+    assert [each.text in asked for turn in session.turns for each in turn.captions] == [False, False, True]
+
+
+def test_refusals_are_counted_and_the_turn_goes_on() -> None:
+    async def refuse(image_id: str, _path: Path) -> Caption:
+        return Caption(image_id=image_id, error="declined")
+
+    made = search("cot", captioner=refuse)
+    session = made.run(QUERY, RELEVANT.intersection, n_turns=1)
+    assert session.turns[1].query == QUERY and "declined" in session.turns[1].notes[0]
+    assert len(made.tally.refused_captions) == 2 and "could not be captioned" in made.tally.warnings()[0]
+
+    def no(_request: Any) -> str:
+        raise Refused("not allowed")
+
+    for by, reason in ((no, "not allowed"), (lambda _: "Keywords: red", "no description")):
+        made = search("cot", by)
+        session = made.run(QUERY, RELEVANT.intersection, n_turns=2)
+        assert session.turns[2].query.startswith(f"{QUERY}. a ")
+        assert reason in session.turns[2].notes[0] and len(made.tally.failed_rewrites) == 1
+
+
+def test_the_preset_of_the_paper_cuts_off_at_77_tokens_and_ours_reads_all() -> None:
+    assert FEEDBACK_PRESETS["paper"] == FeedbackSettings(max_tokens=77)
+    long = " ".join(["a red bird"] * 20 + ["with a blue tail"] * 1500)  # 6,060 words
+    paper, ours = search("none", max_tokens=60), search("none")
+    first = paper.begin(long)
+    assert first.turns[0].ids == search("none").begin(" ".join(["a red bird"] * 20)).turns[0].ids
+    assert first.turns[0].notes == ("6,000 words beyond 60 tokens left out of the query",)
+    assert paper.tally.n_truncated == 1
+    assert ours.begin(long).turns[0].ids != first.turns[0].ids and ours.tally.n_truncated == 0
+
+
+def test_undo_takes_back_marks_and_then_the_turn_before() -> None:
+    made = search("captions")
+    first = made.begin(QUERY)
+    marked, following = asyncio.run(made.grow(made.mark(first, first.turns[0].ids[:3])))
+    second = made.search(marked, following)
+    assert made.undo(second) == first
+    assert made.undo(made.mark(second, second.turns[1].ids[:1])) == second
+    with pytest.raises(UsageError, match="nothing to undo"):
+        made.undo(first)
+
+
+def test_a_session_file_round_trips_and_exports_its_marks(tmp_path: Path) -> None:
+    session = run("captions", n_turns=2)
+    write_session(tmp_path / "s.json", session)
+    assert read_session(tmp_path / "s.json") == session
+    job = labelled_job(session, PHOTOS)
+    assert job.relevant == session.relevant and [each.image_id for each in job.candidates] == list(session.seen)
+    assert [each.score for each in job.candidates] == sorted((each.score for each in job.candidates), reverse=True)
+    (tmp_path / "t.json").write_text("{}")
+    with pytest.raises(BadInput, match="not a feedback session"):
+        read_session(tmp_path / "t.json")
+
+
+def test_a_changed_collection_is_named_and_the_session_goes_on() -> None:
+    made = search("rocchio-and-text", text="captions")
+    session = made.begin(QUERY)
+    session = made.mark(session, session.turns[0].ids[:4])
+    assert changes_since(session, PHOTOS) is None
+    kept = [row for row, image_id in enumerate(IDS) if image_id not in session.turns[0].ids[:2]]
+    smaller = MemoryCollection(ENCODER.space, [IDS[row] for row in kept], PHOTOS.vectors(np.array(kept)))
+    said = changes_since(session, smaller)
+    assert said is not None and "300 photos then, 298 now; 2 of the 20 photos shown are gone" in said
+    later = FeedbackSearch(
+        ENCODER, smaller, method="rocchio-and-text", captioner=caption, settings=FeedbackSettings(text="captions")
+    )
+    session, following = asyncio.run(later.grow(session))
+    session = later.search(session, following)
+    assert session.relevant == session.turns[0].ids[:4] and len(session.turns[1].ids) == 20
+    assert len(labelled_job(session, smaller).candidates) == 20  # the second turn is not marked yet
+
+
+def test_bad_input() -> None:
+    with pytest.raises(NothingReadable, match="no readable photo"):
+        FeedbackSearch(ENCODER, MemoryCollection(ENCODER.space, [], PHOTOS.vectors(np.array([0]))[:0]))
+    with pytest.raises(UsageError, match="vectors of other"):
+        FeedbackSearch(ENCODER, MemoryCollection("other", IDS, PHOTOS.vectors(np.arange(N))), method="none")
+    with pytest.raises(UsageError, match="needs a captioner"):
+        FeedbackSearch(ENCODER, PHOTOS, method="captions")
+    with pytest.raises(UsageError, match="needs a text model"):
+        FeedbackSearch(ENCODER, PHOTOS, method="cot", captioner=caption)
+    made = search("none")
+    with pytest.raises(UsageError, match="empty"):
+        made.begin("  ")
+    with pytest.raises(NoEvidence, match='knows no word of the query "ein Vogel \u9e1f"'):
+        made.begin("ein Vogel \u9e1f")
+    with pytest.raises(BadInput, match="does not show"):
+        made.mark(made.begin(QUERY), ["x.jpg"])
+    with pytest.raises(UsageError, match="not marked"):
+        asyncio.run(made.grow(made.begin(QUERY)))
+
+
+def test_words_that_the_encoder_cannot_see_are_a_warning() -> None:
+    from recognize import load_encoders
+
+    pair = load_encoders("starter").text_image[0]
+    photos = MemoryCollection(pair.space, ["a", "b"], pair.encode_texts(["a red bird", "a blue bird"]))
+    made = FeedbackSearch(pair, photos, method="none")
+    (note,) = made.begin("two birds standing in water").turns[0].notes
+    assert "can see little of these words" in note and made.tally.n_blind == 1
+    assert "1 query has few words" in made.tally.warnings()[0]
+    assert made.begin("a red bird").turns[0].notes == ()
+
+
+def test_all_images_seen_ends_the_session_early() -> None:
+    session = run("none", n_turns=5, k=120)
+    assert [len(turn.ids) for turn in session.turns] == [120, 120, 60] and set(session.seen) == set(IDS)
+
+
+def test_phrases_of_a_vocabulary_caption_an_image() -> None:
+    captioner = PhraseCaptioner(ENCODER, ["red crown", "blue crown", "red tail", "zzz"], n=2)
+    assert captioner.describe(ENCODER.encode_texts(["a red bird"])[0]) == "red crown, red tail"
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "query"),
+    [
+        ("summary", "Sure! Here's a sentence:\n\nA red bird.", "A red bird."),
+        ("summary", "Sure! Here is the sentence: A red bird.", "A red bird."),
+        ("summary", "2 red birds: a pair", "2 red birds: a pair"),
+        ("keywords", "Here are the keywords:\n\n1. red\n2. bird", "red, bird"),
+        ("cot", "Certainly!\n\n1. Keywords: red\n4. **Description:** a red bird\n\nI hope this helps!", "a red bird"),
+    ],
+)
+def test_a_polite_model_and_numbered_lists_are_read(form: Any, reply: str, query: str) -> None:
+    assert query_in(reply, form) == query
+
+
+class ByCharacter:
+    """An encoder that reads 10 characters, each a token."""
+
+    max_tokens = 10
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ENCODER, name)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+
+def test_a_query_without_spaces_is_cut_and_counted_at_the_shorter_limit() -> None:
+    encoder: Any = ByCharacter()
+    assert cut("\u9ce5" * 25 + " red", 10, encoder) == ("\u9ce5" * 10, "\u9ce5" * 15 + " red")
+    made = FeedbackSearch(encoder, PHOTOS, method="none", settings=FeedbackSettings(max_tokens=77))
+    assert made.begin("red bird, blue tail").turns[0].notes == ("2 words beyond 10 tokens left out of the query",)
+
+
+def test_a_long_caption_ends_before_100_tokens() -> None:
+    assert shortened("a red bird, " * 50).count(",") == 24 and shortened("a red bird") == "a red bird"
+    assert len(shortened("\u9ce5" * 200)) == 99
+
+
+def test_photos_that_are_gone_do_not_hide_unseen_ones() -> None:
+    session = search("none", k=12).begin(QUERY)
+    kept = [row for row, image_id in enumerate(IDS[:30]) if image_id not in session.seen]
+    later = FeedbackSearch(
+        ENCODER,
+        MemoryCollection(ENCODER.space, [IDS[row] for row in kept], PHOTOS.vectors(np.array(kept))),
+        method="none",
+    )
+    assert later.n_unseen(session) == len(kept)
+
+
+def test_queries_with_the_same_images_are_resampled_together_and_bad_ones_are_rows() -> None:
+    texts = {"a": QUERY, "b": QUERY, "c": "a blue bird", "empty": " "}
+    groups = {"a": RELEVANT, "b": RELEVANT, "c": frozenset(IDS[:3]), "empty": RELEVANT}
+    queries = [
+        LabelledQuery(query_id=name, text=text, relevant=groups[name], n_relevant=len(groups[name]))
+        for name, text in texts.items()
+    ]
+    runs = asyncio.run(act(search("none"), queries, n_turns=1))
+    assert runs[3].error == "The query is empty." and runs[0].group == runs[1].group != runs[2].group
+    last = figures_of({"none": runs}, k=20).recall["none"][1]
+    ends = [run.accumulated[1] for run in runs[:3]]
+    assert last.micro == pytest.approx(np.mean(ends)) and last.macro == pytest.approx((ends[0] + ends[2]) / 2)
+
+
+def test_stored_queries_are_not_searched_again_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [QUERY, "a blue bird with a red tail", "a green bird", " "]
+    queries = [
+        LabelledQuery(query_id=str(i), text=text, relevant=RELEVANT, n_relevant=30) for i, text in enumerate(texts)
+    ]
+    whole = asyncio.run(act(search("captions"), queries, n_turns=2))
+    monkeypatch.setattr("rerank.feedback.evaluation.actor.N_TOGETHER", 2)
+    with JudgementCache(None) as store:
+        assert asyncio.run(act(search("captions"), queries[:2], n_turns=2, store=store)) == whole[:2]
+        resumed = search("captions")
+        assert asyncio.run(act(resumed, queries, n_turns=2, store=store)) == whole
+        asyncio.run(act(rest := search("captions"), queries[2:], n_turns=2))
+        assert resumed.tally == rest.tally, "the stored queries ask for no caption"
+        assert store.get("3") is None, "a failed query is tried again"

@@ -1,0 +1,203 @@
+"""VisRet and its baselines over a collection: as the re-rankers rank the folder, and without drawings by text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.errors import BadImage, BadRequest, MalformedAnswer, NoEvidence, Refused, SourceError, SourceUnavailable
+from data.records import Job, RankedImage
+from kb.endpoints.drawing.connection import Drawings
+from recognize import load_encoders
+from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
+from rerank.captions.scores import SentenceScorer
+from rerank.captions.settings import CaptionSettings
+from rerank.captions.texts import LocalCaptioner, PhotoText, StoredCaptioner
+from rerank.evaluation.runs import ranked_list
+from rerank.judgement_cache import JudgementCache
+from rerank.ranked_images import total_cost
+from rerank.retrieval import RETRIEVERS, make_retriever
+from rerank.settings import RerankSettings
+from rerank.visret.generators import PromptGenerator
+from rerank.visret.instruction import cut_off
+from rerank.visret.settings import VisretSettings
+from tests.rerank.scripted import ScriptedChat
+
+COLOURS = ("red", "blue", "yellow", "green", "black", "white", "orange")
+ENCODERS = load_encoders("starter")
+
+
+class ByName:
+    """A captioner that reads the name of the file; a refused photo has none."""
+
+    name = "by name"
+
+    def __init__(self, error: Exception | None = None, *, failing: tuple[str, ...] = ("white",)) -> None:
+        self.error, self.failing = error or Refused("declined"), failing
+
+    async def caption(self, path: Path) -> PhotoText:
+        if path.stem in self.failing:
+            raise self.error
+        if path.stem == "broken":
+            raise BadImage("damaged")
+        return PhotoText(text=f"a {path.stem} bird", cost_usd=0.01)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for colour in COLOURS:
+        Image.new("RGB", (40, 40), colour).save(photos / f"{colour}.png")
+    (photos / "broken.png").write_bytes(b"no photo")
+    return photos
+
+
+def resources(folder: Path, draw: Any = None, **settings: Any) -> RerankResources:
+    async def drawn(_prompt: str, n: int) -> Drawings:
+        return Drawings(paths=tuple(folder / f"{name}.png" for name in ("orange", "red", "yellow")[:n]))
+
+    return RerankResources(
+        encoders=ENCODERS.text_image,
+        text=ScriptedChat(lambda _request: "a yellow bird"),
+        generator=PromptGenerator(draw or drawn),
+        captioner=ByName(),
+        scorer=SentenceScorer(ENCODERS.sentence),
+        settings=RerankSettings(
+            visret=VisretSettings(**settings), captions=CaptionSettings(first_stage=False)
+        ),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def collection(folder: Path) -> Iterator[Any]:
+    with open_collection(folder, ENCODERS.text_image[0], home=folder.parent) as opened:
+        yield opened
+
+
+def found(method: str, collection: Any, given: RerankResources, text: str = "a red bird", k: int = 9) -> Any:
+    retriever: Any = make_retriever(method, collection, given)
+    return asyncio.run(retriever.find(Job(query_id="q", text=text, candidates=()), k)), retriever
+
+
+def bare(rows: list[RankedImage]) -> list[tuple[str, float]]:
+    return [(row.image_id, row.score) for row in rows if row.status == "ok"]
+
+
+@pytest.mark.parametrize("method", [name for name in RETRIEVERS if name in METHODS])
+def test_a_retriever_ranks_as_the_re_ranker_of_the_whole_folder(method: str, folder: Path, collection: Any) -> None:
+    rows, _ = found(method, collection, resources(folder))
+    job = replace(job_of_folder(folder, "a red bird"), query_id="q")
+    assert bare(rows) == bare(asyncio.run(make_reranker(method, resources(folder)).rank(job)))
+    assert [row.rank for row in rows] == list(range(1, len(rows) + 1)) and "broken.png" not in dict(bare(rows))
+    assert bare(found(method, collection, resources(folder), k=2)[0]) == bare(rows)[:2]
+
+
+def test_fusion_needs_the_text_only_with_text(folder: Path, collection: Any) -> None:
+    fused = found("visret", collection, resources(folder))[0]
+    assert fused[0].image_id == "orange.png" and fused[0].first_stage_rank == 1
+    assert "instruction: a yellow bird; drawings: orange.png, red.png, yellow.png" in (fused[0].evaluation or "")
+    with_text = found("visret", collection, resources(folder, fusion="with-text"))[0]
+    assert bare(with_text) != bare(fused) and with_text[0].first_stage_rank <= len(COLOURS)
+    assert found("visret", collection, resources(folder), text="наполовину красная птица")[0] == fused
+
+
+def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Path, collection: Any) -> None:
+    async def refuse(_prompt: str, _n: int) -> Drawings:
+        raise Refused("declined")
+
+    rows, retriever = found("visret", collection, resources(folder, refuse))
+    assert bare(rows) == bare(found("similarity", collection, resources(folder))[0])
+    assert all("ranked by text similarity" in (row.evaluation or "") for row in rows)
+    assert retriever.tally.by_text == ["q"] and not retriever.tally.is_complete
+    with pytest.raises(NoEvidence, match=r"The query was not drawn\. .* can see nothing"):
+        found("visret", collection, resources(folder, refuse), text="наполовину")
+
+    async def down(_prompt: str, _n: int) -> Drawings:
+        raise SourceUnavailable("down")
+
+    with pytest.raises(SourceUnavailable):
+        found("visret", collection, resources(folder, down))
+
+
+def test_equal_scores_are_measured_in_the_order_of_the_rows(folder: Path, collection: Any) -> None:
+    two = folder.parent / "two"
+    two.mkdir()
+    for name in ("blue", "red"):
+        (folder / f"{name}.png").rename(two / f"{name}.png")
+
+    async def drawn(_prompt: str, _n: int) -> Drawings:
+        return Drawings(paths=(two / "red.png", two / "blue.png"))
+
+    with open_collection(two, ENCODERS.text_image[0], home=folder.parent) as opened:
+        rows, _ = found("visret", opened, resources(two, drawn))
+    assert bare(rows) == [("blue.png", 0.833333), ("red.png", 0.833333)]
+    assert ranked_list(rows).image_ids == ("blue.png", "red.png")
+
+
+def test_the_rows_share_the_cost(folder: Path, collection: Any) -> None:
+    for method, cost in (("rewrite", 0.01), ("captions", 0.06)):
+        rows, _ = found(method, collection, resources(folder), k=20)
+        assert total_cost(row.cost_usd for row in rows) == pytest.approx(cost), method
+
+
+def test_logits_rank_no_photo_below_an_unreadable_one(folder: Path) -> None:
+    class Logits:
+        name = "logits"
+
+        def scores(self, _query: str, texts: Any) -> Any:
+            return -3.0 - np.arange(len(texts))
+
+    job = replace(job_of_folder(folder, "a red bird"), query_id="q")
+    rows = asyncio.run(make_reranker("captions", replace(resources(folder), scorer=Logits())).rank(job))
+    assert len(rows) == 8 and ranked_list(rows).image_ids == tuple(row.image_id for row in rows)
+    assert {row.image_id for row in rows[-2:]} == {"broken.png", "white.png"}
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_an_empty_caption_is_an_error_and_never_stored(folder: Path, blank: str) -> None:
+    class Model:
+        name = "local"
+        text = blank
+
+        def caption_images(self, images: Any) -> list[str]:
+            return [self.text for _ in images]
+
+    model = Model()
+    with JudgementCache(folder.parent / "captions.sqlite") as cache:
+        captioner = StoredCaptioner(LocalCaptioner(model), cache)
+        with pytest.raises(MalformedAnswer, match="local: an empty caption"):
+            asyncio.run(captioner.caption(folder / "red.png"))
+        model.text = "a red bird"
+        assert asyncio.run(captioner.caption(folder / "red.png")).text == "a red bird"
+
+
+@pytest.mark.parametrize("error", [Refused("no"), MalformedAnswer("no"), BadRequest("no")])
+def test_a_photo_that_is_not_captioned_is_no_row_and_counted(folder: Path, collection: Any, error: SourceError) -> None:
+    seen: list[tuple[int, int, int]] = []
+    given = replace(resources(folder), captioner=ByName(error), on_progress=lambda *counts: seen.append(counts))
+    rows, retriever = found("captions", collection, given)
+    assert len(seen) == len(COLOURS) and seen[-1] == (7, 7, 1)
+    assert rows[0].evaluation == "caption: a red bird" and "white.png" not in dict(bare(rows))
+    assert [str(error) for error in retriever.tally.failures] == ["no"]
+    for stops in (ByName(SourceUnavailable("down")), ByName(error, failing=COLOURS)):
+        with pytest.raises(type(stops.error)):
+            found("captions", collection, replace(given, captioner=stops))
+
+
+def test_a_text_that_the_encoder_cuts_off_is_noted() -> None:
+    class Short:
+        max_tokens = 5
+
+        def count_tokens(self, text: str) -> int:
+            return len(text.split())
+
+    assert cut_off("red bird " * 9, Short()) == ["the encoder read the first 5 of 18 tokens"]  # type: ignore[arg-type]
+    assert cut_off("red bird", Short()) == []  # type: ignore[arg-type]
