@@ -29,10 +29,14 @@ VERBS = (
     "calibrate",
     "context",
     "rerank",
+    "feedback",
+    "index-images",
+    "find",
     "search",
     "show",
     "species",
     "taxa",
+    "checklist",
     "status",
     "verify",
     "lint",
@@ -120,8 +124,8 @@ class CommandGroup(click.Group):
 
 
 def _command_of(verb: str) -> click.Command:
-    """Return the click command of a verb, loaded now. `import` is a keyword of Python, so its module is `import_`."""
-    name = f"{verb}_" if keyword.iskeyword(verb) else verb
+    """Return the click command of a verb, loaded now. Its module has "_" for "-", and `import_` for a keyword."""
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
     module = importlib.import_module(f"cli.verbs.{name}")
     if hasattr(module, "__path__"):
         module = importlib.import_module(f"cli.verbs.{name}.command")

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Ge
 
@@ -24,11 +24,14 @@ from kb.lookup.settings import ContextSettings
 from kb.sources.web.settings import PAUSE_S, PageSettings
 from recognize.settings import Profile
 
+if TYPE_CHECKING:
+    from kb.endpoints.budget import Budget
+
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
 # Variables for tests and CI, not settings of the product.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
-ENDPOINTS = ("text", "vision", "search", "image")
+ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "vision", "search", "image")
 
 
 @dataclass(slots=True)
@@ -41,6 +44,8 @@ class Invocation:
     """The file of `--settings`."""
     quiet: bool = False
     debug: bool = False
+    budgets: list[Budget] = field(default_factory=list)
+    """Costs of the models that the verb has called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.common.config import Settings
+import click
+
+from cli.common.config import Invocation, Settings
 from data.errors import MissingRequirement, UsageError
 
 if TYPE_CHECKING:
@@ -90,6 +92,7 @@ def connect_model(
             hint=f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".',
         )
     key = "" if offline else key_of(endpoint, os.environ, kind=kind)
+    _note(budget)
     cache = ReplyCache(settings.home / REPLIES)
     with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
@@ -113,9 +116,17 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
             hint='Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".',
         )
     key = "" if offline else key_of(endpoint, os.environ, kind="image")
+    _note(budget)
     cache = DrawingCache(settings.home / DRAWINGS)
     with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
         yield images
+
+
+def _note(budget: Budget) -> None:
+    """Put a budget into the invocation, where `kb eval reproduce` reads the cost of a verb."""
+    context = click.get_current_context(silent=True)
+    if context is not None and isinstance(context.obj, Invocation) and budget not in context.obj.budgets:
+        context.obj.budgets.append(budget)
 
 
 def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> str:

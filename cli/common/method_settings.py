@@ -16,17 +16,26 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 TABLES: Final[dict[str, str]] = {
     "build": "kb.pipeline.settings:BuildSettings",
     "identify": "recognize.settings:IdentifySettings",
+    "eval.answers": "rerank.answers.settings:AnswerSettings",
     "eval.species": "recognize.settings:EvaluationSettings",
     "rerank": "rerank.settings:JobSettings",
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
     "rerank.vision": "rerank.judges.settings:VisionSettings",
     "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",
+    "rerank.captions": "rerank.captions.settings:CaptionSettings",
     "rerank.visret": "rerank.visret.settings:VisretSettings",
+    "feedback": "rerank.feedback.settings:FeedbackSettings",
+    "eval.feedback": "rerank.feedback.settings:FeedbackSettings",
 }
 """Table -> module and class of its settings. A verb owns the table of its name and those below: `rerank.decompose`.
 
 The modules are loaded by `--help`, so they load no heavy library.
 """
+BORROWED: Final[dict[str, tuple[str, ...]]] = {
+    "find": ("rerank.visret", "rerank.captions"),
+    "eval.answers": ("rerank.visret",),
+}
+"""Verb -> tables of another verb that it reads too; `--set` takes their keys with or without that verb's name."""
 
 
 def method_hints() -> dict[str, Any]:
@@ -49,6 +58,12 @@ def settings_class(table: str) -> type[Any]:
 def keys_of(verb: str) -> tuple[str, ...]:
     """Return the keys that `--set` takes for a verb: `chain`, or `decompose.chain` for the table `rerank.decompose`."""
     return tuple(key.removeprefix(f"{verb}.") for key in method_hints() if key.startswith(f"{verb}."))
+
+
+def borrowed_keys(verb: str) -> dict[str, str]:
+    """Return key as `--set` takes it -> full key, for the tables of other verbs: `visret.images`."""
+    full = [key for key in method_hints() if key.rpartition(".")[0] in BORROWED.get(verb, ())]
+    return {key: key for key in full} | {key.partition(".")[2]: key for key in full}
 
 
 def type_in_words(hint: Any) -> str:  # noqa: ANN401  # a type hint can be any object

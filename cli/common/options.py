@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from cli.common import config
 from cli.common.config import Invocation, Settings
-from cli.common.method_settings import keys_of
+from cli.common.method_settings import borrowed_keys, keys_of
 from data.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,6 +51,13 @@ def kb_option(text: str = "Knowledge base.", *, needed: bool = False) -> Callabl
     default = "FIELDMARK_KB" if needed else "FIELDMARK_KB, else the shipped one"
     help_text = f"{text}  [default: {default}]"
     return click.option("--kb", type=click.Path(path_type=Path), metavar="DIR", help=help_text)
+
+
+def checklist_option(command: CommandT) -> CommandT:
+    """Add the option `--checklist NAME|FILE`."""
+    default = "that of the knowledge base, else avilist"
+    text = f"Checklist of the names: one of kb checklist list, or a file, which is added.  [default: {default}]"
+    return click.option("--checklist", metavar="NAME|FILE", help=text)(command)
 
 
 def format_option(*choices: str, default: str | None = None) -> Callable[[CommandT], CommandT]:
@@ -148,7 +155,8 @@ def context_settings(*, preset: str = "default", wiki: bool | None = None, web: 
 def _sets() -> dict[str, str]:
     """Return key -> text of `--set`; keys of the verb's own tables get its name: `chain` is `rerank.chain`."""
     verb, general = verb_of(click.get_current_context()), config.general_hints()
-    return {key if key in general else f"{verb}.{key}": text for key, text in invocation().set.items()}
+    whole = {*general, *borrowed_keys(verb).values()}
+    return {key if key in whole else f"{verb}.{key}": text for key, text in invocation().set.items()}
 
 
 def verb_of(ctx: click.Context) -> str:
@@ -174,16 +182,19 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
     """Check the pairs of `--set` and put them into the invocation; the last of one key holds."""
     if not pairs:
         return
-    known = [*keys_of(verb_of(ctx)), *config.general_hints()]
+    borrowed = borrowed_keys(verb_of(ctx))
+    known = [*keys_of(verb_of(ctx)), *borrowed, *config.general_hints()]
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if not equals:
             raise ConfigError(f'Expected --set KEY=VALUE, got "{pair}".')
+        if key not in known and (short := key.removeprefix(f"{verb_of(ctx)}.")) in known:
+            key = short  # as in fieldmark.toml: rerank.images
         if key not in known:
             near = [name for name in known if name.startswith("llm.") == key.startswith("llm.")]
             raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, near))
-        ctx.ensure_object(Invocation).set[key] = value.strip()
+        ctx.ensure_object(Invocation).set[borrowed.get(key, key)] = value.strip()
 
 
 def given_options(ctx: click.Context, names: Sequence[str]) -> list[str]:

@@ -58,7 +58,7 @@ def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[i
 
 
 @contextmanager
-def named_calls(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def named_calls(*, quiet: bool) -> Iterator[Meter]:
     """Give a function of (noun, done, total) that shows several counts, one after the other."""
     with _meter(quiet=quiet) as meter:
         yield meter

@@ -34,6 +34,7 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         "failures": f"{len(status.failures):,}" if status.failures else None,
         "not finished": " and ".join(f"the last {work}" for work in status.unfinished) or None,
         "profile": status.profile,
+        "checklist": status.checklist or None,
         "calibration": "; ".join(f"{preset}: {note}" for preset, note in status.calibrations.items()) or None,
         **(cost or {}),
     }
@@ -68,5 +69,5 @@ def source_text(source: Source) -> str:
 def lineage_text(taxon: Taxon) -> str:
     """Return the taxa above one, the highest first: `Aves > Passeriformes > Cardinalidae`."""
     # By rank, not as stored: canonical JSON sorts keys. Ranks that we do not know come last.
-    known = [rank for rank in HIGHER_RANKS if rank in taxon.lineage]
+    known = [rank for rank in ("kingdom", "phylum", *HIGHER_RANKS) if rank in taxon.lineage]
     return " > ".join(taxon.lineage[rank] for rank in [*known, *(taxon.lineage.keys() - set(known))])

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
+from cli.common import options
 from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note, warn
 from data.errors import MissingRequirement
@@ -21,7 +22,7 @@ from kb.lookup.settings import ContextSettings
 from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Encoders, SpeciesScorer
+    from data.contracts import ChatModel, Checklist, Encoders, SpeciesScorer, TextImageEncoder
     from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
@@ -56,6 +57,13 @@ def load_encoders(profile: str | None) -> Encoders:
     return recognize.load_encoders(profile or "starter")
 
 
+def load_text_image_encoder(name: str | None) -> TextImageEncoder:
+    """Return a text-image encoder: the first of a profile, or a model of open_clip; without a name, the starter's."""
+    from recognize.encoders.profiles import load_text_image_encoder
+
+    return load_text_image_encoder(name or "starter")
+
+
 def encoders_of(store: KnowledgeBase) -> Encoders:
     """Return the encoders of a knowledge base, with a warning if they see other views of the birds in its photos."""
     encoders = load_encoders(store.info.profile)
@@ -65,6 +73,38 @@ def encoders_of(store: KnowledgeBase) -> Encoders:
             f"birds, or by another version of it. kb build --only encode --kb {store.path} encodes them again"
         )
     return encoders
+
+
+def open_checklist(settings: Settings, name_or_file: str | None, kb: Path | None = None) -> Checklist:
+    """Return the checklist of that name or file; by default that of the knowledge base at `kb`, else AviList.
+
+    A file is indexed first, with progress on stderr.
+
+    Raises:
+        MissingRequirement: if it is not on this machine.
+        BadInput: if the file is no checklist.
+    """
+    from cli.common.progress import named_calls
+    from kb.checklist.shelf import Shelf
+    from kb.store.layout import Layout
+
+    shelf = Shelf(settings.home, language=settings.language)
+    if name_or_file is None and kb is not None and (layout := Layout(kb)).toml.is_file():
+        info = layout.require()
+        return shelf.used_by(info.checklist, info.checklist_digest)
+    with named_calls(quiet=options.invocation().quiet) as report:
+        return shelf.open(name_or_file, report)
+
+
+def checklist_of(settings: Settings, kb: Path) -> Checklist:
+    """Return the checklist of the knowledge base at `kb`, or AviList, with a note, where it is not on this machine."""
+    from kb.checklist.avilist import load_checklist
+
+    try:
+        return open_checklist(settings, None, kb)
+    except MissingRequirement as error:
+        note(f"{error} Names and lineages stay as they are. kb checklist add FILE adds it.")
+        return load_checklist()
 
 
 def required_path(settings: Settings) -> Path:
@@ -223,14 +263,17 @@ def make_recognizer(
     return made
 
 
-def match_rows(rows: Sequence[Sequence[str]]) -> Reconciled:
-    """Return the species for rows of several names each: binomial, English name, eBird code.
+def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None) -> Reconciled:
+    """Return the species for rows of several names each: binomial, common name, eBird code.
 
     The first known name of a row decides; a row is reported under its first name that is not empty.
     """
     from data.benchmarks.cub_names import CUB_NAMES
     from kb.checklist.reconcile import load_reconciler
+    from kb.checklist.reconcile_any import reconcile_any
 
+    if checklist is not None and not checklist.group:
+        return reconcile_any(rows, checklist)
     return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
 
 

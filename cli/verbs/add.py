@@ -64,7 +64,6 @@ def add(
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
     import kb as library
-    from kb.checklist.avilist import load_checklist
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
     from kb.store.layout import Layout
@@ -83,7 +82,8 @@ def add(
         raise UsageError("A term takes no photos, common names or lineage.", hint="Add a species with --name.")
     settings = options.settings(kb=kb, profile=profile, contact=contact)
     path = wiring.required_path(settings)
-    subject = term or species_named(load_checklist(), name or "", common_names=common_names, lineage=above)
+    checklist = wiring.checklist_of(settings, path)
+    subject = term or species_named(checklist, name or "", common_names=common_names, lineage=above)
     encoders = wiring.load_encoders(Layout(path).profile or settings.profile)
     own_texts = [read_text_file(file, licence=licence, url=url) for file in texts]
     own_photos = [library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos]

@@ -15,13 +15,14 @@ from data.words import plural
 @options.kb_option(needed=True)
 @click.option("--vectors/--no-vectors", default=True, show_default=True, help="Include the vectors.")
 @click.option("--unfree-pages", is_flag=True,
-              help="Include web pages without a free licence, for private use.")  # fmt: skip
+              help="Include unfree web pages and answers of web searches, for private use.")  # fmt: skip
 @options.format_option("text", "json")
 def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: str) -> None:
     """Write a knowledge base to the folder OUT as Parquet tables and images.
 
     Other programs can read it. It has a dataset card, author and licence of every photo, and the sha256 of every file.
-    kb import turns it into the same knowledge base again, but for web pages without a free licence, which are left out.
+    kb import turns it into the same knowledge base again, but for web pages without a free licence and answers of web
+    searches, which are left out.
 
     Example: kb export --kb birds.kb birds-dataset
     """
@@ -43,7 +44,7 @@ def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: 
         "images": f"{exported.images:,}",
         "files": f"{exported.files:,}",
         "size": f"{exported.bytes / 1e6:,.1f} MB",
-        "left out": plural(exported.withheld_pages, "web page") if exported.withheld_pages else None,
+        "left out": plural(exported.withheld_pages, "web text") if exported.withheld_pages else None,
         "digest": exported.digest,
     }
     output.write_record(form, exported, lambda: output.as_fields(fields))

@@ -105,6 +105,7 @@ PAYLOADS: dict[str, Any] = {
             left_out={"no page": 2}, marks={"no-anchors": 1}, skipped_photos={"licence unknown": 1},
             calibrations={"default": "80 labelled photos of 20 species, calibration error 0.031"},
             unfinished=("build",),
+            checklist="AviList 2025",
         )
     ),
     "verify": to_json(r.Verification(ok=False, digest="00ff", problems=("an article is missing",), mended=("cache",))),
@@ -153,7 +154,7 @@ PROMISED = {
     "show-term": "term",
     "search": "taxon_id scientific_name common_name rank score",
     "context": "query passage terms sources found",
-    "job": "query_id text reference_image modification dialogue candidates relevant",
+    "job": "query_id text reference_image modification dialogue entity is_question candidates relevant",
     "rerank": "query_id image_id rank score first_stage_rank status error questions evaluation cost_usd",
 }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from data.benchmarks.retrieval.benchmark import VisualQuestion
 from data.contracts import SeenImage
 from data.errors import BadRequest, CutOff
 from data.event_loop import wait_for
@@ -42,12 +43,19 @@ from kb.lookup.findings import Findings
 from kb.lookup.writing import write_passage
 from recognize.reader.namer import Namer
 from recognize.reader.reader import Reader
+from rerank.answers.evidence import Picture
+from rerank.answers.judge import AnswerJudge
+from rerank.answers.reader import AnswerReader
+from rerank.answers.replies import read_answer, read_verdict
+from rerank.captions.texts import VisionCaptioner
+from rerank.captions.visa import Visa
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.judges.probe import plain_image
 from rerank.judges.settings import VisionSettings
 from rerank.judges.vision import VisionJudge
+from rerank.visret.instruction import InstructionWriter
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.kinds import KINDS, Kind, as_kind
@@ -87,6 +95,12 @@ def word(yes: float, no: float) -> Answer:
 def model(call: Call) -> Answer | str:
     """Answer all methods, told apart by their prompts."""
     text = call.text
+    if "key phrases" in text:
+        return json.dumps({"phrases": ["frogs", "wet"], "questions": ["What is wet?", "Where is it?", "How many?"]})
+    for known, said in (("Description:", "a wet frog on a leaf"), ("caption of this photo", "A grey frog sits there."),
+                        ("one complete sentence", "A frog is wet.")):  # fmt: skip
+        if known in text and not _properties(call):
+            return said
     if "Is this picture red?" in text:
         return word(0.9, 0.1) if call.images[0] == plain_image("red") else word(0.1, 0.9)
     for known, reply in (
@@ -112,6 +126,8 @@ def model(call: Call) -> Answer | str:
         said = word(0.75, 0.25)
         reason = " It has a tuft, but No other bird has two."
         return Answer(text=f"{said.text}.{reason}", logprobs=(*said.logprobs, (f".{reason}", 0.0, ())))
+    if "Grade a student's answer" in text:
+        return "Score: 0.5 | Redundant"
     if "Answer:" in text:  # with reasons
         said = word(0.75, 0.25)
         return Answer(
@@ -213,6 +229,36 @@ def passage(chat: Connection, _: Path) -> object:
     return write_passage(answer, Findings(terms=(term,)), store, chat).passage  # type: ignore[arg-type]
 
 
+def instruction(chat: Connection, _: Path) -> object:
+    made = wait_for(InstructionWriter(chat).write(Job(query_id="q", text="wet frogs", candidates=())))
+    return made.text, made.problem
+
+
+def caption(chat: Connection, folder: Path) -> object:
+    (folder / "frog.jpg").write_bytes(jpeg())
+    return wait_for(VisionCaptioner(chat).caption(folder / "frog.jpg")).text
+
+
+def visa(chat: Connection, _: Path) -> object:
+    made = Visa(chat, chat)
+    asked = wait_for(made.questions("wet frogs"))
+    return asked.questions, wait_for(made.answer(jpeg(), asked.questions[0], asked.phrases)).text
+
+
+def answers(chat: Connection, folder: Path) -> object:
+    (folder / "a.jpg").write_bytes(jpeg())
+    picture = Picture(entity="Aa", image_id="a.jpg", path=folder / "a.jpg")
+    question = VisualQuestion(question_id="0", text="A crest?", answers=("yes",), queries=("0",), entities=("Aa",))
+
+    async def asked() -> object:
+        reader = AnswerReader(chat)
+        shown, _ = await reader.look([picture])
+        answer = read_answer((await reader.answer(question, shown)).text)
+        return answer, read_verdict((await AnswerJudge(chat).judge(question, answer.answer)).text)
+
+    return asyncio.run(asked())
+
+
 def plain(chat: Connection, _: Path) -> object:
     request = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
     return wait_for(chat.reply(request)).text.strip()
@@ -233,6 +279,10 @@ METHODS: dict[str, Method] = {
     "distiller": distil("model"),
     "distiller, two passes": distil("model-two-pass"),
     "passage": passage,
+    "instruction of visret": instruction,
+    "caption": caption,
+    "visa": visa,
+    "answers": answers,
     "plain": plain,
 }
 

@@ -31,6 +31,7 @@ class BuildArguments:
     names: Path | None = None
     terms: Path | None = None
     pages: Path | None = None
+    checklist: str | None = None
     limit: int | None = None
     only: Stage | None = None
     is_dry_run: bool = False
@@ -51,6 +52,8 @@ class BuildArguments:
                 raise UsageError(f"{option} is empty.", hint="Give the name of a page or category of the wiki.")
         if len(given) > 1:
             raise UsageError(f"{' and '.join(given)} cannot be combined: each chooses the pages.", hint="Give one.")
+        if kind == "starter" and self.checklist is not None:
+            raise UsageError("--checklist needs a wiki or a folder as its source, but --source is starter.")
         if kind != "wikipedia":
             # The starter knowledge is chosen from by --taxon alone; a folder also by the names in a file.
             fitting = ("--names",) if kind == "folder" else ()
@@ -58,7 +61,7 @@ class BuildArguments:
                 home = "a wiki or a folder" if option == "--names" else "a wiki"
                 raise UsageError(f"{option} needs {home} as its source, but --source is {self.source}.")
         elif not given and not self.taxa and self.only in (None, "resolve"):
-            hint = "For all birds: --taxon Aves."
+            hint = "For all birds: --taxon Aves. For other groups, add --checklist NAME|FILE."
             raise UsageError("Specify --taxon, --list, --category or --names.", hint=hint)
         if self.is_dry_run and self.only is not None:
             raise UsageError("--dry-run and --only cannot be combined: a dry run runs no stage.")

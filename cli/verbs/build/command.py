@@ -13,7 +13,7 @@ from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import stage_progress
-from cli.common.wiring import load_encoders, open_web
+from cli.common.wiring import load_encoders, open_checklist, open_web
 from cli.verbs.build.arguments import BuildArguments
 from data.errors import CostStop
 from data.records import STAGES
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
               help="Also take terms: one a line, optionally a tab and the title of its page.")  # fmt: skip
 @click.option("--pages", type=options.FILE, metavar="CSV",
               help="Take web pages and files instead: a species or term, and an address, in each row.")  # fmt: skip
+@options.checklist_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of species.")
 @click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
@@ -82,7 +83,7 @@ def build(
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
             return
         import kb as library
-        from kb.checklist.selection import BIRDS_ONLY
+        from kb.checklist.selection import limits_of
         from kb.pipeline.begin import profile_to_build
         from kb.pipeline.selection import require_species
 
@@ -105,6 +106,7 @@ def build(
                 only=given.only,
                 distiller=distilling.distiller,
                 settings=method,
+                checklist=selection.checklist,
                 progress=progress,
             )
         except CostStop as error:
@@ -116,8 +118,9 @@ def build(
     seconds = f"{time.monotonic() - began:.1f}"
     cost = {**usage_fields(distilling), "requests": selection.source.n_requests or None, "seconds": seconds}
     output.write(reports.status_text(status, path, cost=cost))
-    if reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
-        output.note(BIRDS_ONLY)
+    limits = limits_of(selection.checklist) if selection.checklist is not None else ""
+    if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
+        output.note(limits)
     if stopped is not None:
         raise stopped
     if status.failures:
@@ -130,16 +133,20 @@ def select(
     """Open the source and return the selected species and pages."""
     from kb.pipeline import selection
 
-    if given.pages is not None:
-        return selection.select_pages(given.pages, path, lambda: open_web(settings, stack))
     if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
         from kb.sources.own import OwnSource
 
         return selection.Selection(source=OwnSource(), located=(), name="")
     if given.kind == "starter":
         return selection.select_shipped(given.taxa, spaces=spaces)
+    checklist = open_checklist(settings, given.checklist, path)
+    if given.pages is not None:
+        return selection.select_pages(given.pages, path, lambda: open_web(settings, stack), checklist=checklist)
     if given.kind == "folder":
-        return selection.select_from_folder(given.folder or Path(), given.taxa, names=given.names, terms=given.terms)
+        folder = given.folder or Path()
+        return selection.select_from_folder(
+            folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
+        )
     from kb.sources.mediawiki.source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
@@ -153,7 +160,13 @@ def select(
         return wiki
 
     return selection.select_from_wiki(
-        open_wiki, given.taxa, list_page=given.list_page, category=given.category, names=given.names, terms=given.terms
+        open_wiki,
+        given.taxa,
+        list_page=given.list_page,
+        category=given.category,
+        names=given.names,
+        terms=given.terms,
+        checklist=checklist,
     )
 
 

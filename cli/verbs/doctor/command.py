@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.config import Settings
+from cli.common.config import ENDPOINTS, Settings
 from cli.common.language_models import key_of
 from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 def doctor(ctx: click.Context, subject: str, form: str) -> None:
     """Check the installation, and probe the models of the settings.
 
-    Each model gets a few tiny requests, for a fraction of a cent. The report lists its abilities, and what Fieldmark
-    does without the missing ones. Exit code 3 if a model does not answer.
+    Each model gets a few tiny requests, for a fraction of a cent; [llm.image] draws one picture, for the price of a
+    drawing. The report lists abilities, and what Fieldmark does without the missing ones. Exit code 3 if a model does
+    not answer.
 
     With `encoders`, list the packages and weights of each profile, their size, and whether they fit into memory;
     nothing is loaded or downloaded. Exit code 3 if the profile in use lacks some.
@@ -72,15 +73,17 @@ def _installation(settings: Settings) -> dict[str, str]:
 
 
 def _probes(settings: Settings) -> list[Probe]:
+    from kb.endpoints.drawing.probe import probe_images
     from kb.endpoints.probe import WITHOUT, Probe, probe
 
     found: list[Probe] = []
-    for kind in ("text", "vision", "search"):
+    for kind in ENDPOINTS:
         endpoint = settings.llm.get(kind)
         if endpoint is None:
             continue
         try:
-            found += probe(kind, endpoint, key_of(endpoint, os.environ, kind=kind))
+            key = key_of(endpoint, os.environ, kind=kind)
+            found += probe_images(endpoint, key) if kind == "image" else probe(kind, endpoint, key)
         except MissingRequirement as error:
             found.append(
                 Probe(endpoint=kind, model=endpoint.address, ability="answers", is_there=False, seen=str(error),
@@ -94,9 +97,7 @@ def _text(settings: Settings, probes: list[Probe]) -> str:
     for (endpoint, model), some in groupby(probes, lambda found: (found.endpoint, found.model)):
         parts.append("\n".join([f"[llm.{endpoint}] {model}", *(line for found in some for line in _lines(found))]))
     if not probes:
-        parts.append("No model set: [llm.text], [llm.vision], [llm.search] in fieldmark.toml.")
-    if "image" in settings.llm:
-        parts.append("[llm.image] is not probed, since a picture costs cents.")
+        parts.append("No model set: [llm.text], [llm.vision], [llm.search], [llm.image] in fieldmark.toml.")
     return "\n\n".join(parts)
 
 

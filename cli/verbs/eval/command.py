@@ -1,4 +1,4 @@
-"""`kb eval rerank` and `kb eval species`: figures of results, as tables or data."""
+"""`kb eval`: figures of ranked lists, recognition, answers and feedback, as tables or data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import get_args
 import click
 
 from cli.common import options, output
+from cli.verbs.eval.answers.command import answers
+from cli.verbs.eval.feedback.command import feedback
+from cli.verbs.eval.reproduce.command import reproduce
 from cli.verbs.eval.species.command import species
 from rerank.evaluation.request import EvaluationRequest, Strata, TiePolicy
 
@@ -22,8 +25,10 @@ def eval() -> None:
 @eval.command()
 @click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")
 @click.option("--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
-              help="Jobs with `relevant`, INQUIRE-Rerank as published (a folder or a Parquet file), or the queries of "
-              "Flickr30K, COCO, CIRR, CIRCO or VisDial.")  # fmt: skip
+              help="Jobs with `relevant`, INQUIRE-Rerank as published (a folder or a Parquet file), or the file of "
+              "queries of another data set.")  # fmt: skip
+@click.option("--images", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+              help="Frames of MSR-VTT.  [default: near --jobs]")  # fmt: skip
 @click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
 @click.option("--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Relevance in TREC format, instead of --jobs.")  # fmt: skip
@@ -72,3 +77,6 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
 
 
 eval.add_command(species)
+eval.add_command(reproduce)
+eval.add_command(answers)
+eval.add_command(feedback)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from cli.common import delimited, output
 from cli.verbs.eval.cells import difference_cells, number, p_text
 from data.words import plural
-from rerank.evaluation.request import AXES, ROUND, TIE_POLICIES
+from rerank.evaluation.request import ASPECT, AXES, ROUND, TIE_POLICIES
 
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from rerank.evaluation.report import Comparison, Evaluation, RunFigures, Stratum
 
 CSV_COLUMNS = (
-    *("run", *AXES, ROUND, "measure", "n", "mean", "standard_error", "low", "high"),
+    *("run", *AXES, ROUND, ASPECT, "measure", "n", "mean", "standard_error", "low", "high"),
     *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
 )
 
@@ -32,6 +32,7 @@ def as_text(evaluation: Evaluation) -> str:
         if evaluation.comparisons
         else "",
         _strata_text(evaluation, main),
+        *(_labels_text(evaluation, axis) for axis in (ROUND, ASPECT)),
         f"Ties: {TIE_POLICIES[evaluation.ties]}\n" + _ties_table(evaluation, main),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -49,7 +50,7 @@ def as_csv(evaluation: Evaluation) -> str:
                 if test is not None:
                     tested = [test.baseline, test.test.difference, *test.test.interval]
                     tested += [test.test.p_value, test.p_corrected]
-                labels = [stratum.labels.get(axis, "") for axis in (*AXES, ROUND)]
+                labels = [stratum.labels.get(axis, "") for axis in (*AXES, ROUND, ASPECT)]
                 figures = [found.macro, found.macro_error, *found.macro_interval]
                 rows.append([run.name, *labels, found.name, stratum.n, *figures, *tested])
     return delimited.as_csv(CSV_COLUMNS, rows)
@@ -85,7 +86,7 @@ def _strata_text(evaluation: Evaluation, main: str) -> str:
     """Return the tables by supercategory, by lingo, and by both, over the queries with labels."""
     tables = []
     first = evaluation.runs[0]
-    for axes in ((AXES[0],), (AXES[1],), AXES, (ROUND,)):
+    for axes in ((AXES[0],), (AXES[1],), AXES):
         columns = [stratum for stratum in first.strata if tuple(stratum.labels) == axes]
         if not columns:
             continue
@@ -96,6 +97,19 @@ def _strata_text(evaluation: Evaluation, main: str) -> str:
             + output.as_table(["run", *heads], rows, right=heads)
         )
     return "\n\n".join(tables)
+
+
+def _labels_text(evaluation: Evaluation, axis: str) -> str:
+    """Return the table of all shown measures by round of the dialogue or by semantic aspect."""
+    rows = [
+        [run.name, stratum.labels[axis], str(stratum.n), *(_cell(stratum[name]) for name in evaluation.shown)]
+        for run in evaluation.runs
+        for stratum in run.strata
+        if tuple(stratum.labels) == (axis,)
+    ]
+    columns = ["run", axis, "n", *evaluation.shown]
+    title = f"{', '.join(evaluation.shown)} by {axis}: mean ± standard error\n"
+    return title + output.as_table(columns, rows, right=columns[2:]) if rows else ""
 
 
 def _in_stratum(run: RunFigures, labels: Mapping[str, str], measure: str) -> str:

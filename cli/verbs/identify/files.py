@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.parquet import ParquetTable
+from cli.common.photos.skipped import report_skipped
 from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs.identify import rows
 from cli.verbs.identify.encounters import read_photo_list
-from cli.verbs.identify.notices import report_skipped
 from data.errors import NothingReadable, UsageError
 from recognize.settings import PLACE_ODDS, UNKNOWN_PRIOR
 

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from data.words import plural
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
-
-
-def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
-    """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
-    from data.images.unsupported import KINDS
-
-    counts = Counter(suffixes)
-    if counts and not quiet:
-        kinds = (
-            f"{n:,} {suffix or 'without extension'}"
-            for suffix, n in sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
-        )
-        output.note(f"Skipped {plural(counts.total(), 'file')}: {output.printable(', '.join(kinds))}")
-    for kind, unsupported, remedy in KINDS:
-        if found := sorted(unsupported.intersection(counts)):
-            n = sum(counts[suffix] for suffix in found)
-            output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
 
 
 def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:

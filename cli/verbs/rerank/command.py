@@ -13,8 +13,10 @@ from cli.common.progress import counted_calls
 from cli.verbs.rerank.context_sources import context_of_run
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
+from data.collector import paused_collector
 from data.errors import UsageError
 from data.words import plural
+from rerank.captions.settings import CaptionSettings
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
 from rerank.judges.settings import VisionSettings
@@ -83,12 +85,13 @@ def rerank(
 
     decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
     evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query,
-    visret those of photo and drawings of the query, by [llm.image]. An
-    interrupted run resumes: cached answers are not requested again.
+    visret those of photo and drawings of the query, rewrite those of photo and rewritten query. captions and visa
+    compare the query with captions of photos, and with answers about them. An interrupted run resumes: cached answers
+    are not requested again.
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
-    from rerank.evaluation.runs import read_run
+    from rerank.evaluation.runs import read_first_stage
     from rerank.forecast import forecast
     from rerank.job import check_ids, read_jobs
     from rerank.methods import make_reranker
@@ -105,15 +108,17 @@ def rerank(
         vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
         cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
         visret=options.method_settings("rerank.visret", VisretSettings, base=base.visret),
+        captions=options.method_settings("rerank.captions", CaptionSettings, base=base.captions),
         depth=base.depth if depth is None else depth,
     )
     sources, is_web_wanted = context_of_run(settings, methods, method=method, preset=preset, web=web)
     plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=is_web_wanted)
     given = options.method_settings("rerank", JobSettings)
-    first_stage = None if given.first_stage is None else read_run(given.first_stage).images
-    jobs = read_jobs(
-        job, query=query, split=split, images=settings.home / "inquire", settings=given, first_stage=first_stage
-    )
+    with paused_collector():
+        first_stage = None if given.first_stage is None else read_first_stage(given.first_stage)
+        jobs = read_jobs(
+            job, query=query, split=split, images=settings.home / "inquire", settings=given, first_stage=first_stage
+        )
     check_jobs(plan, jobs)
     if form == "trec" or stem is not None:
         check_ids(jobs)

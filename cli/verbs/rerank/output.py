@@ -57,17 +57,20 @@ def summary(result: RunResult, opened: OpenResources) -> str:
     """Return one line on a run: counts, and the model calls with their cost."""
     n_queries = len(result.rows)
     parts = [f"{plural(n_queries, 'query', 'queries')}, {plural(result.n_images, 'photo')}"]
-    parts += result.tally.lines()
-    if opened.budget is not None:
-        meter = opened.budget.meter
-        made = plural(meter.calls, "model call")
-        parts.append(f"{made}, {meter.cached:,} from the cache, {plural(opened.n_retries, 'retry', 'retries')}")
-        if meter.unpriced:
-            parts.append("cost unknown: set price_in and price_out")
-        else:
-            lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
-            parts.append(f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query")
-    return "; ".join(parts)
+    return "; ".join([*parts, *result.tally.lines(), *costs(opened, n_queries=n_queries)])
+
+
+def costs(opened: OpenResources, *, n_queries: int) -> list[str]:
+    """Return the model calls of a run and their cost; nothing if no model may be asked."""
+    if opened.budget is None:
+        return []
+    meter = opened.budget.meter
+    made = plural(meter.calls, "model call")
+    calls = f"{made}, {meter.cached:,} from the cache, {plural(opened.n_retries, 'retry', 'retries')}"
+    if meter.unpriced:
+        return [calls, "cost unknown: set price_in and price_out"]
+    lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
+    return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
 
 
 def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
+from cli.common.captions import text_baseline
 from cli.common.config import Settings
-from cli.common.language_models import connect_images, connect_model
+from cli.common.drawings import named_anchors, open_generator
+from cli.common.language_models import connect_model
 
 if TYPE_CHECKING:
+    from data.contracts import TextImageEncoder
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
     from kb.endpoints.drawing.connection import ImageConnection
@@ -44,11 +47,13 @@ def open_resources(
     max_cost: float | None = None,
     offline: bool = False,
     rejudge: bool = False,
+    encoder: TextImageEncoder | None = None,
 ) -> Iterator[OpenResources]:
     """Open the resources that the plan names, and close them at the end.
 
     `context` are the sources of context, of which the plan may exclude wiki and web.
     `offline` uses cached replies only and needs no key; `rejudge` ignores judgements of earlier runs.
+    `encoder` compares queries with photos, in place of the profile's.
 
     Raises:
         MissingRequirement: if a model is not configured, or its key is missing.
@@ -61,10 +66,12 @@ def open_resources(
     from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
-        yield OpenResources(resources=RerankResources(encoders=wiring.load_encoders(settings.profile).text_image))
+        encoders = wiring.load_encoders(settings.profile).text_image if encoder is None else (encoder,)
+        yield OpenResources(resources=RerankResources(encoders=encoders))
         return
     with ExitStack() as stack:
         budget, look_up, parts, species = Budget(max_cost), None, None, None
+        anchors, generator, images = None, None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
             store = stack.enter_context(wiring.open_knowledge_base(settings))
@@ -84,6 +91,9 @@ def open_resources(
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
             species = wiring.species_scorer(store) if plan.judge == "encoder" else None
             profile = store.info.profile
+            if plan.generator == "anchors":
+                own = wiring.load_encoders(profile).text_image[0] if encoder is None else encoder
+                anchors = named_anchors(store, own.space)
         connections = [
             stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
         ]
@@ -95,19 +105,32 @@ def open_resources(
             )
             for name, connection in zip(plan.models, connections, strict=True)
         }
-        images = stack.enter_context(connect_images(settings, budget=budget, offline=offline)) if plan.draws else None
+        if plan.generator is not None:
+            visret = plan.settings.visret
+            generator, images = open_generator(settings, visret, stack, anchors=anchors, budget=budget, offline=offline)
         cache = JudgementCache(None if rejudge else settings.home / "rerank" / "judgements.sqlite")
+        stack.enter_context(cache)
+        captioner = scorer = None
+        if plan.reads_texts:
+            captioner, scorer = text_baseline(
+                settings, plan.settings.captions, chats.get("vision"), cache=cache, profile=profile
+            )
+        encoders = () if encoder is None else (encoder,)
+        if plan.judge == "encoder" and encoder is None:
+            encoders = wiring.load_encoders(profile).text_image
         resources = RerankResources(
-            encoders=wiring.load_encoders(profile).text_image if plan.judge == "encoder" else (),
+            encoders=encoders,
             text=chats[plan.text_model] if plan.text_model else None,
             vision=chats.get("vision") if plan.judge == "vision" else None,
             context=look_up,
             parts=parts,
-            draw=images.draw if images is not None else None,
+            generator=generator,
             species=species,
-            cache=stack.enter_context(cache),
+            cache=cache,
+            captioner=captioner,
+            scorer=scorer,
             prompts=Prompts(settings.prompts),
         )
-        has_models = bool(plan.models or plan.context_models or plan.draws)
+        has_models = bool(plan.models or plan.context_models or images is not None)
         opened: list[Connection | ImageConnection] = [*connections, *([images] if images is not None else [])]
         yield OpenResources(resources=resources, connections=opened, budget=budget if has_models else None)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,15 @@ def test_a_page_that_does_not_name_the_species_is_added_with_a_warning(
     caplog.clear()
     cli.call(*add, "Mallard", check=True)
     assert "does not name" not in caplog.text
+    Path("pages.csv").write_text(f"Gadwall,{site.url('/mallard')}\n")
+    cli.call("build", "--pages", "pages.csv", "--kb", "mallard.kb", check=True)
+    assert "/mallard does not name Gadwall" in caplog.text
+
+
+def test_an_address_without_its_scheme_is_explained(cli: Any, tmp_path: Path) -> None:
+    outcome = cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--page", "example.org/mallard")
+    assert outcome.exit_code == 5
+    assert "a web address begins with https://" in outcome.stderr
 
 
 def test_the_contact_is_sent_with_requests_for_a_page(cli: Any, site: UglySite) -> None:
@@ -242,11 +252,12 @@ def test_pages_without_a_free_licence_are_credited_and_not_exported(
     write_table(tmp_path, site)
     cli.call("build", "--pages", "pages.csv", "--kb", "mallard.kb")
     credits = cli.call("credits", "--kb", "mallard.kb", check=True).stdout
-    assert f'"Mallard", {site.url("/mallard")}, licence unknown. NOT TO BE PUBLISHED.' in credits
-    assert f'"Mallard", {site.url("/free")}, CC BY 4.0 ' in credits
+    today = datetime.now(UTC).date()
+    assert f'"Mallard", {site.url("/mallard")}, accessed {today}, licence unknown. NOT TO BE PUBLISHED.' in credits
+    assert f'"Mallard", {site.url("/free")}, accessed {today}, CC BY 4.0 ' in credits
     assert '"garganey.pdf", file:garganey.pdf, licence unknown. NOT TO BE PUBLISHED.' in credits
     exported = cli.call("export", "out", "--kb", "mallard.kb", check=True).stdout
-    assert "left out  6 web pages" in exported, "pages without text count"
+    assert "left out  6 web texts" in exported, "pages without text count"
     assert payload(cli, "import", "out", "--kb", "b.kb")["encoded"] is False
     assert set(summary(cli, "b.kb")) == {"", site.url("/free")}
     assert cli.call("show", "Garganey", "--kb", "b.kb").exit_code == 5

@@ -302,7 +302,7 @@ def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_report
     built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "p.kb", check=True)
     assert re.search(r"^left out +no page 1, not in the checklist 1$", built.stdout, re.MULTILINE)
     assert re.search(r"^photos skipped +beyond the limit 1$", built.stdout, re.MULTILINE)
-    assert "The checklist has birds only; kb add takes other species." in built.stderr
+    assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist." in built.stderr
     listed = cli.call("status", "--kb", "p.kb", "--left-out", "--format", "json", check=True).stdout
     assert [(row["name"], row["reason"]) for row in json.loads(listed)] == [
         ("Falco columbarius", "no page"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recognize.settings import PROFILES
 from tests.servers.kinds import KINDS, Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
@@ -105,6 +107,22 @@ def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path, thin
     assert len(asked) <= 4  # the question once, and three settings
 
 
+def test_reasoning_that_is_neither_shown_nor_counted_is_found_with_many_tokens_allowed(
+    cli: Any, tmp_path: Path
+) -> None:
+    served = as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))
+
+    def uncounted(call: Call) -> Reaction:
+        reaction = served(call)
+        return replace(reaction, has_usage=False, more={}) if isinstance(reaction, Answer) else reaction
+
+    with OpenAIServer(uncounted) as server:
+        settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
+        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+    at_once = next(each for each in found if each["ability"] == "answers at once")
+    assert not at_once["is_there"] and "reasons first" in at_once["seen"]
+
+
 def test_settings_against_reasoning_keep_what_is_in_extra_body(cli: Any, tmp_path: Path) -> None:
     def served(call: Call) -> Reaction:
         if call.payload.get("top_k") != 20 or "reasoning_effort" in call.payload:
@@ -142,6 +160,21 @@ def test_a_rejected_api_key_exits_with_3_after_one_call(
     assert "TEST_KEY, which is not set" in cli.call("doctor").stdout
 
 
+def test_an_image_generator_draws_one_picture(cli: Any, tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        settings(tmp_path, server.base_url, "image", more='price_per_request = 0.04\nextra_body = {size = "64x64"}\n')
+        text = cli.call("doctor", check=True).stdout
+        assert [call.payload["n"] for call in server.calls] == [1]
+        assert "yes  answers: drew a picture of 64 x 64 pixels" in text and "$0.04 for this drawing" in text
+        settings(tmp_path, server.base_url, "image", more='extra_body = {size = "1024x1024"}\n')
+        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+        assert {each["ability"]: each["is_there"] for each in found} == {"answers": True, "size": False, "price": False}
+        refusal = Status(status=400, error={"message": "Unknown model.", "code": "invalid_value"})
+        server.script = lambda _call: refusal
+        outcome = cli.call("doctor")
+        assert outcome.exit_code == 3 and "no   answers: " in outcome.stdout and "Unknown model" in outcome.stdout
+
+
 def test_doctor_without_a_model_explains_how_to_configure_one(cli: Any) -> None:
     outcome = cli.call("doctor", check=True)
     assert "No model set: [llm.text]" in outcome.stdout
@@ -157,9 +190,9 @@ def test_doctor_encoders_lists_profiles_without_loading_models(
     found = json.loads(outcome.stdout)
     assert found["hub_cache"] == str(tmp_path / "hub")
     profiles = {profile["profile"]: profile for profile in found["profiles"]}
-    assert list(profiles) == ["starter", "paper", "best"]
+    assert tuple(profiles) == PROFILES
     assert [name for name, profile in profiles.items() if profile["is_set"]] == ["starter"]
-    assert [profile["is_ready"] for profile in profiles.values()] == [True, False, False]
+    assert [profile["is_ready"] for profile in profiles.values()] == [True, *[False] * (len(PROFILES) - 1)]
     dino = profiles["paper"]["encoders"][3]
     assert (dino["name"], dino["role"], dino["package"]) == ("vit_large_patch14_dinov2.lvd142m", "visual", "timm")
     assert (dino["place"], dino["download_bytes"]) == ("missing", 4 * 304_367_616)

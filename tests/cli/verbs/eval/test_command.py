@@ -76,7 +76,7 @@ def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any
         if (r["run"], r["supercategory"], r["lingo"], r["measure"]) == ("turned", "", "", "AP@5 (INQUIRE)")
     ]
     assert (row["n"], row["mean"], row["difference"], row["baseline"]) == ("3", "1.0", "0.75", "first stage")
-    assert len(rows) == 2 * 9 * 11  # runs, strata (1 + 3 + 2 + 3), measures (4 + 7)
+    assert len(rows) == 2 * 9 * 12  # runs, strata (1 + 3 + 2 + 3), measures (4 + 8)
 
 
 def test_a_stratum_can_be_excluded(cli: CommandLine, folder: Any) -> None:
@@ -124,12 +124,6 @@ def test_problems_of_a_run_are_printed_as_warnings(cli: CommandLine, folder: Any
         "warning: down: 1 rank contradicts its score; the score counts",
         "warning: 1 query has no relevant image; not measured",
     ]
-
-
-def test_a_file_without_scores_gets_a_warning(cli: CommandLine, folder: Any) -> None:
-    (folder / "hard.json").write_text(json.dumps([{"query": "a red bird", "images": {"a/1.jpg": 0, "a/2.jpg": 1}}]))
-    done = cli.call("eval", "rerank", "--jobs", "hard.json", check=True)
-    assert "hard.json has no scores: 'first stage' is the order of the file, not of a search" in done.stderr
 
 
 def test_queries_without_a_job_are_ignored_with_a_warning(cli: CommandLine, folder: Any) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +30,7 @@ REFUSED = Status(status=400, error={"message": "Rejected by the safety system.",
 def served(call: Call) -> Reaction:
     """Write the instruction, and draw its colour."""
     if not call.path.endswith("/images/generations"):
-        return "a blue bird with spread wings"
+        return '"A blue bird with spread wings."'
     data = []
     for colour in PAINT["blue" if "blue" in call.payload["prompt"] else "red"][: call.payload["n"]]:
         out = io.BytesIO()
@@ -55,7 +63,7 @@ def test_one_instruction_three_drawings_and_the_fused_ranking(ranked: Any) -> No
     written, drawn = server.calls
     assert written.payload["temperature"] == 0 and "a red bird, 0" in written.text
     assert drawn.payload == {
-        "model": "m", "prompt": "Generate a small image of the a blue bird with spread wings", "n": 3,
+        "model": "m", "prompt": "Generate a small image of a blue bird with spread wings", "n": 3,
     }  # fmt: skip
     assert "instruction: a blue bird with spread wings" in rows[0]["evaluation"]
     assert "3 drawings" in run.stderr and "$0.13" in run.stderr
@@ -66,8 +74,8 @@ def test_one_instruction_three_drawings_and_the_fused_ranking(ranked: Any) -> No
 
 def test_without_a_text_model_the_query_itself_is_drawn(ranked: Any) -> None:
     _, rows, server = ranked(text=False)
-    assert [call.payload["prompt"] for call in server.calls] == ["Generate a small image of the a red bird, 0"]
-    assert "the query itself is drawn" in rows[0]["evaluation"]
+    assert [call.payload["prompt"] for call in server.calls] == ["Generate a small image of a red bird, 0"]
+    assert "the query itself is used" in rows[0]["evaluation"]
 
 
 @pytest.mark.parametrize(
@@ -98,13 +106,20 @@ def test_settings_of_prompt_and_ranking_change_request_and_scores(ranked: Any) -
 def test_a_refused_drawing_is_counted_and_the_query_ranks_by_its_text(ranked: Any) -> None:
     run, rows, server = ranked(by=lambda call: REFUSED if "images" in call.path else "a bird")
     assert run.exit_code == 7
-    assert (
-        "not drawn, ranked by text similarity" in rows[0]["evaluation"] and "1 query could not be drawn" in run.stderr
-    )
+    assert "not drawn: " in rows[0]["evaluation"] and rows[0]["evaluation"].endswith("; ranked by text similarity")
+    assert "1 query could not be drawn" in run.stderr
     assert {row["status"] for row in rows} == {"ok"}
     n_calls = server.n_calls
     ranked()
     assert server.n_calls == n_calls, "refusals are cached"
+
+
+def test_a_query_that_is_neither_drawn_nor_understood_is_an_error_row(ranked: Any, photos: Path) -> None:
+    file = jobs_file(photos)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"text": "красная птица"}))
+    run, rows, _ = ranked(by=lambda call: REFUSED)
+    assert run.exit_code not in (0, 7) and {row["status"] for row in rows} == {"error"}
+    assert rows[0]["error"].startswith("The query was not drawn. The encoder starter can see nothing of")
 
 
 def test_the_forecast_counts_drawings(ranked: Any) -> None:
@@ -131,7 +146,7 @@ def test_damaged_drawings_are_named_and_counted(ranked: Any, isolated_environmen
     assert ("1 query could not be drawn" in run.stderr) == (n_damaged == 3)
 
 
-def test_a_sample_that_was_not_drawn_is_replaced_by_the_last_one(ranked: Any) -> None:
+def test_a_sample_that_was_not_drawn_is_missing_and_counted(ranked: Any) -> None:
     def two(call: Call) -> Reaction:
         if call.path.endswith("/images/generations") and call.payload["n"] == 1:
             return REFUSED  # the third
@@ -141,5 +156,86 @@ def test_a_sample_that_was_not_drawn_is_replaced_by_the_last_one(ranked: Any) ->
                        media_type="application/json")  # fmt: skip
         return reaction
 
-    _, rows, _ = ranked("--set", "visret.sample=3", by=two)
-    assert "drawing 2 alone" in rows[0]["evaluation"]
+    run, rows, _ = ranked("--set", "visret.sample=3", by=two)
+    assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr
+    assert "drawing 3 is missing; ranked by text similarity" in rows[0]["evaluation"]
+
+
+def test_the_preset_paper_draws_the_reply_as_it_is(ranked: Any) -> None:
+    _, _, server = ranked("--preset", "paper")
+    assert server.calls[-1].payload["prompt"] == 'Generate a small image of the "A blue bird with spread wings."'
+    n_calls = server.n_calls
+    ranked("--set", "visret.tidy=false")
+    assert server.n_calls == n_calls, "the same drawing"
+
+
+def test_a_long_description_is_drawn_whole_and_counted(ranked: Any) -> None:
+    long = " ".join(["blue"] * 31)
+    run, rows, server = ranked(by=lambda call: served(call) if "images" in call.path else long)
+    assert run.exit_code == 0 and "1 instruction of more than 30 words; drawn whole" in run.stderr
+    assert (
+        server.calls[-1].payload["prompt"] == f"Generate a small image of the {long}"
+        and "of 31 words, where 30" in rows[0]["evaluation"]
+    )
+    run, _, _ = ranked("--set", "visret.prompt=feature", by=lambda _call: long)
+    assert "instruction of more than" not in run.stderr, "only the prompt scene asks for 30"
+
+
+def test_a_query_about_two_species_is_asked_with_the_species_of_interest(ranked: Any, photos: Path) -> None:
+    file = jobs_file(photos)
+    job = json.loads(file.read_text()) | {"text": "Is the bill of a Gadwall or of a Smew longer?"}
+    file.write_text(json.dumps(job | {"entity": "Mergellus albellus"}))
+    _, _, server = ranked()
+    assert "Species of interest: Mergellus albellus\nPhrase:" in server.calls[0].text
+    file.write_text(json.dumps(job))
+    ranked()
+    assert "Question: Is the bill of a Gadwall or of a Smew longer?\nPhrase:" in server.calls[-1].text
+    file.write_text(json.dumps(job | {"text": "Is it a Smew?'", "is_question": True}))  # as in a published data set
+    ranked()
+    assert "Question: Is it a Smew?'\nPhrase:" in server.calls[-1].text
+    run, rows, _ = ranked("--set", "visret.prompt=entity")
+    assert run.exit_code == 5 and "names no entity" in rows[0]["error"]
+
+
+def test_a_long_query_and_one_in_another_script_are_drawn(ranked: Any, photos: Path) -> None:
+    for text in ("red bird " * 2500, "красная птица"):
+        file = jobs_file(photos)
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"text": text}))
+        run, rows, server = ranked()
+        assert run.exit_code == 0 and any(text.strip() in call.text for call in server.calls)
+        assert rows[0]["evaluation"].startswith("instruction: a blue bird")
+
+
+def n_stored(home: Path) -> int:
+    """The number of stored drawings."""
+    (file,) = home.rglob("drawings.sqlite")
+    with closing(sqlite3.connect(file)) as opened:
+        return int(opened.execute("SELECT count(*) FROM drawings").fetchone()[0])
+
+
+def test_a_run_that_is_killed_while_it_draws_pays_for_nothing_twice(
+    ranked: Any, photos: Path, isolated_environment: Path
+) -> None:
+    file = jobs_file(photos, n=3)
+
+    def slow(call: Call) -> Reaction:
+        if call.path.endswith("/images/generations"):
+            drawings = sum(each.path.endswith("/images/generations") for each in server.calls)
+            time.sleep(30 if drawings == 3 and not is_killed else 0)
+            return served(call)
+        return f"a blue bird, {re.findall('a red bird, ([0-9])', call.text)[0]}"
+
+    is_killed = False
+    _, _, server = ranked("--dry-run", by=slow)
+    command = [sys.executable, "-m", "cli.main", "rerank", str(file), "--method", "visret", "--format", "jsonl"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while sum("images" in call.path for call in server.calls) < 3 or n_stored(isolated_environment) < 6:
+        assert time.monotonic() < end and child.poll() is None
+        time.sleep(0.05)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    is_killed, n_calls = True, server.n_calls
+    run, rows, _ = ranked(by=slow)
+    assert run.exit_code == 0 and len(rows) == 18
+    assert server.n_calls == n_calls + 1, "the drawings that were lost, and nothing else"

@@ -1,0 +1,54 @@
+"""Collections of photos as the verbs open them: with progress, and a word about photos that cannot be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.common import output
+from cli.common.config import Settings
+from cli.common.photos.skipped import report_skipped
+from cli.common.progress import named_calls
+from data.words import plural
+
+if TYPE_CHECKING:
+    from data.contracts import ImageEncoder
+    from rerank.collection.opening import Collection
+
+FOLDER_HELP = "Folder of the photos, with the folders below it."
+ENCODER_HELP = "Profile, or a model of open_clip such as ViT-L-14-336/openai.  [default: profile, else starter]"
+
+
+@contextmanager
+def open_photos(folder: Path, encoder: ImageEncoder, settings: Settings, *, quiet: bool) -> Iterator[Collection]:
+    """Give the photos below a folder as a collection, indexed first; unreadable ones are counted in a warning."""
+    from rerank.collection.opening import open_collection
+
+    with ExitStack() as stack:
+        with named_calls(quiet=quiet) as meter:
+            opened = open_collection(
+                folder,
+                encoder,
+                home=settings.home,
+                on_progress=lambda done, total, failed: meter("photos", done, total, failed),
+            )
+            collection = stack.enter_context(opened)
+        if collection.update.n_new or collection.update.n_removed:
+            report_skipped(Counter(collection.update.skipped).elements(), quiet=quiet)
+        if collection.errors:
+            n, example = plural(len(collection.errors), "photo"), next(iter(collection.errors))
+            output.warn(f"{n} cannot be read: {reasons_text(collection.reasons())}; such as {example}")
+        yield collection
+
+
+def reasons_text(reasons: dict[str, int]) -> str:
+    """Return kinds of errors with their numbers.
+
+    Example:
+        >>> reasons_text({"is empty": 2, "is not an image": 1})
+        '2 is empty, 1 is not an image'
+    """
+    return ", ".join(f"{n:,} {kind}" for kind, n in reasons.items())

@@ -1,0 +1,144 @@
+"""Texts of `kb eval reproduce`: the catalogue, the plan of a table, and our figures beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cli.common import delimited, output
+from cli.verbs.eval.reproduce.catalogue import Paper, Table, read_paper
+from cli.verbs.eval.reproduce.costs import (
+    cosines_of,
+    cost_of,
+    cost_of_table,
+    cost_text,
+    derivations,
+    seconds_per_cosine,
+)
+from cli.verbs.eval.reproduce.names import PAPERS
+from cli.verbs.eval.reproduce.results import Cell
+
+if TYPE_CHECKING:
+    from cli.verbs.eval.reproduce.commands import Command
+    from kb.endpoints.endpoint import Endpoint
+
+CSV_COLUMNS = ("paper", "table", "row", "column", "published", "ours", "difference", "model")
+NOT_AVAILABLE = "table not available"
+
+
+def catalogue_text(papers: Sequence[str] = PAPERS) -> str:
+    """Return the tables of papers, with data sets, models and cost at the list prices of the paper's models."""
+    parts = []
+    for name in papers:
+        paper = read_paper(name)
+        rows = [
+            (
+                table,
+                each.title,
+                ", ".join(each.data),
+                ", ".join(models_of(paper, each)),
+                cost_text(cost_of_table(paper, each)),
+            )
+            if each.is_available
+            else (table, each.title, NOT_AVAILABLE, "", "")
+            for table, each in paper.tables.items()
+        ]
+        head = f"{name}: {paper.title}\n{paper.source}\nNeeds {paper.needs}.\n"
+        parts.append(head + output.as_table(("table", "contents", "data", "models", "cost"), rows))
+    parts.append(
+        "kb eval reproduce PAPER TABLE --data DIR --dry-run prints the layout of DIR, the commands and their cost; "
+        "--miniature runs them on a small data set of drawings."
+    )
+    return "\n\n".join(parts)
+
+
+def models_of(paper: Paper, table: Table) -> list[str]:
+    """Return the models of a table: `vision gpt-4.1`."""
+    called = ((step, calls.kind) for step in table.steps for calls in paper.steps[step].calls)
+    return list(dict.fromkeys(f"{kind} {paper.model(step, kind).name}" for step, kind in called))
+
+
+def plan_text(
+    paper: Paper, table: Table, commands: Sequence[Command], endpoints: Mapping[str, Endpoint], *, miniature: bool
+) -> str:
+    """Return the layout of the data, the commands, and their cost."""
+    parts = [f"{table.title}\n{table.measure}", *table.notes]
+    parts += ["Data, below --data:\n" + "\n".join(f"  {line}" for line in layout_lines(paper, table))]
+    lines = []
+    n_cosines = [0 if miniature else cosines_of(paper, command.step, command.data) for command in commands]
+    each_s = seconds_per_cosine() if any(n_cosines) else 0.0
+    for command, n in zip(commands, n_cosines, strict=True):
+        lines += [f"  {command.text}"]
+        if not miniature:
+            for line in derivations(paper, command.step, command.data):
+                lines.append(f"      {line}")
+            cost = cost_of(paper, command.step, command.data, _for_prices(endpoints, command))
+            lines += [f"      {cost_text(cost)}"] if cost_text(cost) != "nothing" else []
+            if n:
+                lines += [f"      {n:,} cosines of queries and photos, {_search_text(n * each_s)}"]
+    parts += ["Commands:\n" + "\n".join(lines)]
+    if not miniature:
+        kinds = {kind for command in commands for kind in command.kinds}
+        known = kinds <= endpoints.keys()
+        total = cost_of_table(paper, table, endpoints if known else None)
+        whose = "at the prices of your models" if known else "at the list prices of the paper's models"
+        parts += [f"All together, {whose}: {cost_text(total)}."]
+        if any(n_cosines):
+            parts += [f"Searches, all together: {_search_text(sum(n_cosines) * each_s)}."]
+    return "\n\n".join(parts)
+
+
+def _search_text(seconds: float) -> str:
+    return f"about {seconds / 3600:,.1f} hours on the CPU of this machine (a short measurement)"
+
+
+def layout_lines(paper: Paper, table: Table) -> Iterator[str]:
+    """Yield a line for each data set: files and source."""
+    for name in table.data:
+        found = paper.data[name]
+        counts = ", ".join(f"{n:,} {what}" for what, n in found.counts.items())
+        yield f"{found.title} ({counts}): {found.layout}; from {found.source}"
+
+
+def comparison_text(paper: Paper, name: str, table: Table, cells: Sequence[Cell]) -> str:
+    """Return the published figures and ours, two lines for each row, and the definition of the measure."""
+    columns = [column.name for column in table.columns]
+    rows = []
+    for row in table.rows:
+        of_row = [cell for cell in cells if cell.row == row.name]
+        shown = [[_number(cell.published, table) for cell in of_row], [_number(cell.ours, table) for cell in of_row]]
+        model = next((cell.model for cell in of_row if cell.model), "")
+        rows += [[row.name, "paper", *shown[0]]] if any(shown[0]) else []
+        note = row.missing or model
+        rows += [["" if any(shown[0]) else row.name, f"ours ({note})" if note else "ours", *shown[1]]]
+    text = output.as_table(["", "", *columns], rows, right=columns)
+    return "\n\n".join([f"{paper.title}, {name}: {table.title}", text, f"Measure: {table.measure}.", *table.notes])
+
+
+def comparison_rows(paper: str, name: str, cells: Sequence[Cell]) -> list[dict[str, object]]:
+    """Return the cells as records for CSV and JSON."""
+    return [
+        {
+            "paper": paper, "table": name, "row": cell.row, "column": cell.column, "published": cell.published,
+            "ours": cell.ours, "difference": _difference(cell), "model": cell.model,
+        }
+        for cell in cells
+    ]  # fmt: skip
+
+
+def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the records as CSV; empty where there is no figure."""
+    return delimited.as_csv(CSV_COLUMNS, [["" if row[c] is None else row[c] for c in CSV_COLUMNS] for row in rows])
+
+
+def _difference(cell: Cell) -> float | None:
+    return None if cell.ours is None or cell.published is None else cell.ours - cell.published
+
+
+def _number(value: float | None, table: Table) -> str:
+    return "" if value is None else f"{value:.{table.digits}f}"
+
+
+def _for_prices(endpoints: Mapping[str, Endpoint], command: Command) -> Mapping[str, Endpoint] | None:
+    """Return the endpoints if they have all models of a command; else the list prices count."""
+    return endpoints if set(command.kinds) <= endpoints.keys() else None

@@ -1,0 +1,160 @@
+"""`kb feedback`: a search that learns from the photos marked as relevant."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from cli.common import options, output
+from cli.common.photos.collection import open_photos
+from cli.verbs.feedback.resources import CAPTIONERS, open_feedback
+from data.errors import UsageError
+from data.words import plural
+from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
+
+if TYPE_CHECKING:
+    from cli.common.config import Settings
+    from data.contracts import ImageCollection
+    from rerank.feedback.records import Session
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("--images", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the photos to search.")
+@click.option("--session", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Session file to write, or to resume.  [default: one for each query in FIELDMARK_HOME]")  # fmt: skip
+@click.option("--method", type=click.Choice(get_args(FeedbackMethod)),
+              help="Use of the marked photos.  [default: cot if [llm.vision] and [llm.text] are set, else "
+              "rocchio]")  # fmt: skip
+@click.option("--preset", type=click.Choice(list(FEEDBACK_PRESETS)),
+              help="Constants: ours, or of the paper.  [default: ours]")  # fmt: skip
+@click.option("--captioner", metavar="NAME", help=f"{CAPTIONERS}  [default: vision if it is set, else phrases]")
+@options.kb_option("Knowledge base of the phrases.")
+@options.cost_options
+@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="At the end, write the judged photos with `relevant` as a job of kb rerank.")  # fmt: skip
+def feedback(
+    query: str | None,
+    images: Path | None,
+    file: Path | None,
+    method: FeedbackMethod | None,
+    preset: str | None,
+    captioner: str | None,
+    kb: Path | None,
+    max_cost: float | None,
+    offline: bool,
+    export: Path | None,
+) -> None:
+    """Search a folder of photos in turns: mark the relevant photos, and the search grows by them.
+
+    Each turn shows twenty photos that were not shown before. cot, summary and keywords caption two of the marked photos
+    and have a language model rewrite the query; captions appends the captions; rocchio moves the vector of the query
+    towards the marked photos; rocchio-then-text does that once and continues with words, rocchio-and-text does both;
+    none shows the next photos. The session is saved after every answer: the same command resumes it.
+
+    Example: kb feedback "a red bird with a black face" --images photos/
+    """
+    from cli.verbs.feedback.conversation import Conversation
+    from data.codec import dumps
+    from data.files import write_atomic
+    from rerank.feedback.files import labelled_job
+
+    settings = options.settings(kb=kb)
+    folder = None if images is None else images.expanduser().resolve()
+    words = None if query is None else " ".join(query.split())
+    file = file or _session_file(settings, words, folder)
+    resumed = _resumed(file, words, method)
+    if resumed is None and (not words or folder is None):
+        raise UsageError("A new session needs a query and --images.", hint='kb feedback "a red bird" --images photos/')
+    chosen = resumed.method if resumed else method or _default_method(settings)
+    of_method = _settings(resumed, preset, file)
+    if captioner is not None and text_form(chosen, of_method) is None:
+        raise UsageError(f"--captioner is for methods that write text, not for {chosen}.")
+    with ExitStack() as stack:
+        opened = stack.enter_context(
+            open_feedback(settings, [chosen], of_method, captioner=captioner, max_cost=max_cost, offline=offline)
+        )
+        where = folder or Path(resumed.folder if resumed else "")
+        quiet = options.invocation().quiet
+        collection = stack.enter_context(open_photos(where, opened.encoder, settings, quiet=quiet))
+        search = opened.search(collection, chosen, of_method)
+        if resumed is None:
+            session = search.begin(words or "", folder=str(folder))
+        else:
+            session = resumed
+            _say_resumed(session, file, collection)
+        session = Conversation(search, collection, file).run(session)
+        for line in search.tally.warnings():
+            output.warn(line)
+        job = labelled_job(session, collection)
+        if export is not None and job.candidates:
+            write_atomic(export, f"{dumps(job)}\n".encode("utf-8", "surrogateescape"))
+        elif export is not None:
+            output.warn(f"No turn was marked, so {export} was not written")
+        counts = [plural(len(session.turns), "turn"), plural(len(session.relevant), "relevant photo")]
+        counts += [*search.tally.lines(), *opened.cost_lines()]
+    output.note(f"{', '.join(counts)}. Session: {file}")
+
+
+def _session_file(settings: Settings, query: str | None, folder: Path | None) -> Path:
+    from data.files import sha256_hex
+
+    name = sha256_hex(f"{folder}\n{query}")[:16]
+    return settings.home / "feedback" / f"{name}.json"
+
+
+def _default_method(settings: Settings) -> FeedbackMethod:
+    return "cot" if {"vision", "text"} <= set(settings.llm) else "rocchio"
+
+
+def _resumed(file: Path, query: str | None, method: str | None) -> Session | None:
+    """Return the session in a file, None if there is no file.
+
+    Raises:
+        BadInput: if the file is no session.
+        UsageError: if the command asks for another search than the session is.
+    """
+    from rerank.feedback.files import read_session
+
+    if not file.exists():
+        return None
+    session = read_session(file)
+    for name, given, kept in (("query", query, session.query), ("method", method, session.method)):
+        if given is not None and given != kept:
+            raise _other(file, f'{name} "{kept}", not "{given}"')
+    return session
+
+
+def _settings(resumed: Session | None, preset: str | None, file: Path) -> FeedbackSettings:
+    """Return the settings of the session; those of a session that resumes cannot change."""
+    base = resumed.settings if resumed is not None and preset is None else FEEDBACK_PRESETS[preset or "default"]
+    found = options.method_settings("feedback", FeedbackSettings, base=base)
+    if resumed is not None and found != resumed.settings:
+        changed = [
+            f"{name} {kept}, not {given}"
+            for name, kept in asdict(resumed.settings).items()
+            if kept != (given := getattr(found, name))
+        ]
+        raise _other(file, "; ".join(changed))
+    return found
+
+
+def _other(file: Path, difference: str) -> UsageError:
+    return UsageError(f"The session {file} has the {difference}.", hint="Choose another file with --session.")
+
+
+def _say_resumed(session: Session, file: Path, collection: ImageCollection) -> None:
+    from rerank.feedback.identity import changes_since
+
+    output.note(f"Resuming turn {len(session.turns) - 1} of {file}.")
+    if session.collection.space != collection.space:
+        raise UsageError(
+            f"The session {file} has vectors of {session.collection.space}, the photos of {collection.space}.",
+            hint="Use the profile that it was begun with.",
+        )
+    if changed := changes_since(session, collection):
+        output.warn(changed)

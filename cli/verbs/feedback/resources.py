@@ -1,0 +1,141 @@
+"""Resources of interactive retrieval: captioner and language model, opened where a method needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from cli.common import wiring
+from cli.common.config import Settings
+from cli.common.language_models import connect_model, cost_text
+from data.files import sha256_hex
+
+if TYPE_CHECKING:
+    from data.contracts import ChatModel, ImageCollection, TextImageEncoder
+    from kb.endpoints.budget import Budget
+    from rerank.captions.texts import LocalCaptioner
+    from rerank.feedback.captions import Captioner
+    from rerank.feedback.search import FeedbackSearch
+    from rerank.feedback.settings import FeedbackMethod, FeedbackSettings
+    from rerank.prompting import Prompts
+
+CAPTIONERS: Final = "Captions by [llm.vision] (vision), of phrases in the knowledge base (phrases), or by a BLIP model."
+"""Help of the option `--captioner`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackResources:
+    """Encoder, captioner and models of a run."""
+
+    encoder: TextImageEncoder
+    models: tuple[str, ...] = ()
+    """Names of captioner, text model and prompts, which decide the results."""
+    prompts: Prompts
+    captioner: Captioner | None = None
+    text: ChatModel | None = None
+    budget: Budget | None = None
+    """Cost of all models together; None if the run asks none."""
+
+    def search(self, collection: ImageCollection, method: FeedbackMethod, settings: FeedbackSettings) -> FeedbackSearch:
+        """Return a search over a collection."""
+        from rerank.feedback.search import FeedbackSearch
+
+        return FeedbackSearch(
+            self.encoder,
+            collection,
+            method=method,
+            captioner=self.captioner,
+            text=self.text,
+            settings=settings,
+            prompts=self.prompts,
+        )
+
+    def cost_lines(self) -> list[str]:
+        """Return the number of model calls and their cost in words, if any model was asked."""
+        if self.budget is None or not (self.budget.meter.calls or self.budget.meter.cached):
+            return []
+        meter = self.budget.meter
+        cached = f", {meter.cached:,} from the cache" if meter.cached else ""
+        return [f"{meter.calls:,} model calls{cached}", f"cost {cost_text(meter)}"]
+
+
+@contextmanager
+def open_feedback(
+    settings: Settings,
+    methods: Sequence[FeedbackMethod],
+    of_methods: FeedbackSettings,
+    *,
+    captioner: str | None,
+    max_cost: float | None,
+    offline: bool,
+) -> Iterator[FeedbackResources]:
+    """Open what the methods need, and close it at the end.
+
+    Args:
+        settings: profile, endpoints and knowledge base.
+        methods: the methods.
+        of_methods: their settings.
+        captioner: `vision` for `[llm.vision]`, `phrases` of the knowledge base, or the name of a BLIP model; None takes
+            `[llm.vision]` if it is set, else phrases.
+        max_cost: limit in US dollars.
+        offline: cached replies only.
+
+    Raises:
+        MissingRequirement: if a model is not configured, or its key is missing.
+        UsageError: if the cost is limited and a price is unknown.
+    """
+    from kb.endpoints.budget import Budget
+    from rerank.feedback.captions import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
+    from rerank.feedback.settings import needs_text_model, text_form
+    from rerank.prompting import Prompts
+    from rerank.scheduling import FairChat
+
+    encoder = wiring.load_encoders(settings.profile).text_image[0]
+    prompts, budget = Prompts(settings.prompts), Budget(max_cost)
+    with ExitStack() as stack:
+
+        def connect(kind: str) -> ChatModel:
+            chat = stack.enter_context(connect_model(settings, kind, budget=budget, offline=offline))
+            return FairChat(chat, n_in_flight=settings.llm[kind].max_concurrent)
+
+        made: Captioner | None = None
+        models = [prompts.digest(f"feedback_{name}") for name in ("caption", "summary", "keywords", "cot")]
+        if any(text_form(method, of_methods) is not None for method in methods):
+            if captioner == "vision" or (captioner is None and "vision" in settings.llm):
+                made = short_captions(chat := connect("vision"), prompts=prompts)
+                models.append(chat.name)
+            elif captioner not in (None, "phrases"):
+                made = ModelCaptioner(_local(captioner))
+                models.append(captioner)
+            else:
+                with wiring.open_knowledge_base(settings) as store:
+                    texts = [each.summary.text for each in store.species(store.taxon_ids) if each.summary]
+                phrases = phrases_of(texts)
+                made = PhraseCaptioner(encoder, phrases, n=of_methods.phrases)
+                models.append(sha256_hex("\n".join(phrases)))
+        is_rewritten = any(needs_text_model(method, of_methods) for method in methods)
+        rewriter = connect("text") if is_rewritten else None
+        yield FeedbackResources(
+            encoder=encoder,
+            models=(*models, rewriter.name if rewriter else ""),
+            prompts=prompts,
+            captioner=made,
+            text=rewriter,
+            budget=budget,
+        )
+
+
+def _local(name: str) -> LocalCaptioner:
+    """Return a captioner on this machine.
+
+    Raises:
+        MissingDependency: if transformers is not installed.
+    """
+    from recognize.encoders.pretrained.blip import BlipCaptioner
+    from recognize.encoders.pretrained.loading import require
+    from rerank.captions.texts import LocalCaptioner
+
+    require("transformers", "transformers")
+    return LocalCaptioner(BlipCaptioner(name))

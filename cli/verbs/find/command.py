@@ -1,0 +1,133 @@
+"""`kb find`: photos of a folder for a text, a photo, or both."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from cli.common import exit_codes, options, output, wiring
+from cli.common.photos.collection import ENCODER_HELP, open_photos
+from cli.common.progress import named_calls
+from cli.verbs.find.output import FORMATS, check_output, write_found
+from cli.verbs.rerank.output import costs
+from cli.verbs.rerank.resources import open_resources
+from data.errors import UsageError
+from kb.lookup.settings import ContextSettings
+from rerank.captions.settings import CaptionSettings
+from rerank.retrieval import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
+from rerank.run_plan import plan_run
+from rerank.settings import RerankSettings
+from rerank.tally import Tally
+from rerank.visret.settings import VisretSettings
+
+LIKELY: Final = 50
+"""Percent from which a photo is said to show a species."""
+
+
+@click.command()
+@click.argument("query", nargs=-1)
+@click.option("--images", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Folder of photos.")
+@click.option("--photo", type=options.FILE, metavar="FILE", help="Find photos like this one.")
+@click.option("--top", "k", type=click.IntRange(1), metavar="K", default=N_FOUND, show_default=True,
+              help="Number of photos.")  # fmt: skip
+@click.option("--method", type=click.Choice(list(RETRIEVERS)), default=DEFAULT_RETRIEVER, show_default=True,
+              help="Search method.")  # fmt: skip
+@click.option("--encoder", metavar="NAME", help=ENCODER_HELP)
+@options.kb_option("Knowledge base of the species that the query names.")
+@options.cost_options
+@options.format_option(*FORMATS)
+@click.option("--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Write to this file instead of stdout.")  # fmt: skip
+@click.pass_context
+def find(
+    ctx: click.Context,
+    /,
+    query: tuple[str, ...],
+    images: Path,
+    photo: Path | None,
+    k: int,
+    method: str,
+    encoder: str | None,
+    kb: Path | None,
+    max_cost: float | None,
+    offline: bool,
+    form: str,
+    file: Path | None,
+) -> None:
+    """Find the photos of a folder that show what QUERY says, or that are like a photo.
+
+    New and changed photos are indexed first. similarity compares the vectors of query and photo; if the query names
+    species of the knowledge base, the recognizer judges the nearest photos. visret draws the query, rewrite has a model
+    rewrite it, captions compares it with captions; their settings are those of kb rerank (--set
+    visret.generator=anchors).
+
+    Examples: kb find "a red bird with a black face" --images photos/; kb find --photo crest.jpg --images photos/
+    """
+    import asyncio
+
+    from cli.verbs.find.species import named_search
+    from data.records import Job
+    from rerank.collection.queries import check_length
+    from rerank.job import query_id_of
+
+    text = " ".join(" ".join(query).split())
+    if not text and photo is None:
+        raise UsageError("The query is empty.", hint='kb find "a red bird" --images photos/, or --photo FILE.')
+    check_output(form, file)
+    settings, quiet = options.settings(kb=kb), options.invocation().quiet
+    methods = RerankSettings(
+        captions=options.method_settings("rerank.captions", CaptionSettings),
+        visret=options.method_settings("rerank.visret", VisretSettings),
+    )
+    plan = plan_run(method, methods, endpoints=settings.llm)
+    reference = None if photo is None else str(photo.absolute())
+    job = Job(
+        query_id=query_id_of(text or ("" if photo is None else photo.stem)),
+        text=text,
+        candidates=(),
+        reference_image=reference,
+    )
+    made = wiring.load_text_image_encoder(encoder or settings.profile)
+    with ExitStack() as stack:
+        collection = stack.enter_context(open_photos(images, made, settings, quiet=quiet))
+        if collection.update.n_new and not quiet:
+            output.note(f"{collection.update.n_new:,} new or changed photos indexed")
+        opened = stack.enter_context(
+            open_resources(settings, plan, context=ContextSettings(), max_cost=max_cost, offline=offline, encoder=made)
+        )
+        progress = stack.enter_context(named_calls(quiet=quiet))
+        resources = replace(
+            opened.resources,
+            encoders=(made,),
+            settings=methods,
+            on_progress=lambda done, total, failed: progress("captions", done, total, failed),
+        )
+        if method == DEFAULT_RETRIEVER:
+            check_length(job, made)
+        is_plain = method == DEFAULT_RETRIEVER and photo is None
+        named = named_search(settings, job, collection, made, stack, quiet=quiet) if is_plain else None
+        if named is not None:
+            output.note(named.note)
+        retriever = named.retriever if named is not None else make_retriever(method, collection, resources)
+        rows = asyncio.run(retriever.find(job, k))
+        notes = [] if named is None else [named.note]
+        if method in ("visret", "rewrite") and rows and rows[0].evaluation:
+            notes.append(rows[0].evaluation)  # of the query, the same in all rows
+            output.note(notes[-1])
+        if named is not None and rows and rows[0].score < LIKELY:
+            notes.append(f"no photo is likely to show it: {rows[0].score:.0f} % at best")
+            output.note(notes[-1])
+        title = text if photo is None else f"{text} + {photo.name}" if text else f"photos like {photo.name}"
+        write_found(rows, collection, form=form, file=file, title=title, notes=notes, tag=f"fieldmark-{method}")
+    tally: Tally = getattr(retriever, "tally", Tally())
+    counts = [*tally.lines(), *costs(opened, n_queries=1)]
+    if counts and not quiet:
+        output.note("; ".join(counts))
+    for line in tally.warnings():
+        output.warn(line)
+    if not tally.is_complete:
+        ctx.exit(exit_codes.PARTLY)

@@ -1,0 +1,249 @@
+"""`kb feedback` by typed lines: marks, edits, undo, resuming, files, settings, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.cli.verbs.feedback.conftest import QUERY
+from tests.servers.openai_server import Answer
+
+TWO_TURNS = "1 3\n\n1-2\n\nq\n"  # numbers, then Enter for the query
+K = ("--set", "k=5")
+
+
+def shown(session: Any) -> list[list[str]]:
+    return [[image["image_id"] for image in turn["shown"]] for turn in session["turns"]]
+
+
+def test_a_session_lists_marks_grows_and_shows_unseen_photos(converse: Any, models: Any, own_home: Path) -> None:
+    done, session = converse(TWO_TURNS, *K)
+    assert done.exit_code == 0, done.stderr
+    assert session["method"] == "cot" and len(session["turns"]) == 3
+    seen = [image_id for ids in shown(session) for image_id in ids]
+    assert len(set(seen)) == 15 and [session["turns"][0]["relevant"], session["turns"][1]["relevant"]] == [
+        [seen[0], seen[2]], seen[5:7],
+    ]  # fmt: skip
+    captions = [caption["text"] for caption in session["turns"][0]["captions"]]
+    assert session["turns"][1]["query"] == f"{QUERY}. {' '.join(captions)}"
+    assert session["turns"][2]["query"] == session["turns"][1]["captions"][-1]["text"].rstrip(".") + "."
+    assert "Caption of " in done.stderr and f"Query: {QUERY}. A " in done.stderr
+    assert "3 turns, 4 relevant photos, 4 captions, 1 denoised query, 5 model calls, cost $0.000" in done.stderr
+    for number in range(3):
+        page = Path(f"s-turn{number}.html").read_text()
+        assert page.count("data:image/jpeg;base64,") == 5 and shown(session)[number][4] in page
+
+
+def test_requests_of_captions_and_denoising_on_the_wire(converse: Any, models: Any, own_home: Path) -> None:
+    converse(TWO_TURNS, *K)
+    captions, rewrites = ([c.payload for c in models.calls if bool(c.images) is seen] for seen in (True, False))
+    assert len(captions) == 4 and len(rewrites) == 1
+    for payload in captions:
+        content = payload["messages"][0]["content"]
+        assert content[0] == {"type": "text", "text": "A short image caption:"} and content[1]["type"] == "image_url"
+        assert payload["max_tokens"] == 99 and payload["temperature"] == 0
+    asked = rewrites[0]["messages"][0]["content"]
+    assert rewrites[0]["temperature"] == 0 and f"\nQuery: {QUERY}\nCaptions:\n- A " in asked
+    assert asked.rpartition("\nCaptions:\n")[2].count("- A ") == 4
+
+
+def test_an_interrupted_session_resumes_where_it_stopped(converse: Any, models: Any) -> None:
+    _, whole = converse(TWO_TURNS, *K)
+    for number, typed in enumerate(("1 3\n", "\n1-2\n", "\nq\n")):
+        done, session = converse(typed, *K, file="parts.json")
+        assert done.exit_code == 0 and ("Resuming turn" in done.stderr) is (number > 0), done.stderr
+    assert [turn["query"] for turn in session["turns"]] == [turn["query"] for turn in whole["turns"]]
+    assert shown(session) == shown(whole)  # only the costs differ: the second session paid nothing
+
+
+def test_a_killed_session_keeps_every_answer(cli: Any, coloured: Path, tmp_path: Path) -> None:
+    """A real process with the starter encoders, killed while it waits for the next answer."""
+    photos = tmp_path / "few"
+    shutil.copytree(coloured / "red_bird", photos)
+    command = [*cli.command(), "feedback", QUERY, "--images", str(photos), "--session", "s.json", "--set", "k=3"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=cli.environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True, bufsize=0,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stderr is not None
+    process.stdin.write("2\n")
+    text = ""
+    while "Enter searches" not in text:
+        text += process.stderr.read(1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    kept = json.loads((tmp_path / "s.json").read_text())
+    assert kept["turns"][0]["relevant"] == [kept["turns"][0]["shown"][1]["image_id"]]
+    after = cli.run(*command[len(cli.command()) :], stdin="\nq\n")
+    assert after.exit_code == 0 and "Resuming turn 0" in after.stderr
+    assert len(json.loads((tmp_path / "s.json").read_text())["turns"]) == 2
+
+
+def test_undo_edit_and_wrong_numbers(converse: Any) -> None:
+    done, session = converse("0\n9-2\nred\n1\nu\n2\na blue bird\nu\n3\n\nq\n", *K)
+    assert done.exit_code == 0
+    assert done.stderr.count('Expected numbers from 1 to 5, got "') == 3
+    ids = shown(session)[0]
+    assert session["turns"][0]["relevant"] == [ids[2]] and len(session["turns"]) == 2
+    _, edited = converse("2\na blue bird\nq\n", *K, file="e.json")
+    assert edited["turns"][1]["query"] == "a blue bird" and edited["turns"][1]["is_edited"]
+    refused, kept = converse("2\nzzz\n\nq\n", *K, file="r.json")
+    assert 'knows no word of the query "zzz"' in refused.stderr and kept["turns"][1]["query"] == QUERY
+
+
+def test_no_relevant_photo_shows_the_next_ones_until_all_are_seen(converse: Any) -> None:
+    done, session = converse("\n\n\n\n\n\n\n\n", "--set", "k=15")
+    assert [len(ids) for ids in shown(session)] == [15, 15, 10] and session["turns"][2]["query"] == QUERY
+    assert "All 40 photos have been shown." in done.stderr
+
+
+def test_the_marks_are_exported_as_a_job(converse: Any, cli: Any) -> None:
+    converse(TWO_TURNS, *K, "--export", "marks.jsonl")
+    job = json.loads(Path("marks.jsonl").read_text())
+    assert job["text"] == QUERY and len(job["candidates"]) == 10 and len(job["relevant"]) == 4
+    done, _ = converse("q\n", *K, "--export", "none.jsonl", file="n.json")
+    assert "none.jsonl was not written" in done.stderr and not Path("none.jsonl").exists()
+    run = cli.call("rerank", "marks.jsonl", "--method", "similarity", "--output", "run", check=True)
+    assert run.exit_code == 0 and "R@10" in cli.call("eval", "rerank", "run.trec", "--jobs", "marks.jsonl").stdout
+
+
+def test_a_changed_collection_is_said_and_nothing_is_lost(
+    cli: Any, coloured: Path, converse: Any, tmp_path: Path
+) -> None:
+    photos = shutil.copytree(coloured, tmp_path / "own")
+    arguments = ["feedback", QUERY, "--images", str(photos), "--session", "s.json", *K]
+    cli.call(*arguments, stdin="1 2\n", check=True)
+    before = json.loads((tmp_path / "s.json").read_text())
+    (photos / before["turns"][0]["shown"][0]["image_id"]).unlink()
+    Image.new("RGB", (40, 40), "red").save(photos / "new.png")
+    done = cli.call(*arguments, stdin="\nq\n", check=True)
+    assert "40 photos then, 40 now; 1 of the 5 photos shown are gone" in done.stderr
+    after = json.loads((tmp_path / "s.json").read_text())
+    assert after["turns"][0]["relevant"] == before["turns"][0]["relevant"] and "new.png" in shown(after)[1]
+
+
+def test_a_refused_caption_is_counted(converse: Any, models: Any, own_home: Path) -> None:
+    models.script = lambda call: Answer(refusal="I cannot describe this.") if call.images else "a red bird"
+    done, session = converse("1 2\n\nq\n", *K, query="a red bird")
+    assert done.exit_code == 0 and session["turns"][1]["query"] == "a red bird"
+    assert "2 images could not be captioned" in done.stderr
+
+
+def test_a_long_caption_is_cut_below_100_tokens(converse: Any, models: Any, own_home: Path) -> None:
+    models.script = lambda call: "a red bird, " * 40 if call.images else "a red bird"
+    done, session = converse("1\n\nq\n", *K, "--method", "captions")
+    assert done.exit_code == 0 and [call.payload["max_tokens"] for call in models.calls] == [99]
+    assert session["turns"][1]["query"].count("bird,") == 24
+
+
+def test_a_provider_that_is_down_leaves_a_session_to_resume(
+    converse: Any, models: Any, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIELDMARK_LLM_VISION_BASE_URL", "http://127.0.0.1:9/v1")
+    done, _ = converse("1\n", *K)
+    assert done.exit_code == 6 and "127.0.0.1:9" in done.stderr
+    kept = json.loads(Path("s.json").read_text())
+    assert kept["turns"][0]["relevant"] and kept["turns"][0]["captions"] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [
+        ("cot", "k=4"),
+        ("cot", "captioned=1"),
+        ("captions", "seed=5"),
+        ("keywords", "prefix=Photo of"),
+        ("captions", "max_tokens=3"),
+        ("rocchio-and-text", "text=captions"),
+        ("rocchio", "alpha=9"),
+        ("rocchio", "beta=9"),
+        ("rocchio", "gamma=9"),
+        ("rocchio", "rocchio_relevant=sampled"),
+        ("rocchio", "rocchio_from=previous"),
+    ],
+)
+def test_a_setting_changes_the_session(converse: Any, models: Any, method: str, setting: str) -> None:
+    typed = "1 2 4\n\n1 3 5\n\n2 3 4\n\nq\n".replace("5", "4" if setting == "k=4" else "5")
+    sets = [] if setting.startswith("k=") else K
+    _, usual = converse(typed, "--method", method, *K, file="usual.json")
+    done, changed = converse(typed, "--method", method, *sets, "--set", setting, file="changed.json")
+    assert done.exit_code == 0 and changed["turns"] != usual["turns"]
+
+
+def test_captions_of_the_phrases_of_a_knowledge_base(converse: Any, models: Any, folder_kb: str) -> None:
+    def grown(*more: str, file: str) -> str:
+        arguments = ("--method", "captions", "--captioner", "phrases", "--kb", folder_kb, *K, *more)
+        done, session = converse("1\n\nq\n", *arguments, file=file)
+        assert done.exit_code == 0, done.stderr
+        return str(session["turns"][1]["query"]).removeprefix(f"{QUERY}. ")
+
+    assert set(grown(file="a.json").split(", ")) == {"white plumage", "white underparts", "blue crest", "yellow eye"}
+    assert grown("--set", "phrases=1", file="b.json").count(", ") == 0
+    assert models.calls == []
+
+
+@pytest.mark.skipif(find_spec("transformers") is not None, reason="transformers is installed")
+def test_a_local_captioner_names_its_missing_package(converse: Any) -> None:
+    done, _ = converse("q\n", "--method", "captions", "--captioner", "Salesforce/blip-image-captioning-large")
+    assert done.exit_code == 3 and "transformers is not installed" in done.stderr
+
+
+def test_costs_and_cached_replies(converse: Any, models: Any, own_home: Path) -> None:
+    done, _ = converse("1\n\nq\n", *K, "--max-cost", "0.0000001")
+    assert done.exit_code == 7 and models.calls == []
+    converse("\nq\n", *K)
+    n = models.n_calls
+    assert n == 1
+    _, again = converse("1\n\nq\n", *K, "--offline", file="again.json")
+    assert models.n_calls == n and len(again["turns"]) == 2
+    done, _ = converse("2\n\nq\n", *K, "--offline", file="other.json")
+    assert done.exit_code == 3 and "cache" in done.stderr
+
+
+def test_bad_input(converse: Any, cli: Any, coloured: Path) -> None:
+    def fails(*arguments: str, said: str) -> None:
+        done = cli.call("feedback", *arguments)
+        assert done.exit_code in (2, 3, 5) and said in done.stderr, done.stderr
+
+    here = ("--images", str(coloured))
+    fails("a red bird", said="needs a query and --images")
+    fails(" ", *here, said="needs a query and --images")
+    fails("\u9ce5", *here, said='knows no word of the query "\u9ce5"')
+    fails("a red bird", "--images", "nowhere", said="does not exist")
+    Path("empty").mkdir()
+    fails("a red bird", "--images", "empty", said="No photo found")
+    fails("a red bird", *here, "--captioner", "phrases", said="for methods that write text")
+    fails("a red bird", *here, "--method", "captions", "--captioner", "vision", said="No model set")
+    Path("s.json").write_text("{}")
+    fails("--session", "s.json", said="is not a feedback session")
+    long = "a red bird with a white belly and a blue tail " * 500  # 5,000 words
+    done, session = converse("1\n\nq\n", "--preset", "paper", "--method", "none", *K, file="l.json", query=long)
+    assert done.exit_code == 0 and "words beyond 64 tokens left out" in done.stderr
+    assert session["settings"]["max_tokens"] == 77
+
+
+def test_a_session_keeps_its_query_method_and_settings(converse: Any) -> None:
+    converse("1\n\nq\n", *K)
+    for more, said in (
+        (("--method", "none"), 'the method "rocchio", not "none"'),
+        (("--set", "k=6"), "the k 5, not 6"),
+        (("--preset", "paper", *K), "max_tokens None, not 77"),
+    ):
+        done, _ = converse("q\n", *more)
+        assert done.exit_code == 2 and said in done.stderr
+    assert 'the query "a red bird with a white belly", not "a blue bird"' in converse("", query="a blue bird")[0].stderr
+
+
+def test_without_a_session_file_the_same_command_resumes(cli: Any, coloured: Path, converse: Any) -> None:
+    command = ("feedback", "a green bird", "--images", str(coloured), *K)
+    assert "Turn 0" in cli.call(*command, stdin="1\n", check=True).stderr
+    assert "Resuming turn 0" in cli.call(*command, stdin="\nq\n", check=True).stderr

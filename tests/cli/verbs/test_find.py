@@ -1,0 +1,134 @@
+"""`kb find`: rankings, forms of output, species by name, and queries that mean nothing."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+from tests.conftest import CommandLine
+from tests.servers.openai_server import OpenAIServer
+
+RED = "a red bird with a black face"
+
+
+@pytest.fixture(autouse=True)
+def knowledge(built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the knowledge base of the drawings; unpacking the shipped one takes seconds."""
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
+
+
+def rows(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def photos(drawings: Path) -> Path:
+    """Four drawings, one of them twice, a colour, and a broken file with signs of HTML in its name."""
+    shutil.copy(drawings / "cardinalis-cardinalis.png", drawings / "a b.png")
+    Image.new("RGB", (40, 40), "blue").save(drawings / "<i>blue&.png")
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    return drawings
+
+
+@pytest.fixture
+def text_model(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Set `[llm.text]` to a server."""
+
+    def use(url: str) -> None:
+        for name, value in (("BASE_URL", url), ("MODEL", "m"), ("PRICE_IN", "100"), ("PRICE_OUT", "100")):
+            monkeypatch.setenv(f"FIELDMARK_LLM_TEXT_{name}", value)
+
+    return use
+
+
+def test_the_order_is_that_of_rerank_similarity(cli: CommandLine, photos: Path) -> None:
+    ranked = cli.call("rerank", photos, "--query", RED, "--method", "similarity", "--format", "jsonl")
+    found = cli.call("find", RED, "--images", photos, "--format", "jsonl", check=True)
+    expected = [(row["image_id"], row["score"]) for row in rows(ranked.stdout) if row["status"] == "ok"]
+    assert [(row["image_id"], row["score"]) for row in rows(found.stdout)] == expected
+    twice = [image_id for image_id, _ in expected if image_id in ("a%20b.png", "cardinalis-cardinalis.png")]
+    assert twice == ["a%20b.png", "cardinalis-cardinalis.png"] and "1 photo cannot be read" in found.stderr
+    assert {Path(row["path"]).name for row in rows(found.stdout)} >= {"a b.png", "<i>blue&.png"}
+
+
+def test_a_photo_finds_its_likes_and_text_and_photo_are_combined(cli: CommandLine, photos: Path) -> None:
+    jay = photos / "cyanocitta-cristata.png"
+    alone = rows(cli.call("find", "--photo", jay, "--images", photos, "--format", "jsonl", check=True).stdout)
+    assert alone[0]["path"] == str(jay) and alone[0]["score"] == pytest.approx(1, abs=1e-5)
+    both = cli.call("find", *RED.split(), "--photo", jay, "--images", photos, "--top", "2", "--format", "jsonl")
+    assert len(rows(both.stdout)) == 2 and rows(both.stdout)[0]["score"] < 0.99
+
+
+def test_every_form_has_the_same_photos(cli: CommandLine, photos: Path) -> None:
+    found = rows(cli.call("find", RED, "--images", photos, "--format", "jsonl", check=True).stdout)
+    table = cli.call("find", RED, "--images", photos, check=True).stdout
+    assert [line.split()[0] for line in table.splitlines()[2:]] == [str(row["rank"]) for row in found]
+    run = cli.call("find", RED, "--images", photos, "--format", "trec", check=True).stdout
+    assert [line.split()[2] for line in run.splitlines()] == [row["image_id"] for row in found]
+    for form in ("parquet", "html"):
+        cli.call("find", RED, "--images", photos, "--format", form, "--output", f"found.{form}", check=True)
+    packed = pyarrow.parquet.read_table(cli.folder / "found.parquet").to_pylist()
+    assert [(row["path"], row["score"]) for row in packed] == [(row["path"], row["score"]) for row in found]
+    page = (cli.folder / "found.html").read_text(encoding="utf-8")
+    assert page.count("<img ") == page.count('src="data:image/jpeg;base64,') == len(found)
+    assert "&lt;i&gt;blue&amp;.png" in page and "<i>" not in page and "http" not in page.replace("http-equiv", "")
+    assert cli.call("find", RED, "--images", photos, "--format", "parquet").exit_code == 2
+
+
+def test_a_species_is_judged_by_the_recognizer_of_the_knowledge_base(
+    cli: CommandLine, photos: Path, built_kb: Path
+) -> None:
+    run = cli.call(
+        "find", "Snowy Owl", "--images", photos, "--kb", built_kb, "--top", "3", "--format", "jsonl", check=True
+    )
+    best, *rest = rows(run.stdout)
+    assert best["image_id"] == "bubo-scandiacus.png" and best["score"] > 2 * rest[0]["score"]
+    assert best["questions"][0]["obtained_by"] == "recognizer" and "judged by the recognizer" in run.stderr
+    assert "no photo is likely" not in run.stderr
+    (photos / "bubo-scandiacus.png").unlink()
+    run = cli.call("find", "Snowy Owl", "--images", photos, "--kb", built_kb, "--format", "jsonl", check=True)
+    assert "no photo is likely to show it: " in run.stderr and rows(run.stdout)[0]["score"] < 50
+    run = cli.call("find", "Snowy Owl", "--images", photos, "--kb", cli.folder / "none.kb")
+    assert run.exit_code == 3 and "none.kb" in run.stderr
+
+
+@pytest.mark.usefixtures("toy_paper_profile")
+def test_another_encoder_searches_its_own_space(cli: CommandLine, photos: Path) -> None:
+    run = cli.call("find", "azure", "--images", photos, "--encoder", "paper", "--format", "jsonl", check=True)
+    assert "<i>blue&.png" in [row["image_id"] for row in rows(run.stdout)[:2]]
+    assert cli.call("find", "azure", "--images", photos, "--encoder", "none").exit_code == 2
+
+
+def test_a_query_can_be_rewritten_by_a_model(cli: CommandLine, photos: Path, text_model: Callable[[str], None]) -> None:
+    find = ("find", "Which one looks like the sky?", "--images", photos, "--method", "rewrite", "--format", "jsonl")
+    with OpenAIServer("a blue bird with a white belly") as server:
+        text_model(server.base_url)
+        run = cli.call(*find, "--max-cost", "0.000001")
+        assert run.exit_code == 7 and server.n_calls == 0
+        run = cli.call(*find, "--offline")
+        assert run.exit_code == 3 and server.n_calls == 0
+        run = cli.call(*find, check=True)
+        assert rows(run.stdout)[0]["evaluation"].endswith("a blue bird with a white belly")
+        again = cli.call(*find, "--offline", check=True)
+        assert rows(again.stdout) == [{**row, "cost_usd": 0.0} for row in rows(run.stdout)] and server.n_calls == 1
+
+
+@pytest.mark.parametrize("query", ["красная птица", "two birds standing in water", "xyzzy " * 5_000])
+def test_a_query_that_the_encoder_cannot_see_is_an_error(cli: CommandLine, photos: Path, query: str) -> None:
+    run = cli.call("find", query, "--images", photos)
+    assert run.exit_code == 3 and run.stdout == "" and "can see nothing of" in run.stderr and len(run.stderr) < 800
+
+
+def test_an_empty_query_and_an_empty_folder_are_errors(cli: CommandLine, photos: Path) -> None:
+    run = cli.call("find", "  ", "--images", photos)
+    assert run.exit_code == 2 and "The query is empty" in run.stderr
+    (cli.folder / "none").mkdir()
+    run = cli.call("find", RED, "--images", cli.folder / "none")
+    assert run.exit_code == 5 and "No photo found" in run.stderr
+    run = cli.call("find", RED, "--images", cli.folder / "gone")
+    assert run.exit_code == 5 and "does not exist" in run.stderr

@@ -1,0 +1,90 @@
+"""`kb index-images`: the summary, and what a kill leaves."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.conftest import CommandLine
+
+
+def fields(text: str) -> dict[str, str]:
+    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in text.strip().splitlines())
+
+
+def test_the_summary_counts_new_removed_and_unreadable_photos(cli: CommandLine, drawings: Path) -> None:
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    (drawings / "empty.png").write_bytes(b"")
+    for name in ("notes.txt", "DSC1.CR2"):
+        (drawings / name).write_bytes(b"x")
+    run = cli.call("index-images", drawings, check=True)
+    assert "Skipped 2 files: 1 .cr2, 1 .txt" in run.stderr and "1 RAW photo skipped" in run.stderr
+    found = fields(run.stdout)
+    assert (found["photos"], found["new or changed"], found["encoder"]) == ("4", "6", "starter")
+    assert found["unreadable"] == "2 (1 is not an image, 1 is empty)"
+    (drawings / "bubo-scandiacus.png").unlink()
+    found = fields(cli.call("index-images", drawings, check=True).stdout)
+    assert (found["photos"], found["new or changed"], found["removed"]) == ("3", "0", "1")
+
+
+def test_a_folder_of_raw_photos_alone_is_an_error_with_the_remedy(cli: CommandLine) -> None:
+    (cli.folder / "raw").mkdir()
+    (cli.folder / "raw" / "DSC1.CR2").write_bytes(b"x")
+    run = cli.call("index-images", cli.folder / "raw")
+    assert run.exit_code == 5 and "JPEG" in run.stderr
+
+
+@pytest.mark.usefixtures("toy_paper_profile")
+def test_each_encoder_has_an_index_of_its_own(cli: CommandLine, drawings: Path) -> None:
+    assert fields(cli.call("index-images", drawings, check=True).stdout)["new or changed"] == "4"
+    found = fields(cli.call("index-images", drawings, "--encoder", "paper", check=True).stdout)
+    assert found["new or changed"] == "4" and found["encoder"] != "starter"
+    assert fields(cli.call("index-images", drawings, check=True).stdout)["new or changed"] == "0"
+
+
+def test_a_run_that_is_killed_resumes_to_the_index_of_a_whole_run(cli: CommandLine) -> None:
+    """Each batch of 32 photos is kept; the index is killed as soon as the first one is there."""
+    from recognize import load_encoders
+    from rerank import open_collection
+
+    folder, rng = cli.folder / "photos", np.random.default_rng(0)
+    folder.mkdir()
+    for i in range(40):
+        Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(folder / f"{i:03}.png")
+    home = Path(os.environ["FIELDMARK_HOME"])
+    process = subprocess.Popen(
+        [*cli.command(), "index-images", str(folder)],
+        env=cli.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while process.poll() is None and not any(path.stat().st_size for path in home.rglob("vectors-*.f32")):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    encoder = load_encoders("starter").text_image[0]
+    query = encoder.encode_texts(["a red bird with a black face"])
+    with open_collection(folder, encoder) as resumed, open_collection(folder, encoder, home=cli.folder) as whole:
+        assert 0 < resumed.update.n_new <= 40 and whole.update.n_new == 40
+        assert resumed.ids == whole.ids and np.array_equal(resumed.scores(query), whole.scores(query))
+
+
+def test_a_folder_that_is_indexed_now_is_reported(
+    cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from data.files import writer_lock
+    from recognize import load_encoders
+    from rerank.collection import opening
+
+    monkeypatch.setattr(opening, "_WAIT_S", 0.0)
+    own = opening.index_folder(drawings.resolve(), load_encoders("starter").text_image[0].space)
+    with writer_lock(own / "lock"):
+        run = cli.call("index-images", drawings)
+    assert run.exit_code == 3 and "Another process is indexing" in run.stderr
