@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.generate import write_reference  # noqa: E402  # its folder is on the path only now
+from docs.generate import write_reference, write_reproduction  # noqa: E402  # its folder is on the path only now
 
 write_reference(HERE / "reference" / "generated")
+write_reproduction(HERE / "reproduce" / "generated")
 
 project = "Fieldmark"
 author = "The Fieldmark authors"

@@ -27,18 +27,21 @@ CSV = {
         "cli.verbs.identify.rows.CANDIDATE_COLUMNS",
         "One row per candidate; the same in Parquet.",
     ),
+    "kb find --format parquet": ("cli.verbs.find.output.COLUMNS", "One row per photo found."),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
     "kb eval rerank --format csv": ("cli.verbs.eval.rerank_tables.CSV_COLUMNS", "A row per run, stratum and measure."),
+    "kb eval feedback --format csv": ("cli.verbs.eval.feedback.tables.CSV_COLUMNS", "A row per method and turn."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {
     "kb identify --format jsonl": ("data.records.Identification", "identify.json"),
     "kb calibrate --format json": ("recognize.calibration.quality.Quality", ""),
     "kb rerank --format jsonl": ("data.records.RankedImage", "rerank.json"),
+    "kb find --format jsonl": ("data.records.RankedImage", ""),
     "kb search --format json": ("data.records.TaxonMatch", "search.json"),
     "kb context --format json": ("data.records.Context", "context.json"),
     "kb status --format json": ("data.records.Status", "status.json"),
@@ -57,10 +60,15 @@ JSON = {
         "",
     ),
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
+    "kb eval answers --output": ("rerank.answers.row.AnswerRow", ""),
+    "kb eval answers --format json": ("rerank.answers.report.AnswerReport", ""),
+    "kb eval feedback --format json": ("rerank.feedback.evaluation.report.FeedbackFigures", ""),
+    "Session file of kb feedback": ("rerank.feedback.records.Session", ""),
     "Jobs of kb rerank": ("data.records.Job", "job.json"),
 }
 # Command -> keys that it adds to the record: key, type, meaning.
 ADDED_KEYS = {
+    "kb find --format jsonl": (("path", "text", "File of the photo."),),
     "kb credits --format json": (
         ("n_not_to_be_published", "integer", "Number of texts and photos without a free licence."),
         ("texts[].publishable", "boolean", "Whether the licence permits publication of the text."),
@@ -161,6 +169,16 @@ def write_reference(folder: Path) -> None:
         file = folder / f"{name}.md"
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
+
+
+def write_reproduction(folder: Path) -> None:
+    """Write a page for each paper into `folder`, which is replaced: its tables, commands, data sets and costs."""
+    from cli.verbs.eval.reproduce.names import PAPERS
+    from cli.verbs.eval.reproduce.reference import page_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PAPERS:
+        (folder / f"{name}.md").write_text(page_of(name), encoding="utf-8")
 
 
 def commands() -> str:

@@ -17,8 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
 ARGUMENTS = {
     "bursts": ["--data", "{birds}"],
+    "checklists": ["--names", "3000"],
+    "collections": ["--n", "3000", "--dim", "16", "--birds", "{birds}", "--species", "2"],
     "context": ["--queries", "{queries}"],
     "descriptions": [],
+    "feedback_birds": ["--data", "{birds}", "--photos", "60"],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
     "lint": ["--data", "{whole}"],
     "list_fit": ["--data", "{birds}"],

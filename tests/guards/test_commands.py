@@ -44,4 +44,4 @@ def test_every_command_has_its_own_module() -> None:
     places = {file.stem.rstrip("_") for file in verbs.glob("*.py")} | {
         file.parent.name for file in verbs.glob("*/*.py")
     }
-    assert sorted(places - {"__init", "__pycache__", "verbs"}) == sorted(VERBS)
+    assert sorted(places - {"__init", "__pycache__", "verbs"}) == sorted(verb.replace("-", "_") for verb in VERBS)

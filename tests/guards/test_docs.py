@@ -113,7 +113,7 @@ def test_options_and_settings_in_a_page_exist(page: Path) -> None:
     ours = " ".join(code for code in prose if not code.startswith(("`python", "`pip", "`sphinx")))
     unknown = {option for option in OPTION.findall(ours) if option not in everywhere}
     settings = {field.name for field in fields(Settings)}
-    settings |= {key for verb in [*known, "eval.species", "eval.rerank"] for key in keys_of(verb)}
+    settings |= {key for verb in [*known, "eval.species", "eval.rerank", "eval.answers"] for key in keys_of(verb)}
     unknown |= {f"--set {key}" for key in re.findall(r"--set ([\w.]+)=", text) if key not in {*settings, "KEY"}}
     for line in text.replace("\\\n", " ").splitlines():
         for verb, rest in re.findall(r"(?:^|[$`] ?|bin/)kb ([a-z]+)([^|;&>#`]*)", line):

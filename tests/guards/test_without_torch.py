@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRA = ("torch", "open_clip", "timm", "sentence_transformers", "transformers")
+EXTRA = ("torch", "open_clip", "timm", "sentence_transformers", "transformers", "diffusers")
 CODE = """
 import importlib, pkgutil, sys
 
