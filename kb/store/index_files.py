@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Final
 
 from data.checksums import file_checksum
 
-_NEVER_SET: Final = "*/length.bin"
+_NEVER_SET: Final = "length.bin"  # room for the length of each vector, which the index neither sets nor reads
+_VECTORS: Final = "data_level0.bin"  # a slot for each vector; the slots after the last vector are not set
+_HEADER: Final = struct.Struct("<iQQQQ")  # version, offset of links, number of slots, of vectors, bytes of a slot
+_PART: Final = 1 << 20  # bytes looked at in one go
 
 
 def index_checksums(folder: Path) -> dict[str, str]:
@@ -17,11 +21,23 @@ def index_checksums(folder: Path) -> dict[str, str]:
 
 
 def blank_unset_memory(folder: Path) -> None:
-    """Overwrite the files that Chroma never sets with zeros; they hold freed memory of the process, keys included.
+    """Overwrite bytes with zeros where Chroma wrote memory that it never set.
 
-    Its index allocates room for the length of each vector, writes it to a file, and never sets or reads a value.
+    Its index allocates room for more vectors than it holds and writes the whole to its files, so that these would
+    hold freed memory of the process, keys included.
     """
-    for file in folder.glob(_NEVER_SET):
-        content = file.read_bytes()
-        if content.strip(b"\0"):
-            file.write_bytes(bytes(len(content)))
+    for header in folder.glob("*/header.bin"):
+        _blank(header.with_name(_NEVER_SET), 0)
+        _, _, slots, vectors, slot = _HEADER.unpack(header.read_bytes()[: _HEADER.size])
+        stored = header.with_name(_VECTORS)
+        if stored.stat().st_size == slots * slot:  # of another form, the file would lose vectors
+            _blank(stored, vectors * slot)
+
+
+def _blank(path: Path, start: int) -> None:
+    with path.open("rb+") as file:
+        file.seek(start)
+        while part := file.read(_PART):
+            if part.strip(b"\0"):
+                file.seek(-len(part), 1)
+                file.write(bytes(len(part)))

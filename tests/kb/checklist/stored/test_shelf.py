@@ -13,6 +13,7 @@ import pytest
 from data.errors import BadInput, FieldmarkError, MissingRequirement, UsageError
 from kb.checklist.avilist import load_checklist
 from kb.checklist.shelf import Shelf
+from kb.checklist.stored.containers import Container
 from tests.kb.checklist.stored.checklist_files import META, PLAIN, TAXA, darwin_core, plain
 
 
