@@ -41,7 +41,8 @@ def test_every_vector_is_found_after_blanking_and_memory_that_a_write_left_is_go
     vector_file.write_bytes(content[:-40] + b"sk-secret" + content[-31:])
     blank_unset_memory(tmp_path)
     assert b"sk-secret" not in vector_file.read_bytes()
-    found = chromadb.PersistentClient(str(tmp_path)).get_collection("marks").query(query_embeddings=vectors, n_results=1)
+    collection = chromadb.PersistentClient(str(tmp_path)).get_collection("marks")
+    found = collection.query(query_embeddings=vectors, n_results=1)
     assert found["ids"] == [[name] for name in ids]
 
 
