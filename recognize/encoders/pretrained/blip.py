@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from recognize.encoders.pretrained.loading import (
-    Loaded,
-    TorchEncoder,
-    loading,
-    pick_device,
-    precision_of,
-    require,
-    revision_of,
-)
+from recognize.encoders.pretrained.loading import Loaded, TorchEncoder, require
+from recognize.encoders.pretrained.transformers_models import load_processed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -52,18 +45,6 @@ class BlipCaptioner(TorchEncoder):
         return captions
 
     def _load(self) -> Loaded:
-        transformers = require("transformers", "transformers")
-        device = pick_device(self.device)
-        precision = precision_of(device)
-        with loading(f"the captioner {self.model}"):
-            processor = transformers.BlipProcessor.from_pretrained(self.model)
-            model = transformers.BlipForConditionalGeneration.from_pretrained(self.model)
-        revision = revision_of(model)
-        return Loaded(
-            model=model.eval().to(device, precision),
-            revision=revision,
-            dim=0,
-            device=device,
-            precision=precision,
-            preprocess=processor,
+        return load_processed(
+            "captioner", self.model, "BlipProcessor", "BlipForConditionalGeneration", device=self.device
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,6 @@ class CrossEncoderScorer(TorchEncoder):
     `model` is a name on the hub (`BAAI/bge-reranker-v2-m3`) or a folder. Pairs run through the model one by one:
     padding would change the last digits of their scores.
     """
-
-    @property
-    def name(self) -> str:
-        """Name of the model, or the last part of its folder."""
-        return Path(self.model).name if Path(self.model).is_dir() else self.model
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the `(n,)` scores of `n` texts, higher is better; the model's own scale."""

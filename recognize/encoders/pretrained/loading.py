@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
@@ -53,6 +54,8 @@ class TorchEncoder(ABC):
 
     model: str
     device: str | None = None
+    library: ClassVar[str] = ""
+    """First part of `space`."""
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
     _loaded: Loaded | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -69,13 +72,49 @@ class TorchEncoder(ABC):
 
     @property
     def name(self) -> str:
-        """Name of the model."""
-        return self.model
+        """Name of the model, or the last part of its folder."""
+        return Path(self.model).name if Path(self.model).is_dir() else self.model
+
+    @property
+    def space(self) -> str:
+        """Library, name, hash of the weights, and for images size and hash of the preprocessing."""
+        parts = (self.library, self.name, self.loaded.revision, self.loaded.preparation)
+        return "/".join(part for part in parts if part)
 
     @property
     def dim(self) -> int:
         """Length of a vector."""
         return self.loaded.dim
+
+
+class TorchTextEncoder(TorchEncoder):
+    """An encoder of texts, one by one: padding would change the last digits of their vectors."""
+
+    @abstractmethod
+    def text_vector(self, text: str) -> FloatArray:
+        """Return the `(dim,)` vector of a text, of any length."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Longest text in tokens, with start, end and prompt; None if the model states none."""
+        return self.loaded.max_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text, with start, end and prompt."""
+        return len(self.loaded.tokenizer(self.prompted(text))["input_ids"])
+
+    def prompted(self, text: str) -> str:
+        """Return what the model reads for a text."""
+        return text
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Return `(n, dim)` float32 unit rows, zero for a text without a letter or digit; truncated to `max_tokens`."""
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        with require("torch", "torch").inference_mode():
+            for row, text in enumerate(texts):
+                if any(letter.isalnum() for letter in text):
+                    rows[row] = self.text_vector(text)
+        return as_unit_rows(rows)
 
 
 @dataclass
@@ -86,12 +125,6 @@ class TorchImageEncoder(TorchEncoder):
     """Default: half precision on a GPU, else float32; vectors of both differ by some thousandths."""
     batch_size: int | None = None
     """Pictures or texts per run of the model. Default: suits the device."""
-    library: ClassVar[str]
-
-    @property
-    def space(self) -> str:
-        """Name, hash of the weights, size and hash of the preprocessing."""
-        return f"{self.library}/{self.model}/{self.loaded.revision}/{self.loaded.preparation}"
 
     def encode_images(self, images: Sequence[Image]) -> FloatArray:
         """Return `(n, dim)` float32 unit rows."""

@@ -24,6 +24,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [*LETTERS, "red", "bird", "in", "one", "word", "summary", "above", "image", "sentence", ":"]
 TEXTS = ["a red bird", "", "bird " * 9]
 SIDE = 28
+SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 2}
 
 
 def pictures() -> list[Image.Image]:
@@ -40,6 +41,12 @@ def bert(folder: Path) -> Any:
     return transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32), len(vocabulary)
 
 
+def saved(folder: Path, model: Any, processor: Any) -> Path:
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
 def blip(tmp_path: Path) -> Path:
     import torch
@@ -47,16 +54,14 @@ def blip(tmp_path: Path) -> Path:
 
     torch.manual_seed(1)
     tokenizer, n = bert(tmp_path)
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
     config = transformers.BlipConfig(
-        text_config={**small, "vocab_size": n, "bos_token_id": 5, "eos_token_id": 3, "sep_token_id": 3,
+        text_config={**SMALL, "vocab_size": n, "bos_token_id": 5, "eos_token_id": 3, "sep_token_id": 3,
                      "pad_token_id": 0, "encoder_hidden_size": 16},
-        vision_config={**small, "image_size": SIDE, "patch_size": 14}, projection_dim=16,
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14}, projection_dim=16,
     )  # fmt: skip
-    transformers.BlipForConditionalGeneration(config).save_pretrained(tmp_path / "blip")
     images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
-    transformers.BlipProcessor(images, tokenizer).save_pretrained(tmp_path / "blip")
-    return tmp_path / "blip"
+    model = transformers.BlipForConditionalGeneration(config)
+    return saved(tmp_path / "blip", model, transformers.BlipProcessor(images, tokenizer))
 
 
 @pytest.fixture
@@ -66,20 +71,17 @@ def blip2(tmp_path: Path) -> Path:
 
     torch.manual_seed(2)
     tokenizer, n = bert(tmp_path)
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 2}
     config = transformers.Blip2Config(
-        vision_config={**small, "image_size": SIDE, "patch_size": 14},
-        qformer_config={**small, "vocab_size": n, "encoder_hidden_size": 16, "cross_attention_frequency": 1,
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14},
+        qformer_config={**SMALL, "vocab_size": n, "encoder_hidden_size": 16, "cross_attention_frequency": 1,
                         "use_qformer_text_input": True, "max_position_embeddings": 8},
         num_query_tokens=4, image_text_hidden_size=8,
     )  # fmt: skip
     model = transformers.Blip2ForImageTextRetrieval(config)
     for weights in model.parameters():  # of the usual size they would make all photos nearly equal
         torch.nn.init.normal_(weights, std=0.3)
-    model.save_pretrained(tmp_path / "blip2")
     images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
-    transformers.Blip2Processor(images, tokenizer).save_pretrained(tmp_path / "blip2")
-    return tmp_path / "blip2"
+    return saved(tmp_path / "blip2", model, transformers.Blip2Processor(images, tokenizer))
 
 
 @pytest.fixture
@@ -96,19 +98,17 @@ def e5v(tmp_path: Path) -> Path:
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", additional_special_tokens=marks[2:]
     )
-    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_hidden_layers": 2}
     config = transformers.LlavaNextConfig(
-        text_config={**small, "model_type": "llama", "vocab_size": len(vocabulary), "num_key_value_heads": 2,
+        text_config={**SMALL, "model_type": "llama", "vocab_size": len(vocabulary), "num_key_value_heads": 2,
                      "max_position_embeddings": 4096},
-        vision_config={**small, "model_type": "clip_vision_model", "image_size": SIDE, "patch_size": 14},
+        vision_config={**SMALL, "model_type": "clip_vision_model", "image_size": SIDE, "patch_size": 14},
         image_token_index=2, image_grid_pinpoints=[[SIDE, SIDE]],
     )  # fmt: skip
-    transformers.LlavaNextForConditionalGeneration(config).save_pretrained(tmp_path / "e5v")
     images = transformers.LlavaNextImageProcessor(
         size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE}, image_grid_pinpoints=[[SIDE, SIDE]]
     )
-    transformers.LlavaNextProcessor(images, tokenizer).save_pretrained(tmp_path / "e5v")
-    return tmp_path / "e5v"
+    model = transformers.LlavaNextForConditionalGeneration(config)
+    return saved(tmp_path / "e5v", model, transformers.LlavaNextProcessor(images, tokenizer))
 
 
 def check_encoder(encoder: Any) -> None:
