@@ -82,12 +82,14 @@ def named(birds: Path, n_species: int) -> None:
     """Print the precision of species names as queries."""
     from cli.common import wiring
     from cli.common.config import resolve
-    from cli.verbs.find.species import directions_of, named_search
+    from cli.common.photos.species import directions_of, name_finder
+    from cli.verbs.find.species import named_search
     from data.metrics.significance import paired_test
     from data.records import Job
     from recognize import load_encoders
     from recognize.evaluation.collection import read_collection
     from rerank import open_collection
+    from rerank.feedback.search import FeedbackSearch
     from training.starter.protocol import fold_of
 
     data, encoder = read_collection(birds), load_encoders("starter").text_image[0]
@@ -104,6 +106,7 @@ def named(birds: Path, n_species: int) -> None:
         taxa = {entry.taxon.scientific_name: entry.taxon for entry in store.species(store.taxon_ids)}
         chosen = [each for each in sorted(of_species) if each in taxa and fold_of(each) not in CHOSEN_ON]
         chosen = sorted(chosen, key=lambda each: -len(of_species[each]))[:n_species]
+        turns = FeedbackSearch(encoder, collection, method="none", names=name_finder(store, encoder))
         found: dict[str, list[float]] = defaultdict(list)
         for species in chosen:
             taxon, relevant = taxa[species], set(of_species[species])
@@ -116,6 +119,7 @@ def named(birds: Path, n_species: int) -> None:
                 kind: [collection.ids[row] for row in rank_descending(collection.scores(vector[None, :])[0], 20)]
                 for kind, vector in orders.items()
             }
+            ranked["kb feedback: first turn"] = list(turns.begin(taxon.common_name).turns[0].ids)
             if search_of is not None:
                 rows = asyncio.run(search_of.retriever.find(job, 20))
                 ranked["kb find: shortlist and recognizer"] = [row.image_id for row in rows]

@@ -42,6 +42,8 @@ class Turn:
     """Text of the search; of a Rocchio search, the text that its vector began as."""
     shown: tuple[ShownImage, ...]
     """Best first."""
+    species: str = ""
+    """Species that the query names, searched by their reference photos and descriptions."""
     relevant: tuple[str, ...] | None = None
     """Ids of the relevant images in the order shown; None until they are marked."""
     captions: tuple[Caption, ...] = ()

@@ -20,7 +20,7 @@ from rerank.feedback.queries import blind_note
 from rerank.feedback.records import Session, ShownImage, Turn
 from rerank.feedback.settings import N_TURNS, FeedbackMethod, FeedbackSettings
 from rerank.feedback.tally import FeedbackTally
-from rerank.feedback.vectors import QueryVectors
+from rerank.feedback.vectors import FindNames, QueryVectors
 from rerank.prompting import Prompts
 
 SayRelevant = Callable[[Sequence[str]], Iterable[str]]
@@ -55,6 +55,8 @@ class FeedbackSearch:
         text: denoises queries.
         settings: constants.
         prompts: the prompts `feedback_*`.
+        names: finds species in a query, to search by their reference photos too; ours, not used with
+            `settings.names` = `text`.
 
     Raises:
         NothingReadable: if the collection is empty.
@@ -89,6 +91,7 @@ class FeedbackSearch:
         text: ChatModel | None = None,
         settings: FeedbackSettings | None = None,
         prompts: Prompts | None = None,
+        names: FindNames | None = None,
     ) -> None:
         if not collection.ids:
             raise NothingReadable("The collection has no readable photo.")
@@ -106,6 +109,7 @@ class FeedbackSearch:
             text=text,
             prompts=prompts or Prompts(),
         )
+        self._names = names if self.settings.names == "knowledge" else None
         self._state = state_of(collection)
         self._limit = min(filter(None, (self.settings.max_tokens, encoder.max_tokens)), default=0)
         self._vectors = QueryVectors(encoder, collection, self._rows, method=method, settings=self.settings)
@@ -181,16 +185,25 @@ class FeedbackSearch:
             NoEvidence: if the encoder knows none of its words.
         """
         text = query.text if edited is None else " ".join(edited.split())
-        vector, n_cut = self._vectors.of(session, text)
+        named = self._names(text) if self._names else None
+        vector, n_cut = self._vectors.of(session, text, named)
         notes = query.notes
-        if (edited is not None or not session.turns) and (blind := blind_note(text, self._encoder)):
+        is_own = named is None and (edited is not None or not session.turns)
+        if is_own and (blind := blind_note(text, self._encoder)):
             self.tally.n_blind += 1
             notes = (*notes, blind)
         if n_cut:
             self.tally.n_truncated += 1
             notes = (*notes, f"{plural(n_cut, 'word')} beyond {self._limit} tokens left out of the query")
         is_edited = edited is not None and text != query.text
-        turn = Turn(query=text, shown=(), is_edited=is_edited, notes=notes, cost_usd=query.cost_usd)
+        turn = Turn(
+            query=text,
+            shown=(),
+            species=named.names if named else "",
+            is_edited=is_edited,
+            notes=notes,
+            cost_usd=query.cost_usd,
+        )
         return Prepared(session=session, vector=vector, turn=turn)
 
     def scores(self, searches: Sequence[Prepared]) -> NDArray[np.float64]:

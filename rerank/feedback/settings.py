@@ -46,13 +46,16 @@ class FeedbackSettings:
     """Rocchio: move the original query by the images of all turns, or the vector of the turn before by its own. The
     paper is silent; the first is the textbook's. The second found more in `benchmarks.feedback_birds`; the default was
     not chosen by these figures."""
+    names: Literal["knowledge", "text"] = "knowledge"
+    """Names of species in a query: search by reference photos and descriptions in the knowledge base too, or by the
+    text alone, as in the paper."""
     phrases: Annotated[int, Gt(0)] = 4
     """Phrases in a caption that is made without a vision model."""
 
 
 FEEDBACK_PRESETS: Final[Mapping[str, FeedbackSettings]] = {
     "default": FeedbackSettings(),
-    "paper": FeedbackSettings(max_tokens=77),  # the context of CLIP, section 3.4
+    "paper": FeedbackSettings(max_tokens=77, names="text"),  # the context of CLIP, section 3.4
 }
 """Preset -> settings."""
 

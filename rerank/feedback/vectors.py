@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import FloatArray, IntArray, as_unit_rows
 from data.contracts import ImageCollection, TextEncoder
 from data.errors import NoEvidence
 from rerank.feedback.queries import encode_query, sampled
 from rerank.feedback.records import Session
 from rerank.feedback.rocchio import rocchio
 from rerank.feedback.settings import ROCCHIO, FeedbackMethod, FeedbackSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSpecies:
+    """Species that a query names."""
+
+    names: str
+    vector: FloatArray
+    """`(dim,)` unit vector of their reference photos and descriptions."""
+    is_whole: bool
+    """Whether the query has no other words to search by."""
+
+
+FindNames = Callable[[str], NamedSpecies | None]
+"""Query -> the species that it names."""
 
 
 class QueryVectors:
@@ -38,13 +54,17 @@ class QueryVectors:
         self._encoder, self._collection, self._rows = encoder, collection, rows
         self._method, self._settings = method, settings
 
-    def of(self, session: Session, text: str) -> tuple[FloatArray, int]:
+    def of(self, session: Session, text: str, named: NamedSpecies | None = None) -> tuple[FloatArray, int]:
         """Return the `(dim,)` vector of the next search of a session by a text, and the number of words left out.
+
+        Species that the text names are searched by their own vector, half and half with the text if that says more.
 
         Raises:
             NoEvidence: if the encoder knows no word of the text.
         """
         vector, n_cut = encode_query(text, self._settings.max_tokens, self._encoder)
+        if named is not None:
+            vector = named.vector if named.is_whole else as_unit_rows([vector + named.vector])[0]
         if not vector.any():
             raise NoEvidence(
                 f'The encoder {self._encoder.name} knows no word of the query "{text[:60]}".',

@@ -70,6 +70,8 @@ class Conversation:
         ]
         write_atomic(sheet, contact_sheet(f"Turn {number}: {turn.query}", [], photos).encode(errors="replace"))
         output.note(f"\nTurn {number}: {output.printable(turn.query)}")
+        if turn.species:
+            output.note(f"Searched by reference photos and descriptions: {turn.species}")
         rows = [
             (place, output.printable(path_of_id(image.image_id)), image.score)
             for place, image in enumerate(turn.shown, start=1)

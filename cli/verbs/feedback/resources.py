@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from cli.common import wiring
 from cli.common.config import Settings
 from cli.common.language_models import connect_model, cost_text
+from cli.common.photos.species import name_finder
 from data.files import sha256_hex
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rerank.feedback.captions import Captioner
     from rerank.feedback.search import FeedbackSearch
     from rerank.feedback.settings import FeedbackMethod, FeedbackSettings
+    from rerank.feedback.vectors import FindNames
     from rerank.prompting import Prompts
 
 CAPTIONERS: Final = "Captions by [llm.vision] (vision), of phrases in the knowledge base (phrases), or by a BLIP model."
@@ -31,10 +33,12 @@ class FeedbackResources:
 
     encoder: TextImageEncoder
     models: tuple[str, ...] = ()
-    """Names of captioner, text model and prompts, which decide the results."""
+    """Names of captioner, text model, prompts and knowledge base, which decide the results."""
     prompts: Prompts
     captioner: Captioner | None = None
     text: ChatModel | None = None
+    names: FindNames | None = None
+    """Finds species in a query; None with `names = "text"`."""
     budget: Budget | None = None
     """Cost of all models together; None if the run asks none."""
 
@@ -50,6 +54,7 @@ class FeedbackResources:
             text=self.text,
             settings=settings,
             prompts=self.prompts,
+            names=self.names,
         )
 
     def cost_lines(self) -> list[str]:
@@ -100,6 +105,10 @@ def open_feedback(
             chat = stack.enter_context(connect_model(settings, kind, budget=budget, offline=offline))
             return FairChat(chat, n_in_flight=settings.llm[kind].max_concurrent)
 
+        store = stack.enter_context(wiring.open_knowledge_base(settings))
+        names = None
+        if of_methods.names == "knowledge" and encoder.space in store.spaces:
+            names = name_finder(store, encoder)
         made: Captioner | None = None
         models = [prompts.digest(f"feedback_{name}") for name in ("caption", "summary", "keywords", "cot")]
         if any(text_form(method, of_methods) is not None for method in methods):
@@ -110,19 +119,21 @@ def open_feedback(
                 made = ModelCaptioner(_local(captioner))
                 models.append(captioner)
             else:
-                with wiring.open_knowledge_base(settings) as store:
-                    texts = [each.summary.text for each in store.species(store.taxon_ids) if each.summary]
+                texts = [each.summary.text for each in store.species(store.taxon_ids) if each.summary]
                 phrases = phrases_of(texts)
                 made = PhraseCaptioner(encoder, phrases, n=of_methods.phrases)
                 models.append(sha256_hex("\n".join(phrases)))
         is_rewritten = any(needs_text_model(method, of_methods) for method in methods)
         rewriter = connect("text") if is_rewritten else None
+        if names is not None:
+            models.append(store.generation)
         yield FeedbackResources(
             encoder=encoder,
             models=(*models, rewriter.name if rewriter else ""),
             prompts=prompts,
             captioner=made,
             text=rewriter,
+            names=names,
             budget=budget,
         )
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from cli.common import wiring
 from cli.common.config import Settings
+from cli.common.photos.species import directions_of, says_more
 from cli.common.progress import counted_calls
-from data.arrays import FloatArray, as_unit_rows
-from data.contracts import SeesWords
 from data.words import plural
 
 if TYPE_CHECKING:
-    from data.contracts import ImageCollection, KnowledgeStore, SpeciesScorer, TextImageEncoder
-    from data.records import Job, QueryPart
+    from data.contracts import ImageCollection, SpeciesScorer, TextImageEncoder
+    from data.records import Job
     from rerank.collection.shortlist import ShortlistRetriever
 
 
@@ -81,7 +80,7 @@ def named_search(
     scorer = wiring.species_scorer(store) if named else None
     known = [taxon_id for taxon_id in named if scorer is not None and scorer.knows(taxon_id)]
     directions = directions_of(store, known, encoder)
-    if not directions or _says_more(job.text, parts, encoder):
+    if not directions or says_more(job.text, parts, encoder):
         directions.append(encoder.encode_texts([job.text]))
     if not known or not all(map(np.any, directions)):
         return None
@@ -100,27 +99,3 @@ def named_search(
         note=f"{names}: the {n} nearest to descriptions and reference photos are judged by the recognizer; "
         "scores are chances in percent",
     )
-
-
-def directions_of(store: KnowledgeStore, taxon_ids: Sequence[str], encoder: TextImageEncoder) -> list[FloatArray]:
-    """Return the mean vectors of the species' reference photos and of their descriptions, `(n, dim)` unit rows each.
-
-    Empty in a space that the knowledge base lacks.
-    """
-    if encoder.space not in store.spaces:
-        return []
-    at = {taxon_id: row for row, taxon_id in enumerate(store.taxon_ids)}
-    wanted = [at[taxon_id] for taxon_id in taxon_ids]
-    found = []
-    for table in (store.anchor_vectors(encoder.space), store.chunk_vectors(encoder.space)):
-        means = [table.vectors[table.owners == row].sum(axis=0) for row in wanted if np.any(table.owners == row)]
-        if means:
-            found.append(as_unit_rows(means))
-    return found
-
-
-def _says_more(text: str, parts: Sequence[QueryPart], encoder: TextImageEncoder) -> bool:
-    """Return whether a query has words to search by beside the names."""
-    for part in parts:
-        text = text.replace(part.text, " ")
-    return bool(encoder.visible_words(text)) if isinstance(encoder, SeesWords) else True

@@ -24,6 +24,7 @@ from rerank.feedback.queries import cut, sampled
 from rerank.feedback.records import Caption, Session
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
+from rerank.feedback.vectors import NamedSpecies
 from rerank.judgement_cache import JudgementCache
 from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
@@ -201,7 +202,7 @@ def test_refusals_are_counted_and_the_turn_goes_on() -> None:
 
 
 def test_the_preset_of_the_paper_cuts_off_at_77_tokens_and_ours_reads_all() -> None:
-    assert FEEDBACK_PRESETS["paper"] == FeedbackSettings(max_tokens=77)
+    assert FEEDBACK_PRESETS["paper"] == FeedbackSettings(max_tokens=77, names="text")
     long = " ".join(["a red bird"] * 20 + ["with a blue tail"] * 1500)  # 6,060 words
     paper, ours = search("none", max_tokens=60), search("none")
     first = paper.begin(long)
@@ -232,6 +233,24 @@ def test_a_session_file_round_trips_and_exports_its_marks(tmp_path: Path) -> Non
     (tmp_path / "t.json").write_text("{}")
     with pytest.raises(BadInput, match="not a feedback session"):
         read_session(tmp_path / "t.json")
+
+
+def test_named_species_are_searched_by_their_vector_and_half_by_the_text_if_that_says_more() -> None:
+    blue = ENCODER.encode_texts(["a blue bird"])[0]
+
+    def turns(*, is_whole: bool, names: str = "knowledge", text: str = QUERY) -> Any:
+        found = NamedSpecies(names="Blue Jay", vector=blue, is_whole=is_whole)
+        settings = FeedbackSettings(names=names)  # type: ignore[arg-type]
+        return FeedbackSearch(ENCODER, PHOTOS, method="rocchio", settings=settings, names=lambda _: found).begin(text)
+
+    def best(vector: Any) -> tuple[str, ...]:
+        return tuple(np.array(IDS)[np.argsort(-PHOTOS.scores(vector[None, :])[0], kind="stable")][:20])
+
+    red = ENCODER.encode_texts([QUERY])[0]
+    assert turns(is_whole=True).turns[0].ids == best(blue) and turns(is_whole=True).turns[0].species == "Blue Jay"
+    assert turns(is_whole=False).turns[0].ids == best(as_unit_rows([red + blue])[0])
+    assert turns(is_whole=True, names="text").turns[0].ids == best(red)
+    assert turns(is_whole=True, text="qqq").turns[0].ids == best(blue), "the encoder knows no word of it"
 
 
 def test_a_changed_collection_is_named_and_the_session_goes_on() -> None:

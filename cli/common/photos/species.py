@@ -1,0 +1,63 @@
+"""Species that a query names, as vectors of their reference photos and descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cli.common import wiring
+from data.arrays import FloatArray, as_unit_rows
+from data.contracts import SeesWords
+
+if TYPE_CHECKING:
+    from data.contracts import KnowledgeStore, TextImageEncoder
+    from data.records import QueryPart
+    from kb.store.knowledge_base import KnowledgeBase
+    from rerank.feedback.vectors import FindNames, NamedSpecies
+
+
+def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
+    """Return a thread-safe function from a query to the species of the knowledge base that it names."""
+    from rerank.feedback.vectors import NamedSpecies
+
+    find_parts, held = wiring.query_parts(store), set(store.taxon_ids)
+
+    def find(text: str) -> NamedSpecies | None:
+        parts = [part for part in find_parts(text) if part.kind in ("species", "group")]
+        taxon_ids = dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids if taxon_id in held)
+        rows = directions_of(store, list(taxon_ids), encoder)
+        if not rows:
+            return None
+        return NamedSpecies(
+            names=", ".join(dict.fromkeys(part.name for part in parts)),
+            vector=as_unit_rows([sum(as_unit_rows([each.sum(axis=0)])[0] for each in rows)])[0],
+            is_whole=not says_more(text, parts, encoder),
+        )
+
+    return find
+
+
+def directions_of(store: KnowledgeStore, taxon_ids: Sequence[str], encoder: TextImageEncoder) -> list[FloatArray]:
+    """Return the mean vectors of the species' reference photos and of their descriptions, `(n, dim)` unit rows each.
+
+    Empty in a space that the knowledge base lacks.
+    """
+    if encoder.space not in store.spaces:
+        return []
+    at = {taxon_id: row for row, taxon_id in enumerate(store.taxon_ids)}
+    wanted = [at[taxon_id] for taxon_id in taxon_ids]
+    found = []
+    for table in (store.anchor_vectors(encoder.space), store.chunk_vectors(encoder.space)):
+        means = [table.vectors[table.owners == row].sum(axis=0) for row in wanted if np.any(table.owners == row)]
+        if means:
+            found.append(as_unit_rows(means))
+    return found
+
+
+def says_more(text: str, parts: Sequence[QueryPart], encoder: TextImageEncoder) -> bool:
+    """Return whether a query has words to search by beside the names."""
+    for part in parts:
+        text = text.replace(part.text, " ")
+    return bool(encoder.visible_words(text)) if isinstance(encoder, SeesWords) else True
