@@ -186,7 +186,7 @@ def _phrase(fact: Fact) -> str:
 
 
 def _cosine(judge: EncoderJudge, text: str, path: str) -> float:
-    return float(judge.look(Path(path)).vectors[0] @ judge.vectors_of(text)[0])
+    return float(judge.vectors_of_photo(Path(path))[0] @ judge.vectors_of(text)[0])
 
 
 def _with_first_stage(job: Job, plain: EncoderJudge) -> Job:

@@ -163,14 +163,10 @@ class Encoders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenImage:
-    """An image in the form that a judge needs, prepared once for all questions: a JPEG file, or vectors."""
+    """An image in the form that a judge needs, prepared once for all questions: its file, or a JPEG."""
 
     path: Path | None = None
-    """The file, for a judge that looks at it again."""
-
     jpeg: bytes = b""
-    vectors: tuple[FloatArray, ...] = ()
-    """One `(dim,)` unit vector for each encoder of the judge."""
     reference: bytes = b""
     """The reference photo of a composed query as a JPEG, shown before the image."""
 

@@ -59,7 +59,7 @@ class EncoderJudge:
         self._encoders = tuple(encoders)
         self._scale = scale
         self._species = species
-        self._photos: dict[object, SeenImage] = {}
+        self._photos: dict[object, tuple[FloatArray, ...]] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
     costs_money = False
@@ -73,19 +73,16 @@ class EncoderJudge:
         return f"encoder {spaces} scale {self._scale:g}{scorer}"
 
     def look(self, path: Path) -> SeenImage:
-        """Return the vectors of the photo; each photo is encoded once."""
-        state = path, file_state(path)
-        if state not in self._photos:
-            image = read_image(path, min_side=ENCODER_SIDE)
-            vectors = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)
-            self._photos[state] = SeenImage(vectors=vectors, path=path)
-        return self._photos[state]
+        """Return the place of the photo, which is encoded for its first statement."""
+        return SeenImage(path=path)
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
     ) -> Judgement:
         """Return the chance of the species asked for, else the probability of statement against negation."""
-        if self._species is not None and image.path is not None:
+        if image.path is None:
+            raise ValueError("expected the file of the photo")
+        if self._species is not None:
             known = [taxon_id for taxon_id in question.taxon_ids if self._species.knows(taxon_id)]
             if known:
                 return _answered(await asyncio.to_thread(self._species.chance, image.path, known), "recognizer")
@@ -93,9 +90,10 @@ class EncoderJudge:
         if context and statement == query.strip():
             statement = f"{statement}. {context}"
         for_it, against = self.vectors_of(statement), self.vectors_of(question.negation)
+        seen_by = await asyncio.to_thread(self.vectors_of_photo, image.path)
         probabilities = [
             1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
-            for encoder, seen, yes, no in zip(self._encoders, image.vectors, for_it, against, strict=True)
+            for encoder, seen, yes, no in zip(self._encoders, seen_by, for_it, against, strict=True)
             if np.any(yes) and any(_sees(encoder, text) for text in (question.statement, statement))
         ]
         if not probabilities:
@@ -108,6 +106,14 @@ class EncoderJudge:
     ) -> list[Judgement] | None:
         """Return None: questions are answered one by one."""
         return None
+
+    def vectors_of_photo(self, path: Path) -> tuple[FloatArray, ...]:
+        """Return the vector of a photo in each space; each photo is encoded once."""
+        state = path, file_state(path)
+        if state not in self._photos:
+            image = read_image(path, min_side=ENCODER_SIDE)
+            self._photos[state] = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)
+        return self._photos[state]
 
     def vectors_of(self, text: str) -> tuple[FloatArray, ...]:
         """Return the vector of a text in each space; each text is encoded once."""

@@ -1,6 +1,9 @@
 """Chances that photos show species of a knowledge base, for queries that name them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any
 
 import pytest
@@ -58,6 +61,38 @@ def test_a_photo_is_recognised_once_until_it_changes(tmp_path: Path) -> None:
         scorer.chance(path, ["corvus-corax"])
         scorer.chance(path, ["cyanocitta-cristata"])
         assert len(seen) == n
+
+
+def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equally(tmp_path: Path) -> None:
+    store, encoders = made()
+    recognizer, seen = Recognizer(store, encoders), list[list[Any]]()
+    chances, first = recognizer.chances, Event()
+
+    def slow(images: Any) -> Any:
+        seen.append(list(images))
+        first.wait(30)
+        return chances(seen[-1])
+
+    recognizer.chances = slow  # type: ignore[method-assign]
+    paths = [tmp_path / f"{i}.png" for i in range(6)]
+    for i, path in enumerate(paths[:5]):
+        bird("crimson" if i % 2 else "royalblue", size=90 + i).save(path)
+    paths[5].write_bytes(b"no picture")
+    scorer = RecognizerScorer(store, lambda: recognizer, state="first")
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(scorer.chance, path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths]
+        for _ in range(1000):
+            if seen and len(scorer._waiting) == 6:
+                break
+            sleep(0.01)
+        first.set()
+        found = [each.result() for each in asked[:5]]
+        with pytest.raises(BadImage):
+            asked[5].result()
+    assert [len(each) for each in seen] in ([1, 5], [6])
+    alone = RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
+    expected = [alone.chance(path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths[:5]]
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_unreadable_photo_is_an_error(scorer: SpeciesScorer, tmp_path: Path) -> None:
