@@ -43,12 +43,13 @@ def visible_words(text: str) -> tuple[str, ...]:
         if _is_of_another_animal(tokens):
             return ()
         words = [word for token in tokens for word in token.split("-")]
-        parts = [at for at, word in enumerate(words) if word in _PART_OF]
-        birds = [at for at, word in enumerate(words) if _is_bird(word)]
+        parts = {at for at, word in enumerate(words) if word in _PART_OF}
+        birds = {at for at, word in enumerate(words) if _is_bird(word)}
         for at, word in enumerate(words):
             if word in _ATTRIBUTES:
-                is_of_part = any(abs(at - part) <= WINDOW for part in parts)
-                if is_of_part or any(0 < bird - at <= _BEFORE_A_BIRD for bird in birds) or sentence.strip() == word:
+                is_of_part = not parts.isdisjoint(range(at - WINDOW, at + WINDOW + 1))
+                is_before_a_bird = not birds.isdisjoint(range(at + 1, at + 1 + _BEFORE_A_BIRD))
+                if is_of_part or is_before_a_bird or sentence.strip() == word:
                     found.append(word)
             elif _PART_OF.get(word.removesuffix("ed")) in _MARKS or (
                 at in birds and not _ANY_BIRD & {word, *variants(word)}

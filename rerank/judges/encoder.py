@@ -61,6 +61,7 @@ class EncoderJudge:
         self._species = species
         self._photos: dict[object, tuple[FloatArray, ...]] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
+        self._visible: dict[tuple[int, str], bool] = {}
 
     costs_money = False
     sees_references = False
@@ -94,7 +95,7 @@ class EncoderJudge:
         probabilities = [
             1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
             for encoder, seen, yes, no in zip(self._encoders, seen_by, for_it, against, strict=True)
-            if np.any(yes) and any(_sees(encoder, text) for text in (question.statement, statement))
+            if np.any(yes) and any(self._sees(encoder, text) for text in (question.statement, statement))
         ]
         if not probabilities:
             why = f"the encoder can see nothing of {question.statement!r} in a photo"
@@ -106,6 +107,13 @@ class EncoderJudge:
     ) -> list[Judgement] | None:
         """Return None: questions are answered one by one."""
         return None
+
+    def _sees(self, encoder: TextImageEncoder, statement: str) -> bool:
+        """Return whether an encoder can see a word of a statement in photos."""
+        key = id(encoder), statement  # the encoders live as long as the judge
+        if key not in self._visible:
+            self._visible[key] = not isinstance(encoder, SeesWords) or bool(encoder.visible_words(statement))
+        return self._visible[key]
 
     def vectors_of_photo(self, path: Path) -> tuple[FloatArray, ...]:
         """Return the vector of a photo in each space; each photo is encoded once."""
@@ -120,10 +128,6 @@ class EncoderJudge:
         if text not in self._texts:
             self._texts[text] = tuple(encoder.encode_texts([text])[0] for encoder in self._encoders)
         return self._texts[text]
-
-
-def _sees(encoder: TextImageEncoder, statement: str) -> bool:
-    return not isinstance(encoder, SeesWords) or bool(encoder.visible_words(statement))
 
 
 def _answered(probability: float, obtained_by: str) -> Judgement:

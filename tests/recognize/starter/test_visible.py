@@ -1,5 +1,7 @@
 """Words that the starter pair can compare with photos."""
 
+import time
+
 import pytest
 
 from recognize import load_encoders
@@ -41,3 +43,10 @@ def test_behaviour_places_and_other_animals_are_not(text: str) -> None:
 def test_the_starter_pair_says_what_it_sees() -> None:
     (pair,) = load_encoders("starter").text_image
     assert pair.visible_words("a red crown") == ("red",)  # type: ignore[attr-defined]
+
+
+def test_a_text_of_many_words_takes_a_moment() -> None:
+    text = " ".join(["a red bird with a black wing and"] * 3_000)
+    began = time.process_time()
+    assert len(visible_words(text)) == 6_000
+    assert time.process_time() - began < 2
