@@ -64,12 +64,13 @@ def reproduce(
     work = work or settings.home / "reproduce" / (f"{paper}-miniature" if miniature else paper)
     if data is None and not (miniature or dry_run):
         raise UsageError("Reproducing a table needs its data sets.", hint="Give --data DIR, or --miniature to try it.")
-    places = Places(root=data or work / "data" if miniature else data or Path("DATA"), work=work, kb=settings.kb)
+    root = data or (work / "data" if miniature else None)
+    places = Places(root=root or Path("DATA"), work=work, kb=settings.kb)
     if miniature:
         places = make_miniature(found, chosen, places, has_text_model="text" in settings.llm, is_dry_run=dry_run)
     commands = commands_of(found, chosen, places)
     if dry_run:
-        output.write(pages.plan_text(found, chosen, commands, settings.llm, miniature=miniature))
+        output.write(pages.plan_text(found, chosen, commands, settings.llm, root=root, miniature=miniature))
         return
     runner = Runner(
         work,
@@ -83,7 +84,7 @@ def reproduce(
     elif form == "csv":
         output.write_rows(pages.as_csv(rows))
     else:
-        output.write(pages.comparison_text(found, name, chosen, cells))
+        output.write(pages.comparison_text(found, name, chosen, cells, miniature=miniature))
     if runner.problems:
         causes = Counter(why for why in runner.problems.values() if not why.startswith(WAITING))
         steps = f"{len(runner.problems)} of {plural(len(commands), 'step')} not finished"

@@ -19,6 +19,8 @@ from cli.verbs.eval.reproduce.names import PAPERS
 from cli.verbs.eval.reproduce.results import Cell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cli.verbs.eval.reproduce.commands import Command
     from kb.endpoints.endpoint import Endpoint
 
@@ -31,20 +33,19 @@ def catalogue_text(papers: Sequence[str] = PAPERS) -> str:
     parts = []
     for name in papers:
         paper = read_paper(name)
-        rows = [
-            (
-                table,
-                each.title,
-                ", ".join(each.data),
-                ", ".join(models_of(paper, each)),
-                cost_text(cost_of_table(paper, each)),
-            )
-            if each.is_available
-            else (table, each.title, NOT_AVAILABLE, "", "")
-            for table, each in paper.tables.items()
-        ]
-        head = f"{name}: {paper.title}\n{paper.source}\nNeeds {paper.needs}.\n"
-        parts.append(head + output.as_table(("table", "contents", "data", "models", "cost"), rows))
+        lines = [f"{name}: {paper.title}", paper.source, f"Needs {paper.needs}."]
+        width = max(map(len, paper.tables))
+        for table, each in paper.tables.items():
+            lines.append(f"  {table:{width}}  {each.title}")
+            about = {
+                "data": ", ".join(each.data),
+                "models": ", ".join(models_of(paper, each)),
+                "cost": cost_text(cost_of_table(paper, each)) if each.steps else "",
+            }
+            more = [f"{what}: {text}" for what, text in about.items() if text] if each.is_available else [NOT_AVAILABLE]
+            more += dict.fromkeys(row.missing for row in each.rows if row.missing and not each.steps)
+            lines += [f"  {'':{width}}    {line}" for line in more]
+        parts.append("\n".join(lines))
     parts.append(
         "kb eval reproduce PAPER TABLE --data DIR --dry-run prints the layout of DIR, the commands and their cost; "
         "--miniature runs them on a small data set of drawings."
@@ -59,11 +60,24 @@ def models_of(paper: Paper, table: Table) -> list[str]:
 
 
 def plan_text(
-    paper: Paper, table: Table, commands: Sequence[Command], endpoints: Mapping[str, Endpoint], *, miniature: bool
+    paper: Paper,
+    table: Table,
+    commands: Sequence[Command],
+    endpoints: Mapping[str, Endpoint],
+    *,
+    root: Path | None,
+    miniature: bool,
 ) -> str:
-    """Return the layout of the data, the commands, and their cost."""
+    """Return the layout of the data, what of it `root` lacks, the commands, and their cost."""
     parts = [f"{table.title}\n{table.measure}", *table.notes]
-    parts += ["Data, below --data:\n" + "\n".join(f"  {line}" for line in layout_lines(paper, table))]
+    if miniature:
+        parts += [f"Data: drawings and a few queries in the published layout, made in {root}."]
+    else:
+        parts += ["Data, below --data:\n" + "\n".join(f"  {line}" for line in layout_lines(paper, table))]
+    if root is not None and not miniature:
+        wanted = dict.fromkeys(command.input for command in commands if command.input is not None)
+        missing = [str(path) for path in wanted if not path.exists()]
+        parts += [f"Not found: {', '.join(missing)}."] if missing else []
     lines = []
     n_cosines = [0 if miniature else cosines_of(paper, command.step, command.data) for command in commands]
     each_s = seconds_per_cosine() if any(n_cosines) else 0.0
@@ -100,8 +114,9 @@ def layout_lines(paper: Paper, table: Table) -> Iterator[str]:
         yield f"{found.title} ({counts}): {found.layout}; from {found.source}"
 
 
-def comparison_text(paper: Paper, name: str, table: Table, cells: Sequence[Cell]) -> str:
+def comparison_text(paper: Paper, name: str, table: Table, cells: Sequence[Cell], *, miniature: bool) -> str:
     """Return the published figures and ours, two lines for each row, and the definition of the measure."""
+    ours = "ours, miniature" if miniature else "ours"
     columns = [column.name for column in table.columns]
     rows = []
     for row in table.rows:
@@ -110,7 +125,7 @@ def comparison_text(paper: Paper, name: str, table: Table, cells: Sequence[Cell]
         model = next((cell.model for cell in of_row if cell.model), "")
         rows += [[row.name, "paper", *shown[0]]] if any(shown[0]) else []
         note = row.missing or model
-        rows += [["" if any(shown[0]) else row.name, f"ours ({note})" if note else "ours", *shown[1]]]
+        rows += [["" if any(shown[0]) else row.name, f"{ours} ({note})" if note else ours, *shown[1]]]
     text = output.as_table(["", "", *columns], rows, right=columns)
     return "\n\n".join([f"{paper.title}, {name}: {table.title}", text, f"Measure: {table.measure}.", *table.notes])
 

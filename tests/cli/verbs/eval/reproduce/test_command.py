@@ -64,7 +64,13 @@ def test_the_list_names_all_papers_tables_and_costs(cli: CommandLine) -> None:
     shown = cli.call("eval", "reproduce", check=True).stdout
     for name in ("vr-rag: ", "divide-and-conquer: ", "cotrr: ", "table-8", "figure-4", "table not available"):
         assert name in shown
-    (line,) = [line for line in shown.splitlines() if line.startswith("figure-4") and "Mean AP over 154" in line]
+    lines = shown.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  figure-4 ") and "Mean AP over 154" in line)
+    assert [each.strip() for each in lines[at + 1 : at + 3]] == [
+        "data: INQUIRE",
+        "models: vision gpt-4.1, search sonar",
+    ]
+    line = lines[at + 3]
     # 160 queries x 100 photos x (1 + 3 + 1 + 3 answers), and 2 x 160 contexts and 2 x 160 lists of subqueries.
     assert f"{160 * 100 * 8 + 4 * 160:,} model calls" in line and "about $108" in line
 
@@ -162,7 +168,7 @@ def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, 
 def test_without_models_the_other_steps_run_and_the_missing_ones_are_named(cli: CommandLine, birds: Path) -> None:
     command = ("eval", "reproduce", "divide-and-conquer", "--miniature", "--set", f"kb={birds}")
     counted = cli.call(*command, "table-1", check=True)
-    assert re.search(r"Total +paper +154 +136 +18\n +ours +7 +6 +1\n", counted.stdout)
+    assert re.search(r"Total +paper +154 +136 +18\n +ours, miniature +7 +6 +1\n", counted.stdout)
     done = cli.call(*command, "figure-4")
     assert done.exit_code == 7
     assert "5 of 5 steps not finished: [llm.vision] not set (2); [llm.search], [llm.vision] not set (2)" in done.stderr
@@ -170,6 +176,10 @@ def test_without_models_the_other_steps_run_and_the_missing_ones_are_named(cli: 
 
 def test_a_missing_data_set_and_a_missing_table_are_named(cli: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
+    planned = cli.call("eval", "reproduce", "divide-and-conquer", "1", "--data", "datasets", "--dry-run", check=True)
+    assert "Not found: datasets/inquire-rerank." in planned.stdout
+    planned = cli.call("eval", "reproduce", "divide-and-conquer", "1", "--miniature", "--dry-run", check=True)
+    assert "Not found" not in planned.stdout and "Data: drawings and a few queries" in planned.stdout
     done = cli.call("eval", "reproduce", "divide-and-conquer", "table-1", "--data", "datasets")
     assert (
         done.exit_code == 7 and "datasets/inquire-rerank does not exist; expected inquire-rerank/ with" in done.stderr
