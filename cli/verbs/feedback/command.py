@@ -150,7 +150,12 @@ def _other(file: Path, difference: str) -> UsageError:
 def _say_resumed(session: Session, file: Path, collection: ImageCollection) -> None:
     from rerank.feedback.identity import changes_since
 
-    output.note(f"Resuming turn {len(session.turns) - 1} of {file}.")
+    if set(collection.ids).isdisjoint(session.seen):
+        raise UsageError(
+            f"The session {file} is of photos in {session.folder}; none of them is in this folder.",
+            hint="Give that folder, or another --session.",
+        )
+    output.note(f"Resuming turn {len(session.turns) - 1} of {file}. Delete the file to begin anew.")
     if session.collection.space != collection.space:
         raise UsageError(
             f"The session {file} has vectors of {session.collection.space}, the photos of {collection.space}.",

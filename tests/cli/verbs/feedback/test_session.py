@@ -131,6 +131,14 @@ def test_a_changed_collection_is_said_and_nothing_is_lost(
     assert after["turns"][0]["relevant"] == before["turns"][0]["relevant"] and "new.png" in shown(after)[1]
 
 
+def test_a_session_of_other_photos_is_refused(cli: Any, coloured: Path, converse: Any, tmp_path: Path) -> None:
+    converse("1 2\n", *K)
+    (tmp_path / "other").mkdir()
+    Image.new("RGB", (40, 40), "red").save(tmp_path / "other" / "new.png")
+    done = cli.call("feedback", QUERY, "--images", str(tmp_path / "other"), "--session", "s.json", *K, stdin="q\n")
+    assert done.exit_code == 2 and f"is of photos in {coloured}; none of them is in this folder" in done.stderr
+
+
 def test_a_refused_caption_is_counted(converse: Any, models: Any, own_home: Path) -> None:
     models.script = lambda call: Answer(refusal="I cannot describe this.") if call.images else "a red bird"
     done, session = converse("1 2\n\nq\n", *K, query="a red bird")
