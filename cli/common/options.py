@@ -54,10 +54,13 @@ def kb_option(text: str = "Knowledge base.", *, needed: bool = False) -> Callabl
 
 
 def checklist_option(command: CommandT) -> CommandT:
-    """Add the option `--checklist NAME|FILE`."""
+    """Add the option `--checklist NAME|FILE|wiki`."""
     default = "that of the knowledge base, else avilist"
-    text = f"Checklist of the names: one of kb checklist list, or a file, which is added.  [default: {default}]"
-    return click.option("--checklist", metavar="NAME|FILE", help=text)(command)
+    text = (
+        "Checklist of the names: one of kb checklist list, a file, which is added, or wiki, the taxoboxes of the "
+        f"pages themselves.  [default: {default}]"
+    )
+    return click.option("--checklist", metavar="NAME|FILE|wiki", help=text)(command)
 
 
 def format_option(*choices: str, default: str | None = None) -> Callable[[CommandT], CommandT]:

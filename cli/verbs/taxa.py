@@ -65,6 +65,7 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     from data.codec import to_json
     from data.records import TaxonMatch
     from kb.checklist.selection import find_taxon
+    from kb.checklist.wiki_checklist import WikiChecklist
     from kb.lookup.not_included import missing_species, why_missing
 
     settings = options.settings(kb=kb)
@@ -73,8 +74,12 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     if settings.kb is not None:
         with wiring.open_knowledge_base(settings) as store:
             held = frozenset(store.taxon_ids)
+            if isinstance(checklist, WikiChecklist):
+                checklist = WikiChecklist(store.taxa())
             if checklist.group and (missing := missing_species(store, name)) is not None:
                 notes = " ".join(why_missing(store, missing))
+    elif isinstance(checklist, WikiChecklist):
+        raise UsageError("--checklist wiki is for kb build, and for a knowledge base built with it.", hint="Add --kb.")
     found = find_taxon(checklist, name, held)
     taxon = found.taxon
     if notes:

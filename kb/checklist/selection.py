@@ -28,7 +28,10 @@ def limits_of(checklist: Checklist) -> str:
     """Return a sentence on the group that a checklist is limited to, and on the way out; empty for any group."""
     if not checklist.group:
         return ""
-    return f"{checklist.name} holds {checklist.group} only; kb build and kb taxa take another with --checklist."
+    return (
+        f"{checklist.name} holds {checklist.group} only; kb build and kb taxa take another with --checklist. "
+        "--checklist wiki takes the taxoboxes of a wiki."
+    )
 
 
 def select(checklist: Checklist, taxon: str) -> list[Taxon]:
@@ -146,26 +149,9 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    rows = table_rows(read_names_file(Path(path)), path)
-    if not rows:
-        raise BadInput(f"{path}: expected names of species, got an empty table.")
-    (first, heading), *body = rows
-    columns = columns_of(heading)
-    is_plain = not {"scientific", "common"} & set(columns)
-    if is_plain:
-        if len(heading) > 1:
-            expected = "expected a column scientific_name or common_name"
-            raise BadInput(f"{path}: line {first}: {expected}, got {', '.join(heading)}.")
-        columns, body = {"scientific": 0}, rows
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
-    for number, cells in body:
-        if is_plain and len(cells) > 1:
-            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
-        row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
-        names = [row[column] for column in ("scientific", "common") if column in row]
-        if not names:
-            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
+    for number, row, names in _named_rows(Path(path)):
         listed = [taxon for name in names for taxon in _listed(checklist, name, row)]
         found = next((taxon for taxon in listed if taxon.rank == "species"), None)
         if found is None and (several := next(filter(None, map(checklist.homonyms, names)), None)):
@@ -187,6 +173,38 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
         hint = f"{unmatched[0].detail}. {limits_of(checklist)}".strip() if unmatched else None
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
+
+
+def names_in(path: Path) -> list[str]:
+    """Return the scientific name in each row of such a table, or else the common name.
+
+    Raises:
+        BadInput: with the line number, if the table is not readable or has no names.
+    """
+    return list(dict.fromkeys(names[0] for _, _, names in _named_rows(path)))
+
+
+def _named_rows(path: Path) -> Iterator[tuple[int, dict[str, str], list[str]]]:
+    """Yield the line number of each row, its cells by column, and its names, the scientific one first."""
+    rows = table_rows(read_names_file(path), path)
+    if not rows:
+        raise BadInput(f"{path}: expected names of species, got an empty table.")
+    (first, heading), *body = rows
+    columns = columns_of(heading)
+    is_plain = not {"scientific", "common"} & set(columns)
+    if is_plain:
+        if len(heading) > 1:
+            expected = "expected a column scientific_name or common_name"
+            raise BadInput(f"{path}: line {first}: {expected}, got {', '.join(heading)}.")
+        columns, body = {"scientific": 0}, rows
+    for number, cells in body:
+        if is_plain and len(cells) > 1:
+            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
+        row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
+        names = [row[column] for column in ("scientific", "common") if column in row]
+        if not names:
+            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
+        yield number, row, names
 
 
 def _listed(checklist: Checklist, name: str, row: Mapping[str, str]) -> list[Taxon]:

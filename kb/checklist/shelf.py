@@ -16,6 +16,7 @@ from kb.checklist.avilist import load_checklist
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.index import Report, index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
+from kb.checklist.wiki_checklist import WIKI, WikiChecklist
 
 AVILIST: Final = "avilist"
 SUFFIX: Final = ".sqlite"
@@ -41,12 +42,14 @@ class Shelf:
 
         Raises:
             BadInput: if the file is no checklist, or has no taxa.
-            UsageError: for a name with other characters than letters, digits, points and hyphens, or for `avilist`.
+            UsageError: for a name with other characters than letters, digits, points and hyphens, or for `avilist` or
+                `wiki`.
         """
         name = _slug(file) if name is None else name
-        if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() == AVILIST:
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() in (AVILIST, WIKI):
             raise UsageError(
-                f'A checklist cannot be named "{name}".', hint="Use letters, digits, points and hyphens; not avilist."
+                f'A checklist cannot be named "{name}".',
+                hint=f"Use letters, digits, points and hyphens; not {AVILIST} or {WIKI}.",
             )
         opened = open_checklist_file(file)
         digest = digest_of(file)
@@ -72,6 +75,8 @@ class Shelf:
         """
         if name_or_file is None or name_or_file.lower() == AVILIST:
             return load_checklist()
+        if name_or_file.lower() == WIKI:
+            return WikiChecklist()
         if name_or_file in self.names():
             return self.stored(name_or_file)
         file = Path(name_or_file).expanduser()
@@ -102,6 +107,8 @@ class Shelf:
         """
         if not name or name.lower().split()[0] == AVILIST:  # of whatever edition
             return load_checklist()
+        if name == WIKI:
+            return WikiChecklist()
         found = self.with_digest(digest)
         if found is None:
             raise MissingRequirement(

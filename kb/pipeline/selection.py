@@ -16,7 +16,8 @@ from data.errors import BadInput, SourceError
 from data.records import LeftOut, Status, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import limits_of, read_names, select, species_ids
+from kb.checklist.selection import limits_of, names_in, read_names, select, species_ids
+from kb.checklist.wiki_checklist import WikiChecklist
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
@@ -118,7 +119,7 @@ def select_from_wiki(
 ) -> Selection:
     """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
-    The wiki is opened after all names are checked.
+    The wiki is opened after all names are checked. With a `WikiChecklist` the pages state their species themselves.
 
     Raises:
         UnknownTaxon: for a taxon that is not in the checklist.
@@ -126,6 +127,16 @@ def select_from_wiki(
     """
     checklist = checklist or load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
+    if isinstance(checklist, WikiChecklist):
+        wiki = open_wiki()
+        titles = _titles(wiki, taxa, list_page=list_page, category=category, names=names)
+        return Selection(
+            source=wiki,
+            located=_matched(wiki, titles, checklist, below=None),
+            name=repr((titles, tuple(taxa))),
+            terms=known_terms,
+            checklist=checklist,
+        )
     if list_page is None and category is None:
         chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
         wiki = open_wiki()
@@ -214,6 +225,19 @@ def _species(checklist: Checklist, taxa: Sequence[str], names: Path | None) -> t
     listed = read_names(names, checklist)
     ids = _below(taxa, checklist)
     return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
+
+
+def _titles(
+    wiki: WikipediaSource, taxa: Sequence[str], *, list_page: str | None, category: str | None, names: Path | None
+) -> list[str]:
+    """Return the titles that a list page, a category, a file of names or taxa choose on a wiki."""
+    if list_page is None and category is None and names is None:
+        return list(dict.fromkeys(title for taxon in taxa for title in wiki.titles_below(taxon)))
+    for taxon in taxa:
+        wiki.limit_to(taxon)
+    if names is not None:
+        return names_in(names)
+    return wiki.titles_in_list(list_page) if list_page is not None else wiki.titles_in_category(category or "")
 
 
 def _below(taxa: Sequence[str], checklist: Checklist) -> frozenset[str] | None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from data.errors import UsageError
 from data.records import Stage
+from kb.checklist.wiki_checklist import WIKI
 
 SourceKind = Literal["wikipedia", "folder", "starter", "pages"]
 
@@ -54,6 +55,8 @@ class BuildArguments:
             raise UsageError(f"{' and '.join(given)} cannot be combined: each chooses the pages.", hint="Give one.")
         if kind == "starter" and self.checklist is not None:
             raise UsageError("--checklist needs a wiki or a folder as its source, but --source is starter.")
+        if kind != "wikipedia" and self.checklist == WIKI:
+            raise UsageError(f"--checklist wiki needs a wiki as its source, but --source is {self.source}.")
         if kind != "wikipedia":
             # The starter knowledge is chosen from by --taxon alone; a folder also by the names in a file.
             fitting = ("--names",) if kind == "folder" else ()
@@ -61,7 +64,7 @@ class BuildArguments:
                 home = "a wiki or a folder" if option == "--names" else "a wiki"
                 raise UsageError(f"{option} needs {home} as its source, but --source is {self.source}.")
         elif not given and not self.taxa and self.only in (None, "resolve"):
-            hint = "For all birds: --taxon Aves. For other groups, add --checklist NAME|FILE."
+            hint = "For all birds: --taxon Aves. For other groups, add --checklist NAME|FILE|wiki."
             raise UsageError("Specify --taxon, --list, --category or --names.", hint=hint)
         if self.is_dry_run and self.only is not None:
             raise UsageError("--dry-run and --only cannot be combined: a dry run runs no stage.")
@@ -70,7 +73,7 @@ class BuildArguments:
         others = {
             "--taxon": self.taxa, "--list": self.list_page, "--category": self.category, "--names": self.names,
             "--terms": self.terms, "--api-url": self.has_api_url, "--source": self.source != "wikipedia",
-            "--dry-run": self.is_dry_run,
+            "--dry-run": self.is_dry_run, "--checklist wiki": self.checklist == WIKI,
         }  # fmt: skip
         for option, given in others.items():
             if given:

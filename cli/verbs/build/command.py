@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from cli.common.language_models import estimate_fields, open_distiller, usage_fi
 from cli.common.progress import stage_progress
 from cli.common.wiring import load_encoders, open_checklist, open_web
 from cli.verbs.build.arguments import BuildArguments
-from data.errors import CostStop
+from data.errors import CostStop, MissingContact, UnknownTaxon
 from data.records import STAGES
 from kb import reasons
 from kb.distill.names import DISTILLERS
@@ -23,6 +23,7 @@ from kb.pipeline.settings import BuildSettings
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
+    from data.contracts import Checklist
     from kb.pipeline.selection import Selection
 
 
@@ -147,6 +148,7 @@ def select(
         return selection.select_from_folder(
             folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
         )
+    from kb.checklist.wiki_checklist import WikiChecklist
     from kb.sources.mediawiki.source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
@@ -159,15 +161,27 @@ def select(
         stack.callback(wiki.close)
         return wiki
 
-    return selection.select_from_wiki(
-        open_wiki,
-        given.taxa,
-        list_page=given.list_page,
-        category=given.category,
-        names=given.names,
-        terms=given.terms,
-        checklist=checklist,
-    )
+    def from_wiki(checklist: Checklist) -> Selection:
+        return selection.select_from_wiki(
+            open_wiki,
+            given.taxa,
+            list_page=given.list_page,
+            category=given.category,
+            names=given.names,
+            terms=given.terms,
+            checklist=checklist,
+        )
+
+    try:
+        return from_wiki(checklist)
+    except UnknownTaxon:
+        if given.checklist is not None or not checklist.group:
+            raise
+        with suppress(UnknownTaxon, MissingContact):
+            found = from_wiki(WikiChecklist())
+            output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
+            return found
+        raise
 
 
 def plan_text(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from data.codec import dumps, loads
 from data.errors import SourceUnavailable, StoreError
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.records import HIGHER_RANKS, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb.pipeline.stages.page_names import names_species
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
@@ -31,6 +31,9 @@ def fetch(run: BuildRun) -> None:
     marks = {key: page_mark(run, page) for key, page in pages.items()}
     todo = run.todo("fetch", marks)
     taxa, terms = run.ledger.subject_names("taxon"), run.ledger.subject_names("term")
+    records = run.ledger.subjects("taxon")
+    known = (loads(Taxon, records[key]) for key in todo if key in records)
+    unclassified = {taxon.taxon_id: taxon for taxon in known if "class" not in taxon.lineage}
     tracker = run.track("fetch", len(todo))
     in_a_row = 0
     for page, result in run.source.fetch([pages[key] for key in todo]):
@@ -38,6 +41,8 @@ def fetch(run: BuildRun) -> None:
         step = _step(run.layout, key, marks[key], result)
         with run.ledger.transaction():
             run.ledger.record([step])
+            if isinstance(result, FetchedPage) and key in unclassified:
+                _complete_lineage(run, unclassified[key], result)
             if isinstance(result, LeftOut):
                 lost = term_left_out(terms[key], result) if key in terms else result
                 run.ledger.set_left_out([replace(lost, name=taxa.get(key, lost.name))])
@@ -51,6 +56,16 @@ def fetch(run: BuildRun) -> None:
                 f"Too many pages failed in a row ({in_a_row}). Last error: {step.error}",
                 hint="Fetched pages are kept. Run the same command again when the wiki responds.",
             )
+
+
+def _complete_lineage(run: BuildRun, taxon: Taxon, page: FetchedPage) -> None:
+    """Add the higher taxa in the taxobox of its page to a species that no checklist classifies."""
+    box = run.source.parse(page).infobox
+    stated = {**(box.classification if box else {}), **taxon.lineage}
+    lineage: dict[str, str] = {rank: stated[rank] for rank in HIGHER_RANKS if rank in stated}
+    if lineage != taxon.lineage:
+        full = replace(taxon, lineage=lineage)
+        run.ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(full))])
 
 
 def _warn_of_another_species(run: BuildRun, page: FetchedPage) -> None:

@@ -61,6 +61,9 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
         for taxon, page in [*found, *doubtful]:
             if is_page(page.subject_id) and taxon.taxon_id in taxa:  # as another source has it
                 taxon = loads(Taxon, taxa[taxon.taxon_id])
+            elif taxon.taxon_id in taxa:  # with what its page stated of the classification
+                held_lineage = loads(Taxon, taxa[taxon.taxon_id]).lineage
+                taxon = replace(taxon, lineage={**held_lineage, **taxon.lineage})
             named = with_own_names(taxon, added.get(taxon.taxon_id))
             ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(named))])
             _record_page(run, page)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
-from data.errors import BadInput, PageNotFound, SourceError
+from data.errors import BadInput, PageNotFound, SourceError, UnknownTaxon
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import load_checklist
@@ -24,6 +24,8 @@ from kb.sources.mediawiki.pages.wiki_pages import WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 
 CATEGORY_DEPTH = 3
+TAXON_DEPTH = 12
+"""Levels of categories below a taxon, from a class to the genera."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -60,6 +62,7 @@ class WikipediaSource(ArticleSource):
         self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, retry=retry)
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
+        self._within: set[str] = set()  # taxa that the species of this run lie below
         self.locator = Locator(self._pages)
         """Finds the pages of taxa and titles."""
 
@@ -127,16 +130,49 @@ class WikipediaSource(ArticleSource):
         Raises:
             BadInput: if it has no articles.
         """
-        try:
-            titles = self._pages.members(category, depth=CATEGORY_DEPTH)
-        except PageNotFound:  # an invalid category name
-            titles = []
+        titles = self._members(category, CATEGORY_DEPTH)
         if not titles:
             raise BadInput(
                 f"There are no articles in the category {category!r} on {self.client.host}",
                 hint="--category expects the exact name of a category, such as 'Owls'",
             )
         return titles
+
+    def titles_below(self, taxon: str) -> list[str]:
+        """Return the titles of pages that may be species of a taxon of this wiki: its categories, and its own lists.
+
+        Pages of species whose taxobox states another classification are left out when they are fetched.
+
+        Raises:
+            UnknownTaxon: if the wiki has no page with that title and a taxobox.
+        """
+        title, group = self.limit_to(taxon)
+        if " " in group:  # a species
+            return [title]
+        titles = [each for name in dict.fromkeys((title, group, taxon)) for each in self._members(name, TAXON_DEPTH)]
+        return list(dict.fromkeys([*titles, *self.titles_in_list(title)]))
+
+    def limit_to(self, taxon: str) -> tuple[str, str]:
+        """Take in only species below a taxon of this wiki; return the title and the scientific name of its page.
+
+        Called for several taxa, species below any of them.
+
+        Raises:
+            UnknownTaxon: if the wiki has no page with that title and a taxobox.
+        """
+        page = self._pages.look_up([taxon]).get(taxon)
+        name = "" if page is None else page.clues.binomial or page.clues.group
+        if page is None or not name:
+            raise UnknownTaxon(taxon, where=self.client.host)
+        self._within.add(name.split()[0])
+        return page.title, name
+
+    def _members(self, category: str, depth: int) -> list[str]:
+        """Return the titles in a category, none if it does not exist."""
+        try:
+            return self._pages.members(category, depth=depth)
+        except PageNotFound:  # an invalid category name
+            return []
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield the body of each page as it arrives, in any order; pages about another subject are left out.
@@ -194,9 +230,17 @@ class WikipediaSource(ArticleSource):
         article = self.parse(fetched)
         if article.is_disambiguation:
             return LeftOut(name=page.title, reason=reasons.DISAMBIGUATION)
+        if ":" not in page.subject_id and self._is_outside(article):
+            below = ", ".join(sorted(self._within))
+            return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"not below {below}")
         if _contradicts(article, page.subject_id):
             return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"its taxobox: {_stated(article)}")
         return fetched
+
+    def _is_outside(self, article: Article) -> bool:
+        """Return whether the taxobox of an article states another classification than the taxa of this run."""
+        stated = set(article.infobox.classification.values()) if article.infobox else set()
+        return bool(self._within and stated) and self._within.isdisjoint(stated)
 
     def _fetched(self, page: PageRef, answer: Json) -> FetchedPage:
         site = self._pages.site

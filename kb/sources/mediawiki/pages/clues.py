@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 
@@ -20,6 +21,7 @@ _REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | r
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
 _LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
 _TAG = re.compile(r"<[^<>]{1,200}>")
+_NAME = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _PARAMETER = re.compile(r"\|\s*([a-z_ ]+?)\s*=\s*([^|\n}]*)", re.IGNORECASE)
 _INNERMOST_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
@@ -35,7 +37,9 @@ _DISAMBIGUATION = re.compile(
     r"|\b(?:may|can|could|might) (?:also )?refer(?: to)?(?: any of)?(?: the following)?\s*:",
     re.IGNORECASE,
 )
-_CLASS_KEYS = ("classis", "class")
+_RANK_KEYS = {
+    "class": ("classis", "class"), "order": ("ordo", "order"), "family": ("familia", "family"), "genus": ("genus",),
+}  # fmt: skip
 _PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
 _OF_A_KIND = re.compile(
     r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
@@ -71,12 +75,20 @@ class Clues:
     binomial: str | None = None
     """The taxobox's."""
     has_taxobox: bool = False
-    class_name: str | None = None
+    group: str | None = None
+    """The taxon of a taxobox without a binomial, such as a family."""
+    lineage: Mapping[str, str] = field(default_factory=dict)
+    """Rank -> name, as far as the taxobox states them: class, order, family, genus."""
     lead: str = ""
     """The first sentences as plain text."""
     lead_binomials: tuple[str, ...] = ()
     """In the order of the first sentences."""
     is_disambiguation: bool = False
+
+    @property
+    def class_name(self) -> str | None:
+        """Class that the taxobox states."""
+        return self.lineage.get("class")
 
     @property
     def best_binomial(self) -> str | None:
@@ -111,7 +123,8 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
     return Clues(
         binomial=binomial,
         has_taxobox=has_taxobox or binomial is not None,
-        class_name=next((values[key].split()[0] for key in _CLASS_KEYS if values.get(key, "")[:1].isupper()), None),
+        group=None if binomial else _group_of(values),
+        lineage=_lineage_of(values),
         lead=lead,
         lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
         is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None)
@@ -126,7 +139,7 @@ def clues_from_article(article: Article) -> Clues:
     return Clues(
         binomial=box.binomial if box else None,
         has_taxobox=box is not None,
-        class_name=box.classification.get("class") if box else None,
+        lineage=dict(box.classification) if box else {},
         lead=lead,
         lead_binomials=_binomials(_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])),
         is_disambiguation=article.is_disambiguation,
@@ -209,6 +222,24 @@ def _group_words() -> frozenset[str]:
     }
     too_common = {"rails", "divers", "allies", "rollers", "monarchs", "darters", "cranes", "cardinals", "tits"}
     return frozenset(word.removesuffix("s") for word in words - too_common)
+
+
+def _lineage_of(values: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for rank, keys in _RANK_KEYS.items():
+        for key in keys:
+            if name := _NAME.match(values.get(key, "").lstrip("†? ")):
+                found.setdefault(rank, name[0])
+    if binomial := parse_binomial(values.get("taxon", "")):
+        found.setdefault("genus", binomial.split()[0])  # {{Speciesbox|taxon=Vanessa atalanta}}
+    return found
+
+
+def _group_of(values: Mapping[str, str]) -> str | None:
+    """Return the taxon in a taxobox of a group: its parameter, or its lowest rank."""
+    if taxon := _NAME.fullmatch(values.get("taxon", "").strip("†? ")):
+        return taxon[0]
+    return next(reversed(_lineage_of(values).values()), None)
 
 
 def _binomial_of(values: dict[str, str]) -> str | None:

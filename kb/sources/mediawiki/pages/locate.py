@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
+from kb.checklist.selection import own_taxon
+from kb.checklist.wiki_checklist import WikiChecklist
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.pages.clues import Match, match_page, without_qualifier
@@ -172,6 +175,8 @@ class Locator:
 
 def _species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     """Return the species that a page is about, or None."""
+    if isinstance(checklist, WikiChecklist):
+        return _species_of_taxobox(page)
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
         found = checklist.find(name)
@@ -185,10 +190,22 @@ def _species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     return None
 
 
+def _species_of_taxobox(page: WikiPage) -> Taxon | None:
+    """Return the species that the taxobox of a page states; the title is its common name unless it is scientific."""
+    stated = page.clues.binomial
+    if stated is None:
+        return None
+    title = re.sub(r" \([^()]+\)$", "", page.title)
+    names = [] if title.split()[0] == stated.split()[0] else [title]
+    return own_taxon(stated, common_names=names, lineage=page.clues.lineage)
+
+
 def _reason_for(page: WikiPage, checklist: Checklist) -> str:
     """Return why a page without a species is left out."""
     if page.clues.is_disambiguation:
         return reasons.DISAMBIGUATION
+    if isinstance(checklist, WikiChecklist):
+        return reasons.NOT_A_SPECIES
     known = checklist.find(without_qualifier(page.title))
     if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
         return reasons.NOT_A_SPECIES

@@ -94,6 +94,6 @@ def test_a_parsed_article_gives_the_same_clues() -> None:
 
 
 def test_a_page_of_another_class_is_not_about_birds() -> None:
-    assert not Clues(has_taxobox=True, class_name="Amphibia").is_about_birds
+    assert not Clues(has_taxobox=True, lineage={"class": "Amphibia"}).is_about_birds
     toad = clues_from_wikitext("{{Taxobox|classis=[[Amphibia]]|binomial=''Bufo bufo''}}")
     assert (toad.class_name, toad.best_binomial) == ("Amphibia", "Bufo bufo")
