@@ -46,7 +46,7 @@ class EncoderJudge:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = (Path(folder) / "a.png").write_bytes(drawings_of("cardinalis-cardinalis", "query")[0].png())
         ...     image = judge.look(Path(folder) / "a.png")
-        >>> judgement = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
+        ...     judgement = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
         >>> judgement.answer, judgement.obtained_by
         ('yes', 'cosines')
     """
