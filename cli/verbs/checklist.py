@@ -21,7 +21,7 @@ MAX_TOP_TAXA = 8
 
 @click.group()
 def checklist() -> None:
-    """Add, list and show checklists of species for kb build and kb taxa."""
+    """Add, list, show and remove checklists of species for kb build and kb taxa."""
 
 
 @checklist.command()
@@ -60,6 +60,7 @@ def list_() -> None:
             continue
         synonyms = f"{int(found.meta['n_synonyms']):,}"
         rows.append([name, found.meta["edition"], f"{found.n_species:,}", synonyms, found.meta["form"]])
+    rows.append(["wiki", "", "", "", "taxoboxes of a wiki, for kb build"])
     output.write(
         output.as_table(["name", "edition", "species", "synonyms", "format"], rows, right=["species", "synonyms"])
     )
@@ -75,6 +76,9 @@ def show(name: str) -> None:
     if isinstance(found, StoredChecklist):
         output.write(_text(found))
         return
+    if not found.group:
+        output.write(output.as_fields({"checklist": found.name, "species": "as the taxoboxes of a wiki state them"}))
+        return
     every = found.find("Aves")
     fields = {
         "checklist": found.name,
@@ -82,6 +86,14 @@ def show(name: str) -> None:
         "species": f"{found.n_species_of(every):,}" if every else "",
     }
     output.write(output.as_fields({**fields, "sha256": found.digest}))
+
+
+@checklist.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove an added checklist from this machine; knowledge bases built with it keep their species."""
+    _shelf().remove(name)
+    output.note(f"Removed the checklist {name}.")
 
 
 def _shelf() -> Shelf:

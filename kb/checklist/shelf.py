@@ -62,6 +62,18 @@ class Shelf:
             index_checklist(opened, self.path_of(name), meta, report)
         return self.stored(name)
 
+    def remove(self, name: str) -> None:
+        """Delete the index of an added checklist.
+
+        Raises:
+            MissingRequirement: if there is none of that name.
+        """
+        if name not in self.names():
+            hint = did_you_mean(name, self.names()) or "kb checklist list shows the checklists."
+            raise MissingRequirement(f'No added checklist is named "{name}".', hint=hint)
+        with turn(self.folder / ".lock"), storage_errors(self.folder):
+            self.path_of(name).unlink(missing_ok=True)
+
     def names(self) -> list[str]:
         """Return the names of the added checklists."""
         return sorted(path.name.removesuffix(SUFFIX) for path in self.folder.glob(f"[!.]*{SUFFIX}"))

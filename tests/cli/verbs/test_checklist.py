@@ -36,6 +36,19 @@ def test_a_checklist_is_added_listed_shown_and_used_by_its_name(cli: Any, tmp_pa
 
 
 @pytest.mark.usefixtures("home")
+def test_an_added_checklist_is_removed_and_others_are_not(cli: Any, tmp_path: Path) -> None:
+    cli.call("checklist", "add", plain(tmp_path), "--name", "mine", check=True)
+    assert "Removed the checklist mine" in cli.call("checklist", "remove", "mine", check=True).stderr
+    assert "mine" not in cli.call("checklist", "list", check=True).stdout
+    for name in ("mine", "avilist", "wiki"):
+        done = cli.call("checklist", "remove", name)
+        assert done.exit_code == 3 and f'No added checklist is named "{name}"' in done.stderr
+    assert "taxoboxes of a wiki" in cli.call("checklist", "show", "wiki", check=True).stdout
+    refused = cli.call("checklist", "add", plain(tmp_path), "--name", "wiki")
+    assert refused.exit_code == 2 and 'cannot be named "wiki"' in refused.stderr
+
+
+@pytest.mark.usefixtures("home")
 def test_skipped_rows_are_reported(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(PLAIN + ",,,,No name,,\n")
     assert "no scientific name: 1 (first: t.csv: line 9)" in cli.call("checklist", "add", "t.csv", check=True).stderr
