@@ -194,16 +194,19 @@ def _coco_hard(folder: Path) -> None:
 
 
 def _msr_vtt(folder: Path) -> None:
-    """Write clips of two frames, the drawings of a bird, with two captions each, in the two published files."""
-    for name, split, chosen in (("train_val", "train", birds()[:4]), ("test", "test", birds()[4:6])):
+    """Write clips of four frames, the drawings of a bird, with a caption or two, in the two published files.
+
+    There are frames for more than two turns of twenty, so that captions are made and queries rewritten.
+    """
+    for name, split, chosen in (("train_val", "train", birds()[2:]), ("test", "test", birds()[:2])):
         videos: list[dict[str, object]] = []
         sentences: list[dict[str, object]] = []
         for each in chosen:
             clip = f"video{birds().index(each)}"
             videos.append({"video_id": clip, "split": split})
-            for n, drawing in enumerate(each.pictures[:2], 1):
+            for n, drawing in enumerate(each.pictures[:4], 1):
                 write(folder / "frames" / clip / f"{n:03d}.jpg", jpeg(drawing))
-            for text in each.species.text[:2]:
+            for text in each.species.text[: 2 if split == "test" else 1]:
                 number = 10 * birds().index(each) + len(sentences)
                 sentences.append({"video_id": clip, "sen_id": number, "caption": text})
         content = {"videos": videos, "sentences": sentences}

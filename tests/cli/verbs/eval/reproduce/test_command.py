@@ -163,6 +163,8 @@ def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, 
     assert len({ours["Turn 0", column] for column in ("Single Turn", "Rocchio", *texts)}) == 1
     assert len({ours["Turn 1", column] for column in texts}) == 1
     assert {cell["model"] for cell in cells} == {"", "vision m", "text m, vision m"}
+    assert any(call.images for call in server.calls), "photos are captioned"
+    assert any("\nCaptions:\n" in call.text for call in server.calls), "queries are rewritten"
 
 
 def test_without_models_the_other_steps_run_and_the_missing_ones_are_named(cli: CommandLine, birds: Path) -> None:
@@ -212,4 +214,4 @@ def test_the_plan_of_interactive_retrieval_has_the_hours_of_its_searches(cli: Co
     hours = [float(each.replace(",", "")) for each in re.findall(rf"{n:,} cosines .*, about ([\d.,]+) hours", shown)]
     (total,) = re.findall(r"Searches, all together: about ([\d.,]+) hours", shown)
     assert len(hours) == 5 and min(hours) > 0.1
-    assert float(total.replace(",", "")) == pytest.approx(sum(hours), rel=0.02)
+    assert float(total.replace(",", "")) == pytest.approx(sum(hours), abs=0.06 * len(hours))  # of rounded hours
