@@ -66,8 +66,8 @@ def plan_run(
         settings: the settings of all methods.
         endpoints: the configured models: `vision`, `text`, `search`.
         judge: the judge; None: the vision model if there is one, else encoders.
-        web: whether to search the web for words that nothing else explains; None: only with a vision judge and a
-            search model, because encoders cost nothing.
+        web: whether to search the web for words that nothing else explains, if the judge or the writer of questions
+            is a model; None: only with a vision judge and a search model, because encoders cost nothing.
 
     Raises:
         MissingRequirement: if a needed model is not configured.
@@ -130,7 +130,9 @@ def plan_run(
     if web and not decompose.context:
         raise UsageError("Web search adds context, but context is turned off.", hint="Use --context with --web.")
     by_model = (decompose.questions_by or ("model" if chosen == "vision" else "rule")) == "model"
-    searches = chosen == "vision" and "search" in endpoints if web is None else web
+    # Encoders take no web answer for looks, so only a writer of questions would read it.
+    is_read = chosen == "vision" or (by_model and not decompose.direct)
+    searches = is_read and ((chosen == "vision" and "search" in endpoints) if web is None else web)
     return RunPlan(
         method=method,
         settings=settings,

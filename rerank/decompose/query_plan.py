@@ -24,7 +24,8 @@ class QueryPlan:
     questions: tuple[Question, ...]
     passage: str = ""
     looks: str = ""
-    """The passage for encoders, which compare it with photos: empty if it does not speak of all names of the query."""
+    """The passage for encoders, which compare it with photos: empty if it leaves a name unexplained, or answers from the
+    web, since an answer on behaviour or places would make any photo seem to fit."""
     source: Literal["model", "rule", "query", "fallback"] = "query"
     """Author of the questions; `fallback`: the model wrote no valid questions, so the query itself is asked."""
     cost_usd: float | None = 0.0
@@ -53,7 +54,7 @@ async def plan_query(
     if settings.context and context is not None:
         explained = await asyncio.to_thread(context, query.text)
         passage = explained.passage
-        looks = "" if explained.unexplained else passage
+        looks = "" if explained.unexplained or explained.asked_on is not None else passage
     words = query.described
     by_rule = settings.direct or writer is None
     found = await asyncio.to_thread(parts, query.text) if by_rule and parts is not None else ()

@@ -113,6 +113,11 @@ def rerank(
     )
     sources, is_web_wanted = context_of_run(settings, methods, method=method, preset=preset, web=web)
     plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=is_web_wanted)
+    if web and not plan.context_search:
+        raise UsageError(
+            "--web has no effect: encoders take no web answer for looks.",
+            hint="Use --judge vision, or --set decompose.questions_by=model.",
+        )
     given = options.method_settings("rerank", JobSettings)
     with paused_collector():
         first_stage = None if given.first_stage is None else read_first_stage(given.first_stage)

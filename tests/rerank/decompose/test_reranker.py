@@ -73,14 +73,18 @@ def run(job: Any, judge: Any, settings: Any, *, chat: Any = None, passage: Any =
 TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
 
 
-@pytest.mark.parametrize(("unexplained", "passed"), [((), PASSAGE), (("Kea",), "")])
-def test_encoders_get_no_passage_that_leaves_a_name_unexplained(job: Any, unexplained: Any, passed: str) -> None:
+@pytest.mark.parametrize(
+    ("more", "passed"), [({}, PASSAGE), ({"unexplained": ("Kea",)}, ""), ({"asked_on": "2026-01-01"}, "")]
+)
+def test_encoders_get_no_passage_that_leaves_a_name_unexplained_or_is_of_the_web(
+    job: Any, more: dict[str, Any], passed: str
+) -> None:
     judge = TableJudge(TABLE)
     judge.sees_references = False  # as encoders
     reranker = DecomposeReranker(
         judge,
         settings=DecomposeSettings(direct=True),
-        context=lambda query: Context(query=query, passage=PASSAGE, found=True, unexplained=unexplained),
+        context=lambda query: Context(query=query, passage=PASSAGE, found=True, **more),
     )
     asyncio.run(reranker.rank(job))
     assert {asked[2] for asked in judge.asked} == {passed}

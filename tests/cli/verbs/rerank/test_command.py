@@ -148,23 +148,19 @@ def test_the_web_is_not_searched_if_off_or_for_encoders(
         assert web.n_calls == 0
 
 
-def test_encoders_use_a_web_search_on_request(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
+def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
     knowledge, file = zorblins
-    with OpenAIServer(ZORBLIN) as web:
+    encoders = ("rerank", file, "--kb", knowledge, "--judge", "encoder", "--web")
+    with OpenAIServer(ZORBLIN) as web, OpenAIServer(lambda _: questions_reply()) as text:
         endpoint(web, kind="search")
-        run = cli.call(
-            "rerank",
-            file,
-            "--kb",
-            knowledge,
-            "--judge",
-            "encoder",
-            "--set",
-            "decompose.direct=true",
-            "--web",
-            check=True,
-        )
-        assert web.n_calls == 1 and "1 model call, 0 from the cache" in run.stderr
+        endpoint(text, kind="text")
+        refused = cli.call(*encoders)
+        assert refused.exit_code == 2 and "encoders take no web answer for looks" in refused.stderr
+        assert (web.n_calls, text.n_calls) == (0, 0)
+        cli.call(*encoders, "--set", "decompose.questions_by=model")
+        assert web.n_calls == 1 and "A zorblin is a red gland of frogs" in text.calls[0].text
 
 
 def test_the_text_model_writes_the_context_passage(
@@ -263,7 +259,7 @@ def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any,
     [
         (("--web", "--no-context"), "context is turned off"),
         (("--web", "--method", "cotrr"), "--web is for --method decompose"),
-        (("--web", "--judge", "encoder"), "no [llm.search]"),
+        (("--web", "--judge", "encoder"), "--web has no effect"),
     ],
 )
 def test_impossible_web_options_are_refused(
