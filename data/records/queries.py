@@ -54,7 +54,10 @@ class Question:
     is_query: bool = False
     """The query itself, asked whole: a model gets the paper's wording, without the query a second time."""
     taxon_ids: tuple[str, ...] = ()
-    """Species of the knowledge base, if the question asks whether the photo shows one of them."""
+    """Species of the knowledge base that the question is about."""
+    relation: Literal["shown", "absent", "looks"] = "shown"
+    """What is asked of these species: the photo shows one of them, none of them, or one with the looks of the
+    statement, such as a female."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,9 @@ _JOINT: Final = re.compile(
     r"\s*[,;.:]\s+(?:and\s+|with\s+)?|\s+(?:with|whose|having|showing|has|have)\s+", re.IGNORECASE
 )
 _AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE)
+# Before a name: "not a Mallard", "without any gulls".
+_NOT: Final = r"\b(?:(?:any|some|every)thing\s+)?(?:not|no|nor|neither|never|without|excluding|except(?:\s+for)?|other\s+than)\s+(?:(?:an?|any|the)\s+)?"
+_OR: Final = re.compile(r"\s*,?\s*\bor\s+(?:(?:an?|the)\s+)?", re.IGNORECASE)
 _EMPTY_WORDS: Final = frozenset((
     "a", "an", "and", "are", "as", "at", "bird", "birds", "by", "for", "from", "has", "have", "image", "in", "is", "it",
     "its", "of", "on", "one", "or", "photo", "picture", "that", "the", "this", "to", "with", "position", "pose",
@@ -37,12 +40,15 @@ def direct_question(query: str, parts: Sequence[QueryPart] = ()) -> Question:
         Divide and Conquer, Figure 3 (a).
     """
     query = query.strip()
+    alone = _named_alone(query, alternatives(query, parts))
+    is_absent = alone is not None and _is_negated(query, alone)
     return Question(
         question=f"Does this image show {in_lower_case(query.rstrip(' .!?'))}?",
         statement=query,
         negation=NEGATION,
         is_query=True,
-        taxon_ids=_named_alone(query, parts),
+        taxon_ids=() if alone is None else alone.taxon_ids,
+        relation="absent" if is_absent else "shown",
     )
 
 
@@ -67,19 +73,40 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
     """
     questions: list[Question] = []
     rest, names = query.strip(), list[str]()
+    parts = alternatives(query, parts)
     for part in parts:
         if part.kind == "term":
             continue
         if part.kind == "sex_age":
             named = with_indefinite_article(part.name)
             statement, negation = (part.looks, part.unlike) if uses_looks else (f"a photo of {named}", NEGATION)
-            questions.append(Question(question=shows([named], (), subject=""), statement=statement, negation=negation))
+            questions.append(
+                Question(
+                    question=shows([named], (), subject=""),
+                    statement=statement,
+                    negation=negation,
+                    taxon_ids=part.taxon_ids,
+                    relation="looks",
+                )
+            )
             rest = _replaced(rest, part.text, " ")
             continue
         called = part.text[:1].lower() + part.text[1:] if part.kind == "group" else part.name
         looks = f". {part.looks}" if uses_looks and part.looks else ""
         is_plural = part.kind == "group" and called.endswith("s")
         named = called if is_plural else with_indefinite_article(called)
+        if _is_negated(rest, part):
+            questions.append(
+                Question(
+                    question=f"Does this image show something other than {named}?",
+                    statement=NEGATION,
+                    negation=f"a photo of {named}{looks}",
+                    taxon_ids=part.taxon_ids,
+                    relation="absent",
+                )
+            )
+            rest = re.sub(rf"{_NOT}{re.escape(part.text)}(?!\w)", " ", rest, count=1, flags=re.IGNORECASE)
+            continue
         questions.append(
             Question(
                 question=f"Does this image show {named}?",
@@ -112,16 +139,58 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
         questions.append(Question(question=question, statement=", ".join(statements), negation=NEGATION))
     if len(questions) > 1:
         return tuple(questions)
+    if questions and questions[0].relation == "absent":
+        return tuple(questions)
     direct = direct_question(query, parts)
     return (replace(direct, question=questions[0].question) if direct.taxon_ids else direct,)
 
 
-def _named_alone(query: str, parts: Sequence[QueryPart]) -> tuple[str, ...]:
-    """Return the species of a query that is nothing but their name."""
+def alternatives(query: str, parts: Sequence[QueryPart]) -> list[QueryPart]:
+    """Return the parts with taxa that "or" joins made one: a photo of any of them fits.
+
+    Example:
+        >>> owl = QueryPart(kind="species", text="Snowy Owl", name="Snowy Owl", taxon_ids=("bubo-scandiacus",))
+        >>> jay = QueryPart(kind="species", text="Blue Jay", name="Blue Jay", taxon_ids=("cyanocitta-cristata",))
+        >>> [part.name for part in alternatives("a Snowy Owl or a Blue Jay on a post", [owl, jay])]
+        ['Snowy Owl or a Blue Jay']
+    """
+    found: list[QueryPart] = []
+    for part in parts:
+        before = found[-1] if found else None
+        if before is not None and (between := _or_between(query, before, part)):
+            text = f"{before.text}{between}{part.text}"
+            found[-1] = QueryPart(
+                kind="species" if before.kind == part.kind == "species" else "group",
+                text=text,
+                name=text,
+                looks=f"{before.looks} {part.looks}".strip(),
+                taxon_ids=tuple(dict.fromkeys((*before.taxon_ids, *part.taxon_ids))),
+            )
+        else:
+            found.append(part)
+    return found
+
+
+def _or_between(query: str, first: QueryPart, second: QueryPart) -> str:
+    """Return the words between two taxa if they are "or"; else nothing."""
+    if not {first.kind, second.kind} <= {"species", "group"}:
+        return ""
+    after = query.partition(first.text)[2]
+    between = after[: after.find(second.text)] if second.text in after else ""
+    return between if _OR.fullmatch(between) else ""
+
+
+def _is_negated(text: str, part: QueryPart) -> bool:
+    return re.search(rf"{_NOT}{re.escape(part.text)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _named_alone(query: str, parts: Sequence[QueryPart]) -> QueryPart | None:
+    """Return the taxon of a query that is nothing but its name, or the name with a negation."""
     taxa = [part for part in parts if part.taxon_ids and part.kind != "sex_age"]
-    if len(taxa) != 1 or _content_words(_replaced(query, taxa[0].text, " ")):
-        return ()
-    return taxa[0].taxon_ids
+    if len(taxa) != 1 or len(taxa) < len([part for part in parts if part.taxon_ids]):
+        return None
+    rest = re.sub(rf"(?:{_NOT})?{re.escape(taxa[0].text)}(?!\w)", " ", query, count=1, flags=re.IGNORECASE)
+    return None if _content_words(rest) else taxa[0]
 
 
 def _replaced(text: str, name: str, by: str) -> str:

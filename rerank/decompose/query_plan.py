@@ -24,8 +24,8 @@ class QueryPlan:
     questions: tuple[Question, ...]
     passage: str = ""
     looks: str = ""
-    """The passage for encoders, which compare it with photos: empty if it leaves a name unexplained, or answers from the
-    web, since an answer on behaviour or places would make any photo seem to fit."""
+    """The passage for encoders, which compare it with photos: empty if it leaves a name unexplained, or is an answer of
+    the web, since words on behaviour or places would make any photo seem to fit."""
     source: Literal["model", "rule", "query", "fallback"] = "query"
     """Author of the questions; `fallback`: the model wrote no valid questions, so the query itself is asked."""
     cost_usd: float | None = 0.0

@@ -263,11 +263,13 @@ class DecomposeReranker:
 
     def _key(self, work: _QueryWork, digest: str) -> str:
         """Return the cache key of the answers on a photo."""
-        texts = [[q.question, q.statement, q.negation, q.is_query, *q.taxon_ids] for q in work.plan.questions]
+        texts = [
+            [q.question, q.statement, q.negation, q.is_query, q.relation, *q.taxon_ids] for q in work.plan.questions
+        ]
         how = [self._settings.is_chained, self._settings.together, self._stop_below]
         return cache_key(
             {
-                "answers": 3, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
+                "answers": 4, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
                 "context": self._context(work), "how": how,
                 **({"reference": sha256_hex(work.reference)} if work.reference else {}),
             }

@@ -80,13 +80,19 @@ class EncoderJudge:
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
     ) -> Judgement:
-        """Return the chance of the species asked for, else the probability of statement against negation."""
+        """Return the chance of the species asked for, else the probability of statement against negation.
+
+        For the looks of a species, such as its female, the product of both.
+        """
         if image.path is None:
             raise ValueError("expected the file of the photo")
+        chance = 1.0
         if self._species is not None:
             known = [taxon_id for taxon_id in question.taxon_ids if self._species.knows(taxon_id)]
             if known:
-                return _answered(await asyncio.to_thread(self._species.chance, image.path, known), "recognizer")
+                chance = await asyncio.to_thread(self._species.chance, image.path, known)
+                if question.relation != "looks":
+                    return _answered(1 - chance if question.relation == "absent" else chance, "recognizer")
         statement = question.statement
         if context and statement == query.strip():
             statement = f"{statement}. {context}"
@@ -100,7 +106,7 @@ class EncoderJudge:
         if not probabilities:
             why = f"the encoder can see nothing of {question.statement!r} in a photo"
             return Judgement(probability=None, answer=None, obtained_by=NO_EVIDENCE, note=why)
-        return _answered(sum(probabilities) / len(probabilities), "cosines")
+        return _answered(chance * sum(probabilities) / len(probabilities), "cosines")
 
     async def judge_together(
         self, image: SeenImage, questions: Sequence[Question], *, query: str, context: str

@@ -82,7 +82,8 @@ def test_names_are_no_part_of_other_statements() -> None:
 
 def test_a_sex_is_told_from_the_other_one() -> None:
     species, sex = plain_questions("a male Northern Cardinal", [CARDINAL, MALE], uses_looks=True)
-    assert (species.taxon_ids, sex.taxon_ids) == (CARDINAL.taxon_ids, ())
+    assert species.taxon_ids == sex.taxon_ids == CARDINAL.taxon_ids
+    assert (species.relation, sex.relation) == ("shown", "looks")
     assert sex.question == "Does this image show a male Northern Cardinal?"
     assert (sex.statement, sex.negation) == ("The male is red.", "The female is brown.")
     without_looks = plain_questions("a male Northern Cardinal", [CARDINAL, MALE], uses_looks=False)[1]
@@ -156,3 +157,31 @@ class AlwaysNo:
 
     def encode_texts(self, texts: Any) -> Any:
         return np.array([[1.0 if text == NEGATION else -1.0, 0.0] for text in texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("query", "rest"),
+    [
+        ("not a Great Blue Heron", []),
+        ("a photo without any Great Blue Heron", []),
+        ("a red crown, no Great Blue Heron", ["Does this image show a red crown?"]),
+        ("Anything other than a Great Blue Heron", []),
+    ],
+)
+def test_a_name_that_the_query_excludes_is_asked_for_as_absent(query: str, rest: list[str]) -> None:
+    absent, *others = plain_questions(query, [HERON], uses_looks=False)
+    assert absent.question == "Does this image show something other than a Great Blue Heron?"
+    assert (absent.relation, absent.taxon_ids) == ("absent", HERON.taxon_ids)
+    assert (absent.statement, absent.negation) == (NEGATION, "a photo of a Great Blue Heron")
+    assert [one.question for one in others] == rest
+    direct = direct_question("not a Great Blue Heron", [HERON])
+    assert (direct.relation, direct.taxon_ids) == ("absent", HERON.taxon_ids)
+
+
+def test_species_joined_by_or_are_one_question() -> None:
+    query = "a Northern Cardinal or a Great Blue Heron standing in water"
+    either, doing = plain_questions(query, [CARDINAL, HERON], uses_looks=False)
+    assert either.question == "Does this image show a Northern Cardinal or a Great Blue Heron?"
+    assert either.taxon_ids == (*CARDINAL.taxon_ids, *HERON.taxon_ids) and doing.taxon_ids == ()
+    both = plain_questions(query.replace(" or ", " and "), [CARDINAL, HERON], uses_looks=False)
+    assert [one.taxon_ids for one in both][:2] == [CARDINAL.taxon_ids, HERON.taxon_ids]

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,15 @@ def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
     assert (found.probability, found.answer, found.obtained_by) == (0.75, "yes", "recognizer")
     assert scorer.seen == [(photo, ("owl", "duck"))]
     assert ask("unknown").obtained_by == ask().obtained_by == "cosines"
+    question = Question(question="?", statement="an owl", negation="a photo of a bird", taxon_ids=("owl",))
+    judged = [
+        asyncio.run(
+            judge.judge(judge.look(photo), replace(question, relation=relation), query="x", context="", earlier=())
+        )
+        for relation in ("shown", "absent", "looks")
+    ]
+    looks = ask().probability
+    assert [one.probability for one in judged] == pytest.approx([0.25, 0.75, 0.25 * looks])
     assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder({})]).name
 
 
