@@ -20,7 +20,10 @@ _JOINT: Final = re.compile(
 )
 _AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE)
 # Before a name: "not a Mallard", "without any gulls".
-_NOT: Final = r"\b(?:(?:any|some|every)thing\s+)?(?:not|no|nor|neither|never|without|excluding|except(?:\s+for)?|other\s+than)\s+(?:(?:an?|any|the)\s+)?"
+_NOT: Final = (
+    r"\b(?:(?:any|some|every)thing\s+)?(?:not|no|nor|neither|never|without|excluding|except(?:\s+for)?|other\s+than)"
+    r"\s+(?:(?:an?|any|the)\s+)?"
+)
 _OR: Final = re.compile(r"\s*,?\s*\bor\s+(?:(?:an?|the)\s+)?", re.IGNORECASE)
 _EMPTY_WORDS: Final = frozenset((
     "a", "an", "and", "are", "as", "at", "bird", "birds", "by", "for", "from", "has", "have", "image", "in", "is", "it",
