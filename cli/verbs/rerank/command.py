@@ -11,6 +11,7 @@ import click
 from cli.common import exit_codes, options, output
 from cli.common.progress import counted_calls
 from cli.verbs.rerank.context_sources import context_of_run
+from cli.verbs.rerank.first_stage import most_similar_first
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
 from data.collector import paused_collector
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 @click.option("--samples", type=int, metavar="N",
               help="decompose: replies per question, an odd number; the majority counts.  [default: 1]")  # fmt: skip
 @click.option("--depth", type=click.IntRange(1), metavar="K",
-              help="Re-rank the first K photos of the first stage; the others stay below.  [default: all]")  # fmt: skip
+              help="Re-rank the first K photos of the first stage, of a folder the most similar ones; the others stay "
+              "below.  [default: all]")  # fmt: skip
 @options.cost_options
 @click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
 @click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
@@ -133,6 +135,8 @@ def rerank(
             output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
         return
     quiet = options.invocation().quiet
+    if query is not None and first_stage is None and methods.depth is not None:
+        jobs = [most_similar_first(each, job, settings, depth=methods.depth, quiet=quiet) for each in jobs]
     with open_resources(
         settings, plan, context=sources, max_cost=max_cost, offline=offline, rejudge=rejudge
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip

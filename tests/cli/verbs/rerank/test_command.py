@@ -399,3 +399,18 @@ def test_a_killed_run_repeats_only_calls_in_flight(
         assert server.n_calls == 21 + 2
     rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["ok"] * 6 and rows[0]["image_id"] == "3"
+
+
+def test_the_depth_of_a_folder_takes_the_most_similar_photos(cli: CommandLine, drawings: Path, birds: Path) -> None:
+    query = ("--query", "a red bird with a black face", "--kb", str(birds))
+    found = cli.call("find", query[1], "--images", drawings, *query[2:], "--format", "jsonl", check=True)
+    similar = [json.loads(line)["image_id"] for line in found.stdout.splitlines()]
+    assert similar != sorted(similar)
+    (drawings / "0-broken.png").write_bytes(b"no photo")
+    run = cli.call(
+        "rerank", drawings, *query, "--method", "similarity", "--depth", "2", "--format", "jsonl", check=True
+    )
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [row["image_id"] for row in rows] == [*similar, "0-broken.png"]
+    assert [row["score"] for row in rows][2:] == [-3.0, -4.0, -5.0]
+    assert "the 2 photos most similar to the query are re-ranked" in run.stderr
