@@ -13,7 +13,7 @@ from data.benchmarks.retrieval.benchmark import DataSet
 from data.benchmarks.retrieval.published import read_benchmark
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
-from data.files import read_lines
+from data.files import read_lines, sha256_hex
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
@@ -159,10 +159,11 @@ def check_ids(jobs: Iterable[Job]) -> None:
 
 
 def query_id_of(query: str) -> str:
-    """Return an id made of the words of a query.
+    """Return an id made of the words of a query; a long one ends with a hash, so that no two queries share an id.
 
     Example:
         >>> query_id_of("A red bird, flying")
         'a-red-bird-flying'
     """
-    return re.sub(r"[\W_]+", "-", query.lower()).strip("-")[:60] or "query"
+    words = re.sub(r"[\W_]+", "-", query.lower()).strip("-")
+    return (words if len(words) <= 60 else f"{words[:51].rstrip('-')}-{sha256_hex(words)[:8]}") or "query"

@@ -105,7 +105,8 @@ class Conversation:
         session, query = asyncio.run(self._search.grow(session))
         self._save(session)  # captions cost money
         for caption in session.turns[-1].captions:
-            output.note(f"Caption of {caption.image_id}: {output.printable(caption.text) or caption.error}")
+            photo = output.printable(path_of_id(caption.image_id))
+            output.note(f"Caption of {photo}: {output.printable(caption.text) or caption.error}")
         while True:
             output.note(f"Query: {output.printable(query.text)}")
             answer = _asked(_QUERY)

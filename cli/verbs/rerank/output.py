@@ -75,7 +75,8 @@ def costs(opened: OpenResources, *, n_queries: int) -> list[str]:
 
 def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:
     """Return the upper bounds of a run: model calls and cost."""
-    shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, "judge": plan.judge}
+    by = "judge" if plan.method in ("decompose", "cotrr") else "compared by"
+    shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, by: plan.judge}
     if forecast.n_calls:
         shown["model calls, without retries"] = forecast.n_calls
         if forecast.context_calls:

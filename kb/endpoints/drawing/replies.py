@@ -112,6 +112,8 @@ def _checked(content: bytes, where: str) -> bytes:
         image = read_image(content, max_bytes=MAX_BYTES, max_pixels=MAX_PIXELS)
     except BadImage as error:
         raise MalformedAnswer(f"{where}: an unreadable drawing: {error}") from None
+    if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal
+        raise MalformedAnswer(f"{where}: a black image, as filters of content return")
     if content.startswith(b"\x89PNG"):
         return content
     out = io.BytesIO()

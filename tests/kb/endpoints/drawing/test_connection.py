@@ -37,6 +37,12 @@ def png(shade: int, form: str = "PNG") -> bytes:
     return out.getvalue()
 
 
+def black() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (32, 32)).save(out, "PNG")
+    return out.getvalue()
+
+
 def in_base64(*images: bytes, usage: dict[str, int] | None = None) -> Raw:
     data = [{"b64_json": base64.b64encode(image).decode()} for image in images]
     return Raw(body=json.dumps({"data": data, "usage": usage}).encode(), media_type="application/json")
@@ -187,7 +193,7 @@ def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "answer",
     [Raw(body=b"<html>"), in_base64(b"no image"), Raw(body=b'{"data": []}', media_type="application/json"),
-     Raw(body=b'{"data": [{"b64_json": "%%"}]}', media_type="application/json")],
+     Raw(body=b'{"data": [{"b64_json": "%%"}]}', media_type="application/json"), in_base64(black())],
 )  # fmt: skip
 def test_garbage_is_an_error_after_two_tries(answer: Raw, tmp_path: Path) -> None:
     with OpenAIServer(answer) as server:
