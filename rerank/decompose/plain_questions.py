@@ -44,7 +44,7 @@ def direct_question(query: str, parts: Sequence[QueryPart] = ()) -> Question:
     """
     query = query.strip()
     alone = _named_alone(query, alternatives(query, parts))
-    is_absent = alone is not None and _is_negated(query, alone)
+    is_absent = alone is not None and is_excluded(query, alone)
     return Question(
         question=f"Does this image show {in_lower_case(query.rstrip(' .!?'))}?",
         statement=query,
@@ -98,7 +98,7 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
         looks = f". {part.looks}" if uses_looks and part.looks else ""
         is_plural = part.kind == "group" and called.endswith("s")
         named = called if is_plural else with_indefinite_article(called)
-        if _is_negated(rest, part):
+        if is_excluded(rest, part):
             questions.append(
                 Question(
                     question=f"Does this image show something other than {named}?",
@@ -183,7 +183,8 @@ def _or_between(query: str, first: QueryPart, second: QueryPart) -> str:
     return between if _OR.fullmatch(between) else ""
 
 
-def _is_negated(text: str, part: QueryPart) -> bool:
+def is_excluded(text: str, part: QueryPart) -> bool:
+    """Return whether a query excludes a name: "not a Mallard", "without any gulls"."""
     return re.search(rf"{_NOT}{re.escape(part.text)}(?!\w)", text, re.IGNORECASE) is not None
 
 

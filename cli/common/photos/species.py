@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cli.common import wiring
+from cli.common import output, wiring
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import SeesWords
 
@@ -25,7 +25,7 @@ def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
     find_parts, held = wiring.query_parts(store), set(store.taxon_ids)
 
     def find(text: str) -> NamedSpecies | None:
-        parts = [part for part in find_parts(text) if part.kind in ("species", "group")]
+        parts = wanted_parts(text, find_parts(text))
         taxon_ids = dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids if taxon_id in held)
         rows = directions_of(store, list(taxon_ids), encoder)
         if not rows:
@@ -37,6 +37,17 @@ def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
         )
 
     return find
+
+
+def wanted_parts(text: str, parts: Sequence[QueryPart]) -> list[QueryPart]:
+    """Return the species and groups that a query asks for; for a name that it excludes there is a warning."""
+    from rerank.decompose.plain_questions import is_excluded
+
+    named = [part for part in parts if part.kind in ("species", "group")]
+    for part in named:
+        if is_excluded(text, part):
+            output.warn(f'A search finds likenesses and cannot exclude "{part.name}"; kb rerank can')
+    return [part for part in named if not is_excluded(text, part)]
 
 
 def directions_of(store: KnowledgeStore, taxon_ids: Sequence[str], encoder: TextImageEncoder) -> list[FloatArray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from cli.common import wiring
 from cli.common.config import Settings
-from cli.common.photos.species import directions_of, says_more
+from cli.common.photos.species import directions_of, says_more, wanted_parts
 from cli.common.progress import counted_calls
 from data.words import plural
 
@@ -75,7 +75,7 @@ def named_search(
 
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     find_parts = wiring.query_parts(store)
-    parts = [part for part in find_parts(job.text) if part.kind in ("species", "group")]
+    parts = wanted_parts(job.text, find_parts(job.text))
     named = list(dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids))
     scorer = wiring.species_scorer(store) if named else None
     known = [taxon_id for taxon_id in named if scorer is not None and scorer.knows(taxon_id)]

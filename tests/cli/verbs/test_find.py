@@ -97,6 +97,14 @@ def test_a_species_is_judged_by_the_recognizer_of_the_knowledge_base(
     assert run.exit_code == 3 and "none.kb" in run.stderr
 
 
+def test_a_name_that_the_query_excludes_is_not_searched_for(cli: CommandLine, photos: Path, built_kb: Path) -> None:
+    run = cli.call("find", "a red bird, not a Snowy Owl", "--images", photos, "--format", "jsonl", check=True)
+    assert 'cannot exclude "Snowy Owl"; kb rerank can' in run.stderr and "judged by the recognizer" not in run.stderr
+    command = ("feedback", "a red bird, not a Snowy Owl", "--images", str(photos), "--session", "s.json")
+    run = cli.call(*command, stdin="q\n", check=True)
+    assert 'cannot exclude "Snowy Owl"' in run.stderr and "Searched by reference photos" not in run.stderr
+
+
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_another_encoder_searches_its_own_space(cli: CommandLine, photos: Path) -> None:
     run = cli.call("find", "azure", "--images", photos, "--encoder", "paper", "--format", "jsonl", check=True)
