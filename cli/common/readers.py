@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 
 OPTIONS = ("max_cost", "offline")
 """Options of verbs that only readers use."""
+
+
+def reader_failures(missing: Mapping[str, int], photos: str, *, instead: str) -> Iterator[str]:
+    """Yield a line for the photos without the reader's answer, and for those without some of its samples.
+
+    Args:
+        missing: `Reading.missing` -> number of photos.
+        photos: the number of all with its noun: `5 photos`.
+        instead: what becomes of photos without an answer.
+    """
+    if n := missing.get("reader", 0):
+        yield f"The reader failed for {n:,} of {photos}; {instead}"
+    if n := missing.get("samples", 0):
+        yield f"Some samples of the reader failed for {n:,} of {photos}; the others decided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

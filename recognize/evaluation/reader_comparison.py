@@ -7,6 +7,7 @@ Source: VR-RAG, table 3 (no retrieval, direct RAG, VR-RAG), table 5 (context), t
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,8 @@ class ReaderFigures:
     n_with_margin: int
     n_failed: int
     """Photos without an answered sample where at least one call failed or was refused."""
+    missing: Mapping[str, int]
+    """Missing part of a reading -> its photos: `reader` without a readable reply, `samples` where some failed."""
     n_without_text: float
     """Mean number of candidates per photo without a description."""
     replies: ReadCounts
@@ -161,9 +164,12 @@ def compare_readers(
         knowledge = None if setup.retrieval is None else variants.of(setup.retrieval)
         questions, firsts = questions_of(store, encoders, photos, paths, setup, knowledge, contexts)
         readings: list[Reading] = []
+        missing: Counter[str] = Counter()
         ask, counts = _ask(resources, setup)
         for _, reading in read_ahead(questions, ask):
             readings.append(reading or NO_CANDIDATES)
+            if reading is not None and reading.missing:
+                missing[reading.missing] += 1
             n_done += 1
             on_progress(n_done)
         of_photos = _values(readings, questions, firsts, labels, genus_of, has_candidates=setup.retrieval is not None)
@@ -177,6 +183,7 @@ def compare_readers(
                 margin=float(np.mean(margins)) if margins else None,
                 n_with_margin=len(margins),
                 n_failed=sum(not reading.answered and bool(reading.failures) for reading in readings),
+                missing=dict(missing),
                 n_without_text=sum(question.texts.count("") for question in questions) / len(questions),
                 replies=counts,
             )

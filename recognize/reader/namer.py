@@ -57,7 +57,7 @@ class Namer:
         self.counts = ReadCounts()
 
     async def read(self, picture: bytes) -> Reading:
-        """Return the species that the model named, or None; agreement is 0 for unreadable replies.
+        """Return the species that the model named, or None; agreement is 0 without a name of one species.
 
         `picture` is a JPEG or PNG file. Errors of the model are raised.
         """
@@ -70,7 +70,7 @@ class Namer:
         found, rule, reason = read_name(reply, self._find)
         self.counts.add(reply, rule)
         is_read = rule in ("json", "text", "none")
-        return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(is_read))
+        return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(rule != "unread"))
 
 
 def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, NamingRule, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
+from cli.common.readers import reader_failures
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -81,7 +82,5 @@ def warn_of_missing(
     if n := missing.get("photos", 0):
         names = f": {output.first_few(unreadable)}" if unreadable else ""
         output.warn(f"{n:,} of {photos} answered without unreadable photos{names}")
-    if n := missing.get("reader", 0):
-        output.warn(f"The reader failed for {n:,} of {photos}; their answers come from the ranking{retry}")
-    if n := missing.get("samples", 0):
-        output.warn(f"Some samples of the reader failed for {n:,} of {photos}; the others decided{retry}")
+    for line in reader_failures(missing, photos, instead="their answers come from the ranking"):
+        output.warn(f"{line}{retry}")

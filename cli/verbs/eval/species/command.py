@@ -77,11 +77,11 @@ def species(
     VR-RAG's code (fish_test.pkl). Labels are names in the checklist or the knowledge base. Skipped and reported:
     unmatched labels, reference photos of the knowledge base, and training photos of the encoders, with their
     near-duplicates. A folder with photos.csv and descriptions.jsonl follows the protocol of docs/results.md: test
-    photos were not used to train the starter models.
+    photos were not used to train the starter models. Exit code 7 if a reader failed for some photos, 6 if for all.
 
     Example: kb eval species CUB_200_2011 --preset text-only --preset vr-rag-v1
     """
-    from cli.verbs.eval.species import tables
+    from cli.verbs.eval.species import reader_tables, tables
     from recognize.evaluation import labelled
     from recognize.evaluation.datasets import read_dataset
 
@@ -140,8 +140,9 @@ def species(
         output.write_rows(tables.as_csv(report))
     else:
         output.write(tables.as_text(report, kb=name, dataset=selected.kind))
-    if report.unreadable:
-        ctx.exit(exit_codes.PARTLY)
+    code = 0 if report.readers is None else reader_tables.exit_code(report.readers)
+    if code or report.unreadable:
+        ctx.exit(code or exit_codes.PARTLY)
 
 
 def _check_dataset(dataset: Path, photos: Path | None, train: Path | None, anchors: tuple[str, ...]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cli.common import output
+from cli.common import exit_codes, output
+from cli.common.readers import reader_failures
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from data.words import plural
 
@@ -39,6 +40,20 @@ def as_text(evaluation: ReaderEvaluation) -> str:
     if evaluation.tests:
         parts.append(_tests(evaluation))
     return "\n\n".join(parts)
+
+
+def warnings(evaluation: ReaderEvaluation) -> Iterator[str]:
+    """Yield the photos that the reader of each row could not answer."""
+    for figures in evaluation.figures:
+        photos = plural(evaluation.n, "photo")
+        for line in reader_failures(figures.missing, photos, instead="they count as wrong; kb doctor tests the model"):
+            yield f"{name_of(figures.setup)}: {line}"
+
+
+def exit_code(evaluation: ReaderEvaluation) -> int:
+    """Return the exit code: 6 if the reader answered no photo, 7 if it failed for some."""
+    n_failed = sum(figures.missing.get("reader", 0) for figures in evaluation.figures)
+    return exit_codes.of_failures(n_failed, evaluation.n * len(evaluation.figures))
 
 
 def csv_rows(evaluation: ReaderEvaluation) -> Iterator[list[object]]:

@@ -58,7 +58,7 @@ class Skipped:
 
 
 def warnings(report: LabelledReport, skipped: Skipped, *, leaks_kept: bool) -> Iterator[str]:
-    """Yield skipped photos, and leaks that make figures too high."""
+    """Yield skipped photos, leaks that make figures too high, and failures of readers, which make them too low."""
     yield from skipped.lines(rest=" (--format json has all)")
     if skipped.unmatched:
         yield NAMES_HINT
@@ -72,6 +72,8 @@ def warnings(report: LabelledReport, skipped: Skipped, *, leaks_kept: bool) -> I
     if report.unreadable:
         path, why = next(iter(report.unreadable.items()))
         yield f"{plural(len(report.unreadable), 'photo')} unreadable; the first is {path}: {why}"
+    if report.readers is not None:
+        yield from reader_tables.warnings(report.readers)
 
 
 def payload(report: LabelledReport, skipped: Skipped, *, kb: str, leaks_kept: bool) -> dict[str, object]:

@@ -194,7 +194,9 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
 
 @pytest.mark.parametrize(("n", "several"), [(2, "; some by several tests"), (3, "")])
 def test_photos_found_by_several_tests_are_not_added_up(n: int, several: str) -> None:
-    report: Any = SimpleNamespace(n_leaks=n, leaks={"same file": 1, "near by embedding": 2}, n_trained=0, unreadable={})
+    report: Any = SimpleNamespace(
+        n_leaks=n, leaks={"same file": 1, "near by embedding": 2}, n_trained=0, unreadable={}, readers=None
+    )
     skipped: Any = SimpleNamespace(lines=lambda rest: [], unmatched=())
     tests = f"1 same file, 2 near by embedding{several}"
     assert list(tables.warnings(report, skipped, leaks_kept=False)) == [

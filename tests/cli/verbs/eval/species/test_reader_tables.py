@@ -21,6 +21,7 @@ def figures(setup: ReaderSetup, *names: str) -> ReaderFigures:
         margin=None,
         n_with_margin=0,
         n_failed=0,
+        missing={},
         n_without_text=0.0,
         replies=ReadCounts(),
     )

@@ -207,6 +207,37 @@ def test_samples_without_a_reply_have_a_column(cli: Any, built_kb: Path, folders
     assert row.split()[3:6] == ["11", "1", "0"]
 
 
+@pytest.mark.parametrize("says", [Answer(text="A bird."), Answer(text="<think>It is red, so", finish="length")])
+def test_a_reader_that_fails_is_a_warning_and_an_exit_code(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer, says: Answer
+) -> None:
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", *FAST)
+    seen: list[str | bytes] = []
+
+    def fail_at_the_first(call: Call) -> Reaction:
+        seen.extend(call.images)
+        return says if call.images[0] == seen[0] else script(call)
+
+    server.script = fail_at_the_first
+    some = cli.call(*command)
+    assert "The reader failed for 1 of 6 photos; they count as wrong" in some.stderr
+    assert some.exit_code == 7
+
+    server.script = lambda _: says
+    none = cli.call(*command, "--set", "reader_candidates=3", "--set", "reader_contexts=names")
+    assert "warning: vr-rag-v1, names, k=3: The reader failed for 6 of 6 photos" in none.stderr
+    assert none.exit_code == 6
+    assert "reader scripted@" in none.stdout, "the figures are printed all the same"
+
+
+def test_a_named_bird_of_no_species_is_a_wrong_answer_and_no_failure(
+    cli: Any, built_kb: Path, folders: Path, server: OpenAIServer
+) -> None:
+    server.script = lambda call: script(call) if LINE.search(call.text) else '{"species": "Jubjub"}'
+    command = ("eval", "species", folders, "--kb", built_kb, "--reader", "--set", "reader_alone=true", *FAST)
+    assert cli.call(*command, check=True).stderr == ""
+
+
 def test_csv_has_rows_for_readers(cli: Any, built_kb: Path, folders: Path, server: OpenAIServer) -> None:
     arguments = ("--kb", built_kb, "--reader", "--set", "reader_alone=true", "--format", "csv")
     done = cli.call("eval", "species", folders, *arguments, *FAST, check=True)
