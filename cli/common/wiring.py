@@ -201,9 +201,15 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
 
 
 def find_contexts(
-    store: KnowledgeBase, queries: Sequence[str], sources: ContextSources, *, learn: bool, turn: Lock | None = None
+    store: KnowledgeBase,
+    queries: Sequence[str],
+    sources: ContextSources,
+    *,
+    learn: bool,
+    turn: Lock | None = None,
+    on_unwritten: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Context]:
-    """Yield the context of each query, in order."""
+    """Yield the context of each query, in order; `on_unwritten` gets queries without a usable reply of the model."""
     from kb.lookup.context import contexts
 
     return contexts(
@@ -218,6 +224,7 @@ def find_contexts(
         prompts=sources.prompts,
         learn=learn,
         turn=turn,
+        on_unwritten=on_unwritten,
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import options, output, wiring
+from cli.common import exit_codes, options, output, wiring
 from cli.common.language_models import cost_text
 from cli.common.reports import source_text
 from data.errors import UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--model/--no-model",
     default=None,
-    help="Have a model ([llm.text]) write the passage; with --model its failure is an error.",
+    help="Have a model ([llm.text]) write the passage; with --model its failure is an error (exit code 6).",
 )
 @options.cost_options
 @click.option("--store/--no-store", default=True, help="Keep new explanations in the knowledge base.  [default: store]")
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     default=None,
     help="Output format.  [default: text, or jsonl with --file]",
 )
+@click.pass_context
 def context(
+    ctx: click.Context,
     words: tuple[str, ...],
     kb: Path | None,
     file: Path | None,
@@ -68,7 +70,8 @@ def context(
     in a wiki, if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set.
     The settings context.kb, context.wiki and context.web (always, if-needed or never) and context.order change that. If
     [llm.text] is set, that model writes the passage from knowledge base and wiki alone; if it fails, the passage is put
-    together without it, and says so. A search model's answer stays whole. The cost is printed on stderr.
+    together without it, and says so; with --model the exit code is then 6, or 7 if it wrote other passages. A search
+    model's answer stays whole. The cost is printed on stderr.
 
     Example: kb context "Two frogs in amplexus"
     """
@@ -93,24 +96,38 @@ def context(
             offline=offline,
         ) as sources,
     ):
-        answers = wiring.find_contexts(knowledge, [query.text for query in queries], sources, learn=store)
-        rows = zip(queries, answers, strict=True)
+        written: set[str] = set()
+        unwritten: set[str] = set()
+        answers = wiring.find_contexts(
+            knowledge, [query.text for query in queries], sources, learn=store, on_unwritten=unwritten.add
+        )
+        rows = zip(queries, _noted(answers, written), strict=True)
         try:
             if form == "json":
                 found = [_row(query, to_json(answer)) for query, answer in rows]
                 output.write(output.as_json(found[0] if file is None else found))
-                return
-            for i, (query, answer) in enumerate(rows):
-                if form == "jsonl":
-                    output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
-                else:
-                    meant = [] if answer.found else suggestions(knowledge, query.text)
-                    text = context_text(answer, has_model=sources.chat is not None, meant=meant)
-                    output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
+            else:
+                for i, (query, answer) in enumerate(rows):
+                    if form == "jsonl":
+                        output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
+                    else:
+                        meant = [] if answer.found else suggestions(knowledge, query.text)
+                        text = context_text(answer, has_model=sources.chat is not None, meant=meant)
+                        output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
         finally:
             # Also after an interrupt: the user pays for this, and may not know that a model is configured.
             if spent := _spent(sources, budget.meter):
                 output.note(spent)
+        if sources.require_chat and unwritten:
+            ctx.exit(exit_codes.of_failures(len(unwritten), len(unwritten | written)))
+
+
+def _noted(answers: Iterator[Context], written: set[str]) -> Iterator[Context]:
+    """Yield the answers; those that the model wrote are added to `written`."""
+    for answer in answers:
+        if answer.written_by is not None and answer.asked_on is None:
+            written.add(answer.query)
+        yield answer
 
 
 def context_text(context: Context, *, has_model: bool = False, meant: Sequence[str] = ()) -> str:

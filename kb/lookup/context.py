@@ -6,7 +6,7 @@ Passages contain only summaries and definitions of the knowledge base or a wiki,
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -118,12 +118,14 @@ def contexts(
     prompts: Path | None = None,
     learn: bool = True,
     turn: Lock | None = None,
+    on_unwritten: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
     Several queries are searched on the web, and several passages written, at the same time; of near queries the first.
     After a failure of the model, the remaining queries are answered without it. `turn` is a lock on the knowledge base
-    and the wiki, for calls from several threads.
+    and the wiki, for calls from several threads. `on_unwritten` is called with each query to which the chat model gives
+    no usable reply; its texts are joined.
     """
     loaded = DistilPrompts(prompts)  # before anything costs money
     settings = settings or ContextSettings()
@@ -153,7 +155,9 @@ def contexts(
             pending: dict[str, Future[Context]] = {}
             for answer, found in answers:
                 if answer.query not in pending:  # equal queries are paid for once
-                    pending[answer.query] = pool.submit(write_passage, answer, found, store, chat, prompts=loaded)
+                    pending[answer.query] = pool.submit(
+                        write_passage, answer, found, store, chat, prompts=loaded, on_unwritten=on_unwritten
+                    )
             for answer, _ in answers:
                 try:
                     yield pending[answer.query].result()

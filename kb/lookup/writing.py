@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from data.contracts import ChatModel
@@ -46,12 +46,18 @@ class Text:
 
 
 def write_passage(
-    answer: Context, found: Findings, store: KnowledgeBase, chat: ChatModel, *, prompts: DistilPrompts | None = None
+    answer: Context,
+    found: Findings,
+    store: KnowledgeBase,
+    chat: ChatModel,
+    *,
+    prompts: DistilPrompts | None = None,
+    on_unwritten: Callable[[str], None] = lambda _: None,
 ) -> Context:
     """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
 
     Each sentence ends with the numbers of its sources, such as `[1]`, 1-based in `sources`; only cited sources remain.
-    A search model's answer is never rewritten.
+    A search model's answer is never rewritten. `on_unwritten` is called with the query where the reply is not usable.
 
     Raises:
         SourceError: if the provider fails.
@@ -63,11 +69,12 @@ def write_passage(
     try:
         reply = wait_for(chat.reply(request_for(answer.query, texts, prompts)))
         sentences = supported(parse_reply(reply.text), texts, answer.query)
+        problem = "" if sentences else "no sentence is in its texts"
     except (Refused, MalformedAnswer) as error:
-        _log.warning("The passage on %r is put together without the model: %s", answer.query, error)
-        return answer
-    if not sentences:
-        _log.warning("The passage on %r is put together without the model: no sentence is in its texts", answer.query)
+        problem = str(error)
+    if problem:
+        _log.warning("The passage on %r is put together without the model: %s", answer.query, problem)
+        on_unwritten(answer.query)
         return answer
     numbers = {number: i for i, number in enumerate(dict.fromkeys(n for _, cited in sentences for n in cited), start=1)}
     parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]

@@ -177,6 +177,34 @@ def test_a_failing_model_falls_back_to_plain_passages_unless_required(cli: Any, 
     assert strict.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "reply",
+    ["", "?", '{"sentences": []}', Answer(text="<think>A frog", finish="length"), Answer(text=None, refusal="No.")],
+)
+def test_a_required_model_without_a_usable_reply_is_an_error_after_the_passage(
+    cli: Any, built_kb: Path, tmp_path: Path, reply: str | Answer
+) -> None:
+    command = ("context", "--kb", built_kb)
+    made = {"text": "In amplexus the male frog clasps the female from behind.", "sources": [1]}
+    with OpenAIServer(reply) as server:
+        (tmp_path / "fieldmark.toml").write_text(settings(server, "text"))
+        relaxed = cli.call(*command, "frogs in amplexus", check=True)
+        strict = cli.call(*command, "frogs in amplexus", "--model")
+        assert (strict.exit_code, strict.stdout) == (6, relaxed.stdout)
+        assert "(assembled from the sources, without a model)" in strict.stdout
+        assert "is put together without the model" in strict.stderr
+
+        # One of two passages is written; a query that nothing explains has none.
+        server.script = lambda call: json.dumps({"sentences": [made]}) if "embrace" in call.text else reply
+        (tmp_path / "q.txt").write_text("toads in amplexus\na hawk with a yellow cere\na zorblin\n")
+        for form in ("json", "jsonl", "text"):
+            some = cli.call(*command, "--file", "q.txt", "--format", form, "--model")
+            assert some.exit_code == 7
+            assert "clasps the female from behind. [1]" in some.stdout
+        (tmp_path / "q.txt").write_text("toads in amplexus\n")
+        cli.call(*command, "--file", "q.txt", "--model", check=True)
+
+
 def test_cost_is_printed_only_if_calls_were_made(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     answer = Answer(
         text="A zorblin is a gland of frogs [1].",
