@@ -21,6 +21,11 @@ class Tally:
         """Whether everything went as asked; repaired replies count as complete, fallbacks do not."""
         return not self.failures
 
+    @property
+    def is_void(self) -> bool:
+        """Whether no reply of a model was usable, so that the ranking means nothing."""
+        return False
+
     def lines(self) -> list[str]:
         """Return the counts in words; zero counts are left out."""
         return []

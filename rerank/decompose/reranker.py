@@ -27,7 +27,7 @@ from rerank.decompose.photo_answers import (
 )
 from rerank.decompose.query_plan import QueryPlan, plan_query
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import STOP_BELOW, DecomposeSettings
+from rerank.decompose.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, query_of, reading_reference
@@ -55,6 +55,8 @@ class DecomposeTally(Tally):
     """Query id -> questions and context."""
     silent: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Query id -> its questions without evidence, which do not count."""
+    unscored: dict[str, MissingAnswers] = field(default_factory=dict)
+    """Query id -> its missing answers, where the settings allow more of them than the default does."""
 
     @property
     def n_fallbacks(self) -> int:
@@ -63,8 +65,13 @@ class DecomposeTally(Tally):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all photos were judged and all queries decomposed."""
-        return not self.failures and not self.n_fallbacks
+        """Whether all photos were judged, all queries decomposed, and few answers missing."""
+        return not self.failures and not self.n_fallbacks and not self.unscored
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the judge gave no usable answer at all."""
+        return 0 < self.n_answers == self.n_unscored
 
     def add(self, photo: PhotoAnswers, *, n_questions: int) -> None:
         """Count the answers on a photo."""
@@ -85,16 +92,31 @@ class DecomposeTally(Tally):
         return lines + ([f"{plural(self.n_cached, 'photo')} from the cache"] if self.n_cached else [])
 
     def warnings(self) -> list[str]:
-        """Return a line for each query that was not decomposed, and for each question that does not count."""
+        """Return missing answers, queries that were not decomposed, and questions that do not count."""
         whole = [
             f"query {query_id} was asked whole, not decomposed: {plan.note}"
             for query_id, plan in self.plans.items()
             if plan.source == "fallback"
         ]
-        return whole + [
-            f"query {query_id}: the judge has no evidence on {question!r}, which does not count"
-            for query_id, questions in self.silent.items()
-            for question in questions
+        return (
+            self._missing()
+            + whole
+            + [
+                f"query {query_id}: the judge has no evidence on {question!r}, which does not count"
+                for query_id, questions in self.silent.items()
+                for question in questions
+            ]
+        )
+
+    def _missing(self) -> list[str]:
+        if not self.unscored:
+            return []
+        found = self.unscored.values()
+        reason = next((f" ({one.reason})" for one in found if one.reason), "")
+        return [
+            f"The judge gave no usable answer to {sum(one.n_missing for one in found):,} of "
+            f"{plural(sum(one.n for one in found), 'question')} in {plural(len(found), 'query', 'queries')}{reason}; "
+            "the order of their photos means little (kb doctor tests the endpoint)"
         ]
 
 
@@ -167,6 +189,8 @@ class DecomposeReranker:
             work = _QueryWork(query=query.described, plan=plan, missing=missing, reference=reference)
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
+            if missing.n_missing > MAX_UNSCORED * missing.n:
+                self.tally.unscored[job.query_id] = missing
             self.tally.silent[job.query_id] = tuple(questions_without_evidence(photos).values())
         except (SourceError, CostStop, NotCached, NoEvidence) as error:
             self.tally.failures.append(error)

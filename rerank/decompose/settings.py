@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+MAX_UNSCORED: Final = 0.2
+"""Default of `max_unscored`; a setting that allows more does not hide them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecomposeSettings:
@@ -30,7 +33,7 @@ class DecomposeSettings:
     as no. None: 0.05 for a vision model, 0 for encoders, which cost nothing to ask."""
     unscored: Literal["zero", "mean"] = "zero"
     """Value of a missing answer: 0, as in the paper, or the mean of that question over the query's other photos."""
-    max_unscored: float = 0.2
+    max_unscored: float = MAX_UNSCORED
     """Share of missing answers, 0 to 1, above which a query fails; 1, as in the paper, never."""
     questions_by: Literal["model", "rule"] | None = None
     """Author of the questions: a chat model or a plain rule. None: a model with a vision judge, the rule otherwise."""

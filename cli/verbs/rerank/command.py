@@ -161,6 +161,8 @@ def rerank(
         output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {result.reasons}")
     for line in result.tally.warnings():
         output.warn(line)
+    if result.tally.is_void:
+        ctx.exit(exit_codes.ALL_FAILED)
     if not result.is_complete:
         ctx.exit(exit_codes.PARTLY)
 

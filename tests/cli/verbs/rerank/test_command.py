@@ -18,7 +18,7 @@ import pytest
 from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
 from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
-from tests.servers.openai_server import Answer, OpenAIServer, Status
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Status
 
 
 def test_encoders_judge_if_no_model_is_configured(cli: CommandLine, birds: Path, photos: Path) -> None:
@@ -414,3 +414,27 @@ def test_the_depth_of_a_folder_takes_the_most_similar_photos(cli: CommandLine, d
     assert [row["image_id"] for row in rows] == [*similar, "0-broken.png"]
     assert [row["score"] for row in rows][2:] == [-3.0, -4.0, -5.0]
     assert "the 2 photos most similar to the query are re-ranked" in run.stderr
+
+
+# --- answers that no rule can read ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "counts"),
+    [("a red bird, 0", 7, "18 of 18 questions in 1 query"), ("", 6, "36 of 36 questions")],
+)
+def test_the_papers_preset_says_that_most_answers_were_unreadable(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], part: str, code: int, counts: str
+) -> None:
+    def mumble(call: Call) -> Answer | str:
+        return answered("Hm", Hm=1.0) if call.images and part in call.text else script(call)
+
+    with OpenAIServer(mumble) as server:
+        endpoint(server)
+        command = ["rerank", jobs_file(photos, n=2), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q"]
+        run = cli.call(*command)
+    assert run.exit_code == code
+    assert f"warning: The judge gave no usable answer to {counts}" in run.stderr
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [row["image_id"] for row in rows[:6]] == [f"{i}" for i in range(6)], "as in the paper they count as no"
+    assert {row["status"] for row in rows} == {"ok"}
