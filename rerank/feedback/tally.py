@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from data.errors import FieldmarkError
 from data.words import plural
 
 
@@ -19,9 +20,15 @@ class FeedbackTally:
     """Reasons for queries that grew by captions alone because no model denoised them."""
     n_truncated: int = 0
     """Queries cut off at `max_tokens`."""
-
     n_blind: int = 0
     """Queries of words that the encoder cannot compare with photos."""
+    errors: list[FieldmarkError] = field(default_factory=list, compare=False)
+    """Errors of whole queries, in the order in which they happened."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every photo was captioned and every query denoised that should have been."""
+        return not self.refused_captions and not self.failed_rewrites
 
     def lines(self) -> list[str]:
         """Return the counts in words; zero counts are left out."""

@@ -73,7 +73,8 @@ async def act(
         search: the method.
         queries: the queries.
         n_turns: turns of feedback.
-        store: finished queries by id, of this search and these queries only; failed ones are not stored.
+        store: finished queries by id, of this search and these queries only; failed ones are not stored, nor those
+            without a caption or a denoised query, so that the counts of a resumed run have them.
         on_done: called with each row.
 
     Source:
@@ -85,9 +86,9 @@ async def act(
     for run in done.values():
         on_done(run)
     for batch in grouped([each for each in queries if each.query_id not in done], N_TOGETHER):
-        for run in await _together(search, batch, n_turns):
+        for run, has_fallbacks in await _together(search, batch, n_turns):
             done[run.query_id] = run
-            if store is not None and run.error is None:
+            if store is not None and run.error is None and not has_fallbacks:
                 store.put(run.query_id, dumps(run))
             on_done(run)
     return [done[each.query_id] for each in queries]
@@ -99,10 +100,13 @@ class _Actor:
     session: Session | None = None
     single_turn: tuple[float, ...] = ()
     error: str | None = None
+    has_fallbacks: bool = False
 
 
-async def _together(search: FeedbackSearch, queries: Sequence[LabelledQuery], n_turns: int) -> list[ActorRun]:
-    """Return the recall of queries whose searches are one product in each turn."""
+async def _together(
+    search: FeedbackSearch, queries: Sequence[LabelledQuery], n_turns: int
+) -> list[tuple[ActorRun, bool]]:
+    """Return the recall of queries searched by one product in each turn, and whether captions or denoising failed."""
     actors = [_Actor(query) for query in queries]
     slots = asyncio.Semaphore(N_AT_ONCE)
 
@@ -115,9 +119,11 @@ async def _together(search: FeedbackSearch, queries: Sequence[LabelledQuery], n_
                 if actor.error is not None or not search.n_unseen(actor.session):
                     return None
                 actor.session, following = await search.grow(actor.session)
+                actor.has_fallbacks = actor.has_fallbacks or bool(following.notes)
                 return search.prepare(actor.session, following)
             except (BadInput, UsageError, SourceError, CostStop, MissingRequirement) as error:
                 actor.error = str(error)
+                search.tally.errors.append(error)
                 return None
 
     cutoffs = [search.settings.k * (turn + 1) for turn in range(n_turns + 1)]
@@ -133,7 +139,7 @@ async def _together(search: FeedbackSearch, queries: Sequence[LabelledQuery], n_
                 actor.single_turn = tuple(sum(found[:n]) / actor.query.n_relevant for n in cutoffs)
             session = search.show(each, scores)
             actor.session = search.mark(session, relevant.intersection(session.turns[-1].ids))
-    return [_run(actor, n_turns) for actor in actors]
+    return [(_run(actor, n_turns), actor.has_fallbacks) for actor in actors]
 
 
 def _run(actor: _Actor, n_turns: int) -> ActorRun:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from data.errors import BadInput
+from data.errors import BadInput, FieldmarkError, SourceError, UsageError
 from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, measure_all
 from rerank.feedback.evaluation.actor import ActorRun
 
 SINGLE = "single turn"
 """Column of the first search alone."""
+AGAIN: Final = "Replies so far are cached: run the same command again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +40,35 @@ class FeedbackFigures:
 
 
 def figures_of(
-    runs: Mapping[str, Sequence[ActorRun]], *, k: int, n_resamples: int = N_RESAMPLES, seed: int = 0
+    runs: Mapping[str, Sequence[ActorRun]],
+    *,
+    k: int,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    errors: Sequence[FieldmarkError] = (),
 ) -> FeedbackFigures:
     """Return the figures of several methods on the same queries.
 
+    Args:
+        runs: method -> its queries.
+        k: images shown in each turn.
+        n_resamples: number of bootstrap resamples.
+        seed: random seed.
+        errors: the errors of failed queries.
+
     Raises:
-        BadInput: if every query failed.
+        FieldmarkError: if every query failed: the cause if it is a provider, the cost limit or something missing, else
+            `BadInput`.
     """
     failed = {run.query_id: run.error for of_method in runs.values() for run in of_method if run.error is not None}
     kept = {method: [run for run in of if run.query_id not in failed] for method, of in runs.items()}
     first = next(iter(kept.values()))
     if not first:
-        raise BadInput(f"Every query failed: {next(iter(failed.values()), 'there is none')}")
+        cause = next((error for error in errors if not isinstance(error, BadInput | UsageError)), None)
+        text = f"Every query failed: {cause or next(iter(failed.values()), 'there is none')}"
+        if isinstance(cause, SourceError):
+            raise SourceError(text, hint=" ".join(filter(None, (cause.hint, AGAIN)))) from cause
+        raise cause or BadInput(text)
     groups = [run.group for run in first]
     n_turns = len(first[0].accumulated)
     columns = {SINGLE: [run.single_turn for run in first]}

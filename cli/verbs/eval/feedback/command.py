@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection
     from rerank.feedback.evaluation.actor import ActorRun
     from rerank.feedback.evaluation.labelled import LabelledQueries
+    from rerank.feedback.tally import FeedbackTally
     from rerank.judgement_cache import JudgementCache
 
 
@@ -78,6 +79,7 @@ def feedback(
     Accumulated recall is the share of the relevant photos shown so far. Beside it stand the recall of a single search
     after as many photos, and the ceiling: a turn of 20 photos holds at most 20 relevant ones. `--format json` holds
     every query. An interrupted run resumes: finished queries are not searched again, nor cached replies requested.
+    Exit code 7 if queries failed, photos had no caption or queries were not denoised, 6 if a provider failed for all.
 
     Example: kb eval feedback --images photos/ --method rocchio --method captions --plot recall.svg
     """
@@ -107,10 +109,13 @@ def feedback(
         inputs = (opened.models, state_of(searched), labelled.digest, of_methods, n_turns)
         unfinished = UnfinishedRuns(settings.home, inputs)
         runs: dict[str, Sequence[ActorRun]] = {}
+        tallies: list[FeedbackTally] = []
         for method in chosen:
             with unfinished.of(method) as store:
-                runs[method] = _run(method, labelled, searched, opened, of_methods, n_turns, store)
-        figures = figures_of(runs, k=of_methods.k, n_resamples=n_resamples, seed=seed)
+                runs[method], tally = _run(method, labelled, searched, opened, of_methods, n_turns, store)
+                tallies.append(tally)
+        errors = [error for tally in tallies for error in tally.errors]
+        figures = figures_of(runs, k=of_methods.k, n_resamples=n_resamples, seed=seed, errors=errors)
         if not figures.failed:
             unfinished.remove()
         if not quiet and (lines := opened.cost_lines()):
@@ -130,6 +135,7 @@ def feedback(
     if figures.failed:
         reasons = output.first_few([f"{query}: {reason}" for query, reason in figures.failed.items()])
         output.warn(f"{plural(len(figures.failed), 'query', 'queries')} left out: {reasons}")
+    if figures.failed or not all(tally.is_complete for tally in tallies):
         ctx.exit(exit_codes.PARTLY)
 
 
@@ -159,7 +165,7 @@ def _run(
     settings: FeedbackSettings,
     n_turns: int,
     store: JudgementCache,
-) -> Sequence[ActorRun]:
+) -> tuple[Sequence[ActorRun], FeedbackTally]:
     import asyncio
 
     from rerank.feedback.evaluation.actor import act
@@ -178,4 +184,4 @@ def _run(
         output.warn(f"{method}: {line}")
     if lines := search.tally.lines():
         output.note(f"{method}: {', '.join(lines)}")
-    return runs
+    return runs, search.tally

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.verbs.feedback.conftest import QUERY
-from tests.servers.openai_server import Answer
+from tests.servers.openai_server import Answer, Status
 
 SMALL = ("--set", "k=3", "--turns", "3")
 
@@ -78,7 +78,7 @@ def test_methods_of_text_agree_at_turn_1_and_cost_nothing_again(
 ) -> None:
     jobs = jobs_file(coloured)
     uncached, _ = measure("--jobs", jobs, *SMALL, "--method", "captions", "--offline")
-    assert uncached.exit_code == 5 and "No cached reply" in uncached.stderr and models.calls == []
+    assert uncached.exit_code == 3 and "No cached reply" in uncached.stderr and models.calls == []
     done, figures = measure("--jobs", jobs, *SMALL)
     assert done.exit_code == 0, done.stderr
     texts = ("captions", "summary", "keywords", "cot")
@@ -173,7 +173,39 @@ def test_a_query_that_fails_is_left_out_and_named(measure: Any, models: Any, own
     assert len(list((own_home / "feedback").rglob("none.sqlite"))) == kept, "a run without failures leaves no file"
     models.script = lambda call: Answer(refusal="no") if call.images else "a bird"
     done, figures = measure("--jobs", jobs_file(coloured), "--method", "captions", *SMALL)
-    assert done.exit_code == 0 and "images could not be captioned" in done.stderr
+    assert done.exit_code == 7 and "images could not be captioned" in done.stderr
+
+
+def test_a_provider_that_is_down_exits_with_6_and_the_same_command_continues(
+    measure: Any, models: Any, own_home: Path, coloured: Path
+) -> None:
+    command = ("--jobs", jobs_file(coloured), "--method", "captions", *SMALL)
+    script, models.script = models.script, lambda _: Status(status=404)
+    done, _ = measure(*command)
+    assert done.exit_code == 6 and done.stdout == ""
+    assert "error: Every query failed: m@127.0.0.1" in done.stderr and ": 404" in done.stderr
+    assert "run the same command again" in done.stderr
+    models.script = script
+    assert measure(*command)[0].exit_code == 0
+
+
+def test_queries_that_were_not_denoised_exit_with_7_also_when_resumed(
+    measure: Any, models: Any, own_home: Path, coloured: Path
+) -> None:
+    script = models.script
+    models.script = lambda call: script(call) if call.images else "Keywords: bird"
+    file = Path(jobs_file(coloured))
+    command = ("--jobs", str(file), "--method", "captions", "--method", "cot", *SMALL)
+    done, figures = measure(*command)
+    assert recall(figures, "cot") == recall(figures, "captions")
+    counted = [line for line in done.stderr.splitlines() if "could not be denoised" in line]
+    assert done.exit_code == 7 and len(counted) == 1
+
+    # A failed query keeps the file of finished ones, in which those without denoising are not.
+    file.write_text(file.read_text().replace("a blue bird with a black tail", "zzz"))
+    assert [measure(*command)[0].exit_code for _ in range(2)] == [7, 7]
+    again = measure(*command)[0].stderr
+    assert again == measure(*command)[0].stderr and "could not be denoised" in again
 
 
 def test_a_sample_of_queries_and_the_intervals_follow_the_seed(measure: Any) -> None:
