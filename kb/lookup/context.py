@@ -50,8 +50,8 @@ def context(
     Terms come with definition and visible features, species with their description, and groups (genus, family, order
     or English group name) with their species in the knowledge base. A query without names is compared with terms and
     summaries as a whole, and answered only if the match is clear. What they leave unexplained is looked up in the wiki,
-    then on the web, unless the settings say otherwise. For an albino, a juvenile, a female or a hybrid, marks of the
-    ordinary adult are left out. Learnt terms and answers are stored.
+    then on the web, unless the settings say otherwise. For an albino, a hybrid, a juvenile, a female or a winter
+    plumage, marks of the ordinary adult are left out. Learnt terms and answers are stored.
 
     Args:
         store: open knowledge base.

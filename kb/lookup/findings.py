@@ -17,7 +17,7 @@ from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_lists
 from kb.lookup.sex_age import sex_age_part
-from kb.lookup.variants import Variant, fitting_sentences, variant_of
+from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_SPECIES = 4
@@ -113,7 +113,8 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
 def _looks(entry: SpeciesEntry, variant: Variant) -> str:
     if entry.summary is None or not variant.kinds:
         return "" if entry.summary is None else entry.summary.text
-    return " ".join(fitting_sentences([statement.text for statement in entry.summary.statements], variant))
+    sentences = [statement.text for statement in entry.summary.statements]
+    return " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
 
 
 def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:

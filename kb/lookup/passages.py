@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from data.lexicon.tables import column
 from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.sentences import split_sentences
@@ -12,7 +11,15 @@ from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in
-from kb.lookup.variants import Variant, fitting_sentences, sentences_without_looks, states_looks, variant_of
+from kb.lookup.variant_words import SEXES_AND_AGES, kinds_of, variant_words_in
+from kb.lookup.variants import (
+    Variant,
+    fitting_sentences,
+    in_its_plumage,
+    sentences_without_looks,
+    states_looks,
+    variant_of,
+)
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_GROUP_MEMBERS = 8
@@ -21,7 +28,6 @@ MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
 NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
-_SEX_AGE = {word: subject for word, subject in column("sexes", "subject").items() if subject != "adult"}
 
 
 def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
@@ -140,7 +146,10 @@ def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
     """Return the variant of a species that a query asks for."""
     names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
     terms = [term.name for term in found.terms]
-    return variant_of(query, names[0].text, names[0].start, terms=terms) if names else Variant()
+    if not names:
+        return Variant()
+    variant = variant_of(query, names[0].text, names[0].start, terms=terms)
+    return in_its_plumage(variant, entry.taxon, _statements(entry))
 
 
 def unique(sources: Iterable[Source | None]) -> list[Source]:
@@ -150,7 +159,7 @@ def unique(sources: Iterable[Source | None]) -> list[Source]:
 
 def _fit(text: str, query: str) -> int:
     """Return 1 for a sentence on the sex or age in the query, -1 for one only on others, else 0."""
-    queried, stated = ({_SEX_AGE[word] for word in words_of(part) if word in _SEX_AGE} for part in (query, text))
+    queried, stated = (kinds_of(variant_words_in(part)) & SEXES_AND_AGES for part in (query, text))
     if not queried or not stated:
         return 0
     return 1 if queried & stated else -1

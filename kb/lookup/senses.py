@@ -41,8 +41,6 @@ class SenseLists:
     """Words too general to look up."""
     life: frozenset[str]
     """Words of definitions about organisms, besides their names."""
-    colour_variants: frozenset[str]
-    hybrids: frozenset[str]
     needs_no_definition: frozenset[str]
 
 
@@ -77,8 +75,6 @@ def sense_lists() -> SenseLists:
         after_displaying=frozenset(others["after-displaying"]),
         too_general=frozenset(others["too-general"]),
         life=frozenset(others["life"]),
-        colour_variants=frozenset(others["colour-variants"]),
-        hybrids=frozenset(others["hybrids"]),
         needs_no_definition=frozenset(others["needs-no-definition"]),
     )
 

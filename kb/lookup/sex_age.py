@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from data.lexicon.tables import column
 from data.records import QueryPart, SpeciesEntry
 from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import Mention
+from kb.lookup.variant_words import SEXES_AND_AGES, variant_words
 
 _WORD = re.compile(r"[^\W\d_]+")
-_SEXES = {word: subject for word, subject in column("sexes", "subject").items() if subject != "adult"}
 _BETWEEN = 2  # other words between the sex and the name: "a male breeding Mallard"
 
 
@@ -19,12 +18,13 @@ def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart
 
     The word stands before the name or directly after it.
     """
+    sexes = {word: kind for word, kind in variant_words().beside.items() if kind in SEXES_AND_AGES}
     before = [word[0] for word in _WORD.finditer(query[: mention.start])][-1 - _BETWEEN :]
     after = [word[0] for word in _WORD.finditer(query[mention.start + len(mention.text) :])][:1]
-    word = next((word for word in (*reversed(before), *after) if word.lower() in _SEXES), None)
+    word = next((word for word in (*reversed(before), *after) if word.lower() in sexes), None)
     if word is None or entry.summary is None:
         return None
-    wanted = _SEXES[word.lower()]
+    wanted = sexes[word.lower()]
     texts: dict[str, list[str]] = {}
     subject: Subject = ""
     for statement in entry.summary.statements:

@@ -1,49 +1,48 @@
-"""Variants: albino, juvenile, female and hybrid individuals, for which the marks of an ordinary adult need not hold."""
+"""Variants: individuals for which the marks of an ordinary adult need not hold, such as an albino or a duckling."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from data.lexicon.tables import column
 from data.lexicon.word_groups import group_of, groups, words_of
-from kb.lookup.senses import sense_lists
+from data.records import Taxon
+from kb.lookup.variant_words import SEXES_AND_AGES, kinds_of, variant_words, variant_words_in
 
 _ALIKE = re.compile(r"\b(?:sexes (?:are |look )?(?:alike|similar|identical)|both sexes|similar sexes)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r";\s+|,? (?:while|whereas) |(?<=[.!?])\s+")
 _PIECE = re.compile(r",? with |, and |, | and |: ")
 _END = " .,;:"
 _START = re.compile(r"^(?:It has |It is |and |The )+")
+_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.IGNORECASE)
 _OTHER_ANIMALS = frozenset(("its", "their", "his", "her", "with", "feeding", "feeds", "and"))
-_SEX_AGE = {word: subject for word, subject in column("sexes", "subject").items() if subject != "-"} | {
-    "his": "male", "her": "female", "baby": "juvenile", "babies": "juvenile", "calf": "juvenile", "pup": "juvenile",
-    "pups": "juvenile",
-}  # fmt: skip
-_PRONOUNS = frozenset(("his", "her"))
+_OWNERS = {"his": "male", "her": "female"}  # in descriptions; in a query the owner is another animal
 _LOOKS = ("colour", "pattern")
 _BUILD = ("shape", "size")
+_UNLIKE_ANY_ADULT = frozenset(("colour", "hybrid", "nonbreeding"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Kinds of individuals that a query asks for; several are alternatives ("female or immature")."""
+    """Kinds of individuals that a query asks for; several sexes and ages are alternatives ("female or immature")."""
 
     kinds: frozenset[str] = frozenset()
-    """Of `colour`, `hybrid`, `female`, `male` and `juvenile`."""
+    """Of `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season)."""
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether marks of ordinary adults may hold: for no variant, and for males."""
-        return not self.kinds or ("male" in self.kinds and not self.kinds & {"colour", "hybrid"})
+        """Whether marks of ordinary adults may hold: for no variant, for males, and in winter."""
+        kinds = self.kinds - {"winter"}
+        return not kinds or ("male" in kinds and not kinds & _UNLIKE_ANY_ADULT)
 
 
 def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) -> Variant:
     """Return the variant of the organism that a query names at `start`.
 
-    Colour variants and hybrids count anywhere in the query, and among the names of the terms in it. Words for sex and
-    age count beside the name, with nothing but looks between: "robin feeding its chick" is no chick. With an adult, the
-    marks of adults hold.
+    Colour variants, hybrids and plumages count anywhere in the query, and among the names of the terms in it. Words for
+    sex and age count beside the name, with nothing but looks between: "robin feeding its chick" is no chick. With an
+    adult, the marks of adults hold, and with a breeding plumage the season says nothing more.
 
     Example:
         >>> sorted(variant_of("female or immature evening grosbeak", "evening grosbeak", 19).kinds)
@@ -52,28 +51,49 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
         frozenset()
         >>> sorted(variant_of("an American Robin with leucism", "American Robin", 3).kinds)
         ['colour']
+        >>> sorted(variant_of("a drake mallard in eclipse", "mallard", 8).kinds)
+        ['male', 'nonbreeding']
     """
-    lists = sense_lists()
-    words = set(words_of(" ".join((query, *terms))))
-    kinds: set[str] = set()
-    if words & lists.colour_variants:
-        kinds.add("colour")
-    if words & lists.hybrids:
-        kinds.add("hybrid")
-    before, after = words_of(query[:start])[::-1], words_of(query[start + len(name) :])
-    subjects = {*_beside(before), *_beside(after)}
+    table = variant_words()
+    before, after = variant_words_in(query[:start]), variant_words_in(query[start + len(name) :])
+    words = {*before, *after, *(word for term in terms for word in variant_words_in(term))}
+    kinds = {table.anywhere[word] for word in words if word in table.anywhere}
+    if "nonbreeding" in kinds or words & table.breeding:
+        kinds.discard("winter")
+    subjects = {*_beside(before[::-1]), *_beside(after)}
     if "adult" in subjects and "female" not in subjects:
-        return Variant(kinds=frozenset(kinds))
-    return Variant(kinds=frozenset(kinds | (subjects & {"male", "female", "juvenile"})))
+        subjects -= SEXES_AND_AGES
+    return Variant(kinds=frozenset(kinds | (subjects - {"adult"})))
+
+
+def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> Variant:
+    """Return the variant of a species in which the season is a plumage, if that of the species changes in winter.
+
+    A text that tells the plumages apart needs no such rule.
+
+    Example:
+        >>> loon = Taxon(taxon_id="gavia-immer", scientific_name="Gavia immer", rank="species")
+        >>> sorted(in_its_plumage(Variant(kinds=frozenset({"winter"})), loon, ["The head is black."]).kinds)
+        ['nonbreeding']
+    """
+    stated = {kind for sentence in sentences if states_looks([sentence]) for kind in _stated(sentence)}
+    is_told = bool(stated & {"nonbreeding", "breeding"})
+    changes = taxon.scientific_name.split(" ")[0].lower() in variant_words().winter_genera
+    if "winter" not in variant.kinds or is_told or not changes:
+        return variant
+    return replace(variant, kinds=variant.kinds - {"winter"} | {"nonbreeding"})
 
 
 def _beside(words: Sequence[str]) -> Iterator[str]:
-    """Yield the sexes and ages among the words next to a name, nearest first."""
+    """Yield the kinds of variants among the words next to a name, nearest first."""
+    table = variant_words()
     for i, word in enumerate(words):
-        if word in _SEX_AGE and word not in _PRONOUNS:
-            yield _SEX_AGE[word]
+        if word in table.beside:
+            yield table.beside[word]
             continue
-        is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & _SEX_AGE.keys())
+        if word in table.anywhere:
+            continue
+        is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & table.beside.keys())
         is_between = group_of(word) in (*_LOOKS, *_BUILD, "who") or word in groups()["stop"] or word == "plumage"
         if not is_between or (word in _OTHER_ANIMALS and not is_list):
             return
@@ -82,14 +102,21 @@ def _beside(words: Sequence[str]) -> Iterator[str]:
 def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
     """Return what sentences on a species say of a variant; of the ordinary adult, only the build remains.
 
-    Sentences on the variant stay whole. Of the others, those on another sex or age go, and of the rest only the parts
-    on shape and size without a colour or pattern remain, as the last text.
+    Sentences on the variant stay whole. Of the others, those on another sex, age or plumage go, and of the rest only
+    the parts on shape and size without a colour or pattern remain, as the last text; of a juvenile, no measurements. In
+    winter, only the parts on the breeding plumage go.
 
     Example:
         >>> fitting_sentences(["A plump thrush with a red breast.", "Young birds are spotted."],
         ...                   Variant(kinds=frozenset({"juvenile"})))
         ['Young birds are spotted.', 'A plump thrush.']
+        >>> fitting_sentences(["The bill is blue in summer; it is dull in winter.", "The eyes are red.",
+        ...                    "In summer it has a black head."], Variant(kinds=frozenset({"winter"})))
+        ['The bill is blue in summer; it is dull in winter.', 'The eyes are red.']
     """
+    if "winter" in variant.kinds:
+        sentences = list(filter(None, map(_in_winter, sentences)))
+        variant = replace(variant, kinds=variant.kinds - {"winter"})
     if not variant.kinds:
         return list(sentences)
     are_alike = any(_ALIKE.search(sentence) for sentence in sentences)
@@ -97,13 +124,14 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
     build: list[str] = []
     for sentence in sentences:
         kept: list[str] = []
-        subjects: frozenset[str] = frozenset()
-        for clause in filter(None, (text.strip(_END) for text in _CLAUSE.split(sentence))):
-            subjects = _subjects(clause) or subjects  # "the female is brown; a dark line runs through the eye"
-            if _is_about(clause, subjects, variant, are_alike=are_alike):
-                kept.append(clause)
-            elif not subjects & {"male", "female", "juvenile"}:
-                build += _build(clause)
+        stated: frozenset[str] = frozenset()
+        clauses = _clauses(sentence)
+        for i, clause in enumerate(clauses):
+            stated = _stated(clause) or stated  # "the female is brown; a dark line runs through the eye"
+            if _is_about(clause, stated, variant, are_alike=are_alike):
+                kept += [*_referred_to(clauses, i, kept), clause]
+            elif not stated & {*SEXES_AND_AGES, "nonbreeding", "breeding"}:
+                build += _build(clause, without_numbers="juvenile" in variant.kinds)
         if kept:
             whole.append(_sentence("; ".join(kept)))
     if build:
@@ -119,12 +147,14 @@ def sentences_without_looks(sentences: Sequence[str], variant: Variant) -> list[
         >>> sentences_without_looks(["It lives in woods.", "It has a red breast."], albino)
         ['It lives in woods.']
     """
+    if "winter" in variant.kinds:
+        sentences = list(filter(None, map(_in_winter, sentences)))
     if variant.is_ordinary:
         return list(sentences)
     return [
         sentence
         for sentence in sentences
-        if not states_looks([sentence]) or _is_about(sentence, _subjects(sentence), variant, are_alike=False)
+        if not states_looks([sentence]) or _is_about(sentence, _stated(sentence), variant, are_alike=False)
     ]
 
 
@@ -133,24 +163,50 @@ def states_looks(sentences: Sequence[str]) -> bool:
     return any(group_of(word) in _LOOKS for sentence in sentences for word in words_of(sentence))
 
 
-def _subjects(clause: str) -> frozenset[str]:
-    return frozenset(_SEX_AGE[word] for word in words_of(clause) if word in _SEX_AGE)
+def _clauses(sentence: str) -> list[str]:
+    return [clause for text in _CLAUSE.split(sentence) if (clause := text.strip(_END))]
 
 
-def _is_about(clause: str, subjects: frozenset[str], variant: Variant, *, are_alike: bool) -> bool:
+def _stated(clause: str) -> frozenset[str]:
+    """Return the sexes, ages and plumages that a clause names."""
+    words = variant_words_in(clause)
+    return kinds_of(words) | {_OWNERS[word] for word in words if word in _OWNERS}
+
+
+def _in_winter(sentence: str) -> str:
+    """Return a sentence without the parts on the breeding plumage."""
+    clauses = _clauses(sentence)
+    kept: list[str] = []
+    for i, clause in enumerate(clauses):
+        stated = _stated(clause)
+        if "breeding" not in stated or "nonbreeding" in stated or not states_looks([clause]):
+            kept += [*_referred_to(clauses, i, kept), clause]
+    return sentence if kept == clauses else _sentence("; ".join(kept)) if kept else ""
+
+
+def _referred_to(clauses: Sequence[str], place: int, kept: Sequence[str]) -> list[str]:
+    """Return the part with the noun of an "it": "in summer the bill is blue; it is dull in winter"."""
+    before = clauses[place - 1] if place else ""
+    is_needed = _PRONOUN.match(clauses[place]) and "nonbreeding" in _stated(clauses[place]) and before not in kept
+    return [before] if is_needed and "breeding" in _stated(before) else []
+
+
+def _is_about(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: bool) -> bool:
     """Return whether a clause holds for a variant as it stands."""
-    kinds, lists, words = variant.kinds, sense_lists(), set(words_of(clause))
+    kinds, subjects = variant.kinds, stated & SEXES_AND_AGES
     if kinds & {"colour", "hybrid"}:
-        named = ("colour" in kinds and words & lists.colour_variants) or ("hybrid" in kinds and words & lists.hybrids)
-        return bool(named)
+        return bool(kinds & {"colour", "hybrid"} & kinds_of(variant_words_in(clause)))
+    if "nonbreeding" in kinds:
+        is_of_plumage = "nonbreeding" in stated and (not subjects or not kinds & SEXES_AND_AGES)
+        return is_of_plumage or bool(subjects & kinds and stated & {"nonbreeding", "juvenile"})
     if subjects & kinds:
         return True
-    if subjects & {"male", "female", "juvenile"}:
+    if subjects or "nonbreeding" in stated:
         return False
     return "male" in kinds or ("juvenile" not in kinds and are_alike)
 
 
-def _build(clause: str) -> list[str]:
+def _build(clause: str, *, without_numbers: bool = False) -> list[str]:
     """Return the parts of a clause on shape or size, without a colour or pattern.
 
     Example:
@@ -167,6 +223,8 @@ def _build(clause: str) -> list[str]:
     found = []
     for piece in pieces:
         of = [group_of(word) for word in words_of(piece)]
+        if without_numbers and any(character.isdigit() for character in piece):
+            continue
         if any(group in _BUILD for group in of) and not any(group in _LOOKS for group in of):
             found.append(_START.sub("", piece))
     return [text[:1].lower() + text[1:] for text in found]

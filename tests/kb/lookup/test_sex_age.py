@@ -63,3 +63,8 @@ def test_the_looks_of_a_variant_leave_out_marks_of_ordinary_adults() -> None:
     ):
         [part] = [part for part in query_parts(store(*sentences), query) if part.kind == "species"]
         assert part.looks == looks
+
+
+def test_a_word_for_young_birds_of_a_group_is_an_age() -> None:
+    (part,) = sexes("a Green Duck duckling", "The bird is green.", "Juveniles are grey.")
+    assert (part.text, part.name, part.looks) == ("duckling", "juvenile Green Duck", "Juveniles are grey.")

@@ -1,4 +1,4 @@
-"""Marks of ordinary adults, left out of passages on albino, juvenile, female and hybrid individuals."""
+"""Marks of ordinary adults, left out of passages on individuals that look different, such as an albino or a duckling."""
 
 from __future__ import annotations
 
@@ -143,3 +143,109 @@ def test_a_word_for_age_belongs_to_the_name_beside_it() -> None:
     text = "male robin and female finch"
     assert variant_of(text, "robin", text.index("robin")).kinds == {"male"}
     assert variant_of(text, "finch", text.index("finch")).kinds == {"female"}
+
+
+LOON = entry(
+    "Gavia immer",
+    "Common Loon",
+    "A large waterbird with a pointed bill.",
+    "The head is black, the underparts are white.",
+    "Length 66 to 91 cm.",
+    family="Gaviidae",
+    order="Gaviiformes",
+)
+PUFFIN = entry(
+    "Fratercula arctica",
+    "Atlantic Puffin",
+    "The back is black.",
+    "In summer the bill is orange; it is duller in winter.",
+    "The breeding male has red feet.",
+    family="Alcidae",
+    order="Charadriiformes",
+)
+GULL = entry(
+    "Larus delawarensis",
+    "Ring-billed Gull",
+    "A medium-sized gull.",
+    "It is grey above.",
+    "First-winter birds have a pink bill with a black tip.",
+    family="Laridae",
+    order="Charadriiformes",
+)
+PLUMAGES = ShelfStore([ROBIN, MALLARD, LOON, PUFFIN, GULL], [], ENCODER)
+
+
+def passage_on_plumage(query: str) -> str:
+    return kb.context(PLUMAGES, query, ENCODER).passage
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("mallard duckling", "a downy mallard duckling", "mallard, newly hatched", "a mallard youngster"),
+        *("a drake mallard in eclipse", "male mallard in eclipse plumage", "female mallard in winter plumage"),
+        *("mallard in nonbreeding plumage", "non-breeding mallard", "mallard out of breeding plumage"),
+        *("a moulting mallard", "mallard in molt", "xanthochromic mallard", "piebald mallard", "dilute mallard"),
+        *(
+            "first-year mallard",
+            "subadult mallard",
+            "fledgling mallard",
+            "1st winter mallard",
+            "adult mallard in eclipse",
+        ),
+    ],
+)
+def test_no_mark_of_the_ordinary_adult_holds_for_another_plumage_or_age(query: str) -> None:
+    found = passage_on_plumage(query)
+    assert "A large duck; a broad flat bill." in found
+    assert NOT_ORDINARY in found
+    assert not [mark for mark in ("green", "yellow", "orange", "mottled", "dark line") if mark in found]
+
+
+@pytest.mark.parametrize("word", ["gosling", "cygnet", "poult", "owlet", "eaglet", "chick", "squab"])
+def test_a_word_for_young_birds_gets_the_sentences_on_them(word: str) -> None:
+    assert "The young have a spotted breast." in passage_on_plumage(f"American robin {word}")
+    assert "orange" not in passage_on_plumage(f"American robin {word}")
+
+
+@pytest.mark.parametrize("query", ["first-winter ring-billed gull", "a ring-billed gull in its 1st winter"])
+def test_a_first_winter_bird_gets_its_sentence_and_no_size_in_figures(query: str) -> None:
+    assert passage_on_plumage(query) == (
+        "Ring-billed Gull (Larus delawarensis): First-winter birds have a pink bill with a black tip. "
+        "A medium-sized gull."
+    )
+
+
+def test_measurements_of_adults_do_not_hold_for_the_young() -> None:
+    assert "cm" not in passage_on_plumage("common loon chick")
+    assert "66 to 91 cm" in passage_on_plumage("common loon in winter plumage")
+
+
+@pytest.mark.parametrize("query", ["common loon in winter", "winter plumage common loon", "winter common loon"])
+def test_in_winter_a_species_of_two_plumages_has_no_breeding_marks(query: str) -> None:
+    assert "black" not in passage_on_plumage(query)
+    assert passage_on_plumage(query).endswith(NOT_ORDINARY)
+
+
+def test_a_text_that_tells_the_plumages_apart_loses_only_the_other_one_in_winter() -> None:
+    found = passage_on_plumage("Atlantic puffin in winter")
+    assert "In summer the bill is orange; it is duller in winter." in found
+    assert "The back is black." in found
+    assert "red" not in found
+    assert "black" not in passage_on_plumage("Atlantic puffin in winter plumage")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("an American robin in winter snow", "The breast is orange"),
+        ("common loon in breeding plumage", "The head is black"),
+        ("common loon in breeding plumage in winter", "The head is black"),
+        ("mallard with ducklings", "glossy green head"),
+        ("a mallard under a lunar eclipse", "glossy green head"),
+        ("Atlantic puffin", "red feet"),
+    ],
+)
+def test_a_season_or_another_animal_takes_no_mark_away(query: str, said: str) -> None:
+    assert said in passage_on_plumage(query)
+    assert NOT_ORDINARY not in passage_on_plumage(query)
