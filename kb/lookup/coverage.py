@@ -25,15 +25,18 @@ _DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
 def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
-    A term explains its words, and so does a species with a description; other words are explained if the passage uses
-    them. A name is a species without a description, words in capitals, or a kind of an everyday organism ("fiddler
-    crab"). Numbers, and words that only describe looks, need no explanation.
+    A term explains its words, and so does a species with a description; other words, and the names of groups, are
+    explained if the passage uses them. A name is a species without a description, words in capitals, an organism, or a
+    kind of it ("fiddler crab"). Numbers, and words that only describe looks, need no explanation beside explained ones:
+    without a passage, a query of everyday words is unexplained as a whole.
 
     Example:
         >>> unexplained("two zebras and a fiddler crab with an osmeterium", Findings(), "")
-        ('fiddler crab', 'osmeterium')
+        ('zebras', 'fiddler crab', 'osmeterium')
         >>> unexplained("a fiddler crab on sand", Findings(), "A fiddler crab has one large claw.")
         ()
+        >>> unexplained("a fire pink", Findings(), "")
+        ('fire pink',)
     """
     if found.is_by_description:
         return ()
@@ -51,6 +54,8 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     for first, last in _names(query, words, is_open, found):
         if any(is_open[first : last + 1]):
             gaps.update(range(first, last + 1))
+    if not gaps and not passage:
+        gaps = {i for i, word in enumerate(words) if not _is_empty(word[0]) and not word[0].isdigit()}
     runs = _runs(query, words, gaps)
     return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in runs)
 

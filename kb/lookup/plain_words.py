@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from data.lexicon.word_groups import groups
 from kb.lookup.bm25 import stem
-from kb.lookup.senses import group_of_noun
+from kb.lookup.variant_words import variant_words
 
 _LEXICON_GROUPS = ("stop", "colour", "size", "who", "compare")
 _ADVERB = "ly"
@@ -17,19 +17,20 @@ _ADVERB = "ly"
 def _plain_stems() -> frozenset[str]:
     lines = files("kb.lookup").joinpath("plain_words.txt").read_text(encoding="utf-8").splitlines()
     words = {word for line in lines for word in line.partition("#")[0].split()}
-    return frozenset(stem(word) for word in words.union(*(groups()[name] for name in _LEXICON_GROUPS)))
+    of_variants = (word for word in variant_words().beside if "-" not in word)
+    return frozenset(stem(word) for word in words.union(of_variants, *(groups()[name] for name in _LEXICON_GROUPS)))
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is an everyday word, the common name of a kind of organism, or a number.
+    """Return whether a word is an everyday word, a word for a sex or age, or a number; a name of an organism is none.
 
     Compounds with hyphens are everyday words if all their parts are.
 
     Example:
-        >>> [is_plain(word) for word in ("perched", "zebras", "dark-coloured", "26")]
+        >>> [is_plain(word) for word in ("perched", "ducklings", "dark-coloured", "26")]
         [True, True, True, True]
-        >>> [is_plain(word) for word in ("amplexus", "osmeterium", "Misumena")]
-        [False, False, False]
+        >>> [is_plain(word) for word in ("amplexus", "osmeterium", "Misumena", "zebras")]
+        [False, False, False, False]
     """
     parts = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'").split("-")
     return all(map(_is_plain, parts))
@@ -40,4 +41,4 @@ def _is_plain(part: str) -> bool:
         return True
     stems = _plain_stems()
     roots = (part, part.removesuffix(_ADVERB)) if part.endswith(_ADVERB) else (part,)
-    return any(stem(root) in stems for root in roots) or group_of_noun(part) is not None
+    return any(stem(root) in stems for root in roots)

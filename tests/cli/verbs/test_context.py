@@ -12,7 +12,7 @@ import pytest
 from tests.servers.faulty_wiki import FaultyWiki
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Status
 
-NOTHING = "Nothing found.\nNot explained: zorblin\n"
+NOTHING = "Nothing found.\nNot explained: frog, zorblin\n"
 ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>Description</h2><p>It is a red knob.</p>"
 
 

@@ -128,7 +128,7 @@ def test_the_web_is_asked_only_about_what_the_other_sources_leave_unexplained() 
     web = Web()
     kb.context(store(), "a yellow cere", ENCODER, search=web)
     kb.context(store(), "frogs in amplexus", ENCODER, wiki=Glossary(AMPLEXUS), search=web)
-    kb.context(store(), "two zebras on a road, 26 metres away", ENCODER, search=web)
+    kb.context(store(), "a yellow cere on a road, 26 metres away", ENCODER, search=web)
     kb.context(store(), "  ", ENCODER, search=web)
     assert web.asked == []
     found = kb.context(store(), "a cere and distal rhynchokinesis", ENCODER, search=web)
@@ -136,6 +136,13 @@ def test_the_web_is_asked_only_about_what_the_other_sources_leave_unexplained() 
     assert (found.sources, found.written_by) == ((BILLS, CERE.source), "sonar")
     assert (found.asked_on is None, found.unexplained) == (False, ("distal",))
     assert "a cere and distal rhynchokinesis" in web.asked[0]
+
+
+@pytest.mark.parametrize("query", ["two zebras on a road, 26 metres away", "fire pink", "a yellow cere of a zebra"])
+def test_the_web_is_asked_about_names_and_about_a_query_without_any_result(query: str) -> None:
+    web = Web()
+    kb.context(store(), query, ENCODER, search=web)
+    assert len(web.asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,17 @@ from tests.kb.lookup.shelf import ENCODER, STORE
     [
         ("frogs in amplexus position", ()),
         ("northern cardinal on a fence post", ()),
-        ("two zebras and a dog in the snow, 26 metres away", ()),
-        ("a dark-coloured deer", ()),
-        ("a maple tree", ()),
-        ("a wet crab", ()),
+        ("a pyrrhuloxia and a dog in the snow, 26 metres away", ()),
+        ("a pyrrhuloxia fledgling in a tree", ()),
+        ("two zebras and a dog in the snow, 26 metres away", ("zebras",)),
+        ("a dark-coloured deer", ("deer",)),
+        ("a maple tree", ("maple",)),
+        ("a wet crab", ("crab",)),
+        ("a pyrrhuloxia on a cassava plant", ("cassava",)),
+        ("an oxpecker on a zebra", ("oxpecker", "zebra")),
+        ("female beautiful demoiselle", ("demoiselle",)),
+        ("fire pink", ("fire pink",)),
+        ("a dog in the snow, 26 metres away", ("dog", "snow", "metres away")),
         ("frogs in amplexus beside an osmeterium", ("osmeterium",)),
         ("eurasian eagle-owl perched", ("eurasian eagle-owl",)),
         ("a fiddler crab, a mud dauber wasp", ("fiddler crab", "mud dauber wasp")),
@@ -33,6 +40,16 @@ from tests.kb.lookup.shelf import ENCODER, STORE
 )
 def test_names_and_unusual_words_without_an_explanation_are_listed(query: str, left: tuple[str, ...]) -> None:
     assert kb.context(STORE, query, ENCODER).unexplained == left
+
+
+def test_a_list_of_species_explains_no_group() -> None:
+    from tests.kb.lookup.shelf import entry
+    from tests.memory_store import ShelfStore
+
+    names = ("Mute Swan", "Black Swan", "Tundra Swan")
+    swans = [entry(f"Cygnus s{i}", name, family="Anatidae", order="Anseriformes") for i, name in enumerate(names)]
+    found = kb.context(ShelfStore(swans, [], ENCODER), "Tagged swan", ENCODER)
+    assert (len(found.groups), found.passage, found.unexplained) == (1, "", ("swan",))
 
 
 def test_a_tagged_condor_gets_no_definition_of_tag() -> None:

@@ -1,4 +1,4 @@
-"""Marks of ordinary adults, left out of passages on individuals that look different, such as an albino or a duckling."""
+"""Marks of ordinary adults, left out of passages on individuals that look different, such as an albino."""
 
 from __future__ import annotations
 
