@@ -163,7 +163,7 @@ class Exported:
     bytes: int
     """Size of all files."""
     withheld_pages: int = 0
-    """Web pages left out, since they have no free licence or are local files."""
+    """Texts of web pages and web searches left out, since they have no free licence or are local files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
