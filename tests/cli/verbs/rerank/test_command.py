@@ -215,7 +215,7 @@ def test_the_web_is_searched_as_preset_settings_and_flags_say(
 ) -> None:
     knowledge, file = zorblins
     line = file.read_text().splitlines()[0]
-    file.write_text(line.replace("a red bird with a zorblin", "a frog with a cere") + "\n")
+    file.write_text(line.replace("a red bird with a zorblin", "a bird with a cere") + "\n")
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
         endpoint(vision)
         endpoint(web, kind="search")
