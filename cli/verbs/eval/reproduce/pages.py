@@ -124,7 +124,7 @@ def comparison_text(paper: Paper, name: str, table: Table, cells: Sequence[Cell]
         shown = [[_number(cell.published, table) for cell in of_row], [_number(cell.ours, table) for cell in of_row]]
         model = next((cell.model for cell in of_row if cell.model), "")
         rows += [[row.name, "paper", *shown[0]]] if any(shown[0]) else []
-        note = row.missing or model
+        note = next((cell.note for cell in of_row if cell.note), "") or model
         rows += [["" if any(shown[0]) else row.name, f"{ours} ({note})" if note else ours, *shown[1]]]
     text = output.as_table(["", "", *columns], rows, right=columns)
     return "\n\n".join([f"{paper.title}, {name}: {table.title}", text, f"Measure: {table.measure}.", *table.notes])

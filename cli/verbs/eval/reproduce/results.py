@@ -11,6 +11,8 @@ from cli.verbs.eval.reproduce.catalogue import Paper, Place, Table
 from cli.verbs.eval.reproduce.runner import Result
 
 MEAN = "mean"
+_NONE = "(none)"
+NO_ENCODER = "no such encoder in this run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,8 @@ class Cell:
     ours: float | None
     model: str
     """Our models, if they are not those of the row."""
+    note: str = ""
+    """Why our figure is missing, if that is known."""
 
 
 def cells_of(paper: Paper, table: Table, results: Sequence[Result]) -> Iterator[Cell]:
@@ -37,6 +41,7 @@ def cells_of(paper: Paper, table: Table, results: Sequence[Result]) -> Iterator[
                 published=None if isnan(published) else published,
                 ours=None if ours is None else ours * table.scale,
                 model=model,
+                note=row.missing or ("" if ours is not None else _missing_encoder(row, column, results)),
             )
 
 
@@ -62,6 +67,14 @@ def _figure(
         values = [value for value, _ in found if value is not None]
         return (sum(values) / len(values) if len(values) == len(found) else None), found[0][1]
     return _of_data(paper, table, row, column, data, results)
+
+
+def _missing_encoder(row: Place, column: Place, results: Iterable[Result]) -> str:
+    """Return the note on a figure of an encoder that no run of its step has; empty if that is not the reason."""
+    places = {**row.pick, **column.pick}.get("encoders")
+    runs = [result.lines for result in results if result.step == (column.step or row.step) and result.lines]
+    is_missing = bool(places and runs) and all(_NONE in _encoders(str(places), lines) for lines in runs)
+    return NO_ENCODER if is_missing else ""
 
 
 def _of_data(
@@ -110,4 +123,4 @@ def _encoders(places: str, lines: Sequence[Mapping[str, str]]) -> str:
     single = (line["encoders"] for line in lines if line.get("encoders") and "+" not in line["encoders"])
     names = dict(enumerate(dict.fromkeys(single), 1))
     chosen = list(names) if places == "all" else [int(place) for place in places.split("+")]
-    return "+".join(names.get(place, "(none)") for place in chosen)
+    return "+".join(names.get(place, _NONE) for place in chosen)

@@ -33,8 +33,14 @@ def answered(call: Call) -> Reaction:
         return json.dumps({"ranking": list(range(len(call.images), 0, -1))})
     if '"phrases"' in call.text:
         return json.dumps({"phrases": ["a bird"], "questions": ["Where is it?", "Which colour?", "How many?"]})
+    if '"Description:"' in call.text:
+        return "Keywords: bird\nDescription: a red bird"
     if not call.images:
         return questions_reply()
+    if "\nA. " in call.text:
+        return json.dumps({"reason": "", "answer": "A"})
+    if '"species"' in call.text or "species" in str(call.payload.get("response_format", "")):
+        return json.dumps({"reason": "", "species": "Blue Jay"})
     return YES if sum(call.images[0]) % 2 else NO
 
 
@@ -95,6 +101,11 @@ def test_a_table_of_recognition_equals_the_command_that_it_names(
         assert float(cell["difference"]) == pytest.approx(float(cell["ours"]) - float(cell["published"]))
     # The starter profile has one encoder: the cells of the others are empty, not wrong.
     assert {cell["ours"] for cell in cells if cell["row"] in ("BioCLIP", "OpenCLIP", "SigLIP")} == {""}
+    told = cli.call("eval", "reproduce", *command, "--miniature", check=True).stdout
+    rows = [re.sub(" +", " ", line.strip()) for line in told.splitlines() if "ours, miniature" in line]
+    assert [row.partition(" (")[2] for row in rows] == [
+        "not in the profile paper)", "", *["no such encoder in this run)"] * 2
+    ]  # fmt: skip
 
 
 def test_the_four_modes_are_measured_and_a_stopped_run_continues(
