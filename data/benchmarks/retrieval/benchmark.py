@@ -62,6 +62,8 @@ class Benchmark:
     """Queries without candidates; without `relevant` where the answers are not published."""
     collection: Mapping[str, str] = field(default_factory=dict)
     """Image id -> path; empty where the data set does not list its images here."""
+    published_in: str = ""
+    """Folder of the images as published, which may be missing on this disk."""
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Query -> the images that it is searched in; empty: all of the collection."""
     subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -84,9 +86,10 @@ class Benchmark:
         near = [self.file.parent, self.file.parent.parent] if given is None else [given]
         if not self.collection:
             example = next((query.reference_image for query in self.queries if query.reference_image), "its images")
+            examples = [f"{self.published_in}/{example}", example] if self.published_in else [example]
             raise BadInput(
-                f"{self.file.name}: found neither a list of the images of {self.name} nor photos such as {example} in "
-                f"{' or '.join(map(str, near))}.",
+                f"{self.file.name}: found neither a list of the images of {self.name} nor photos such as "
+                f"{' or '.join(examples)} in {' or '.join(map(str, near))}.",
                 hint="--set images=FOLDER gives the folder of the images.",
             )
         first = Path(next(iter(self.collection.values())))

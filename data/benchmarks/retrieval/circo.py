@@ -1,9 +1,9 @@
 """CIRCO: a reference photo and a change, with several right answers; `annotations/val.json` and `test.json`.
 
-The collection is COCO's unlabeled set of 2017, in a given folder or beside `annotations`: the list
-`COCO2017_unlabeled/annotations/image_info_unlabeled2017.json`, else the photos in
-`COCO2017_unlabeled/unlabeled2017`. Image ids are COCO's numbers (Baldrati et al., ICCV 2023). The answers of the test
-split are not published.
+The collection is COCO's unlabeled set of 2017, in a given folder, beside `annotations` or in it: the list
+`COCO2017_unlabeled/annotations/image_info_unlabeled2017.json`, else the photos in `COCO2017_unlabeled/unlabeled2017` or
+`unlabeled2017`. Image ids are COCO's numbers (Baldrati et al., ICCV 2023). The answers of the test split are not
+published.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from data.errors import BadInput
 from data.files import read_lines
 from data.records import Job
 
+_SET: Final = "COCO2017_unlabeled"
 _IMAGES: Final = "unlabeled2017"
 
 
@@ -58,8 +59,9 @@ def read_circo(file: Path, payload: list[object], images: Path | None = None) ->
             relevant=relevant,
         )
     return Benchmark(
-        name="CIRCO", file=file, queries=tuple(queries.values()), collection=_collection(file, images), aspects=aspects
-    )
+        name="CIRCO", file=file, queries=tuple(queries.values()), collection=_collection(file, images),
+        published_in=_SET, aspects=aspects,
+    )  # fmt: skip
 
 
 def _path(image_id: str) -> str:
@@ -67,8 +69,8 @@ def _path(image_id: str) -> str:
 
 
 def _collection(file: Path, images: Path | None) -> dict[str, str]:
-    near = file.parent.parent / "COCO2017_unlabeled"
-    roots = [near] if images is None else [images, images / near.name, images.parent, near]
+    near = [root for folder in (file.parent.parent, file.parent) for root in (folder / _SET, folder)]
+    roots = near if images is None else [images, images / _SET, images.parent, *near]
     infos = (root / "annotations" / "image_info_unlabeled2017.json" for root in roots)
     info = next((path for path in infos if path.is_file()), None)
     if info is None:

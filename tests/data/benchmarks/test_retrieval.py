@@ -94,9 +94,12 @@ def test_cirr_has_sets_and_leaves_out_the_reference(tmp_path: Path) -> None:
     assert hidden.queries[0].relevant is None
 
 
-@pytest.mark.parametrize("has_list", [True, False])
-def test_circo_has_several_right_answers(tmp_path: Path, has_list: bool) -> None:
-    images = tmp_path / "COCO2017_unlabeled"
+@pytest.mark.parametrize(
+    ("folder", "has_list"),
+    [("COCO2017_unlabeled", True), ("COCO2017_unlabeled", False), ("", False), ("annotations", False)],
+)
+def test_circo_has_several_right_answers(tmp_path: Path, folder: str, has_list: bool) -> None:
+    images = tmp_path / folder
     if has_list:
         listed = {"images": [{"id": n, "file_name": f"{n:012d}.jpg"} for n in (12, 34, 56)]}
         write(images / "annotations" / "image_info_unlabeled2017.json", listed)
@@ -108,6 +111,16 @@ def test_circo_has_several_right_answers(tmp_path: Path, has_list: bool) -> None
     assert (query.query_id, query.modification, query.relevant) == ("0", "has two birds", ("34", "56"))
     assert query.reference_image == found.collection["12"] == "unlabeled2017/000000000012.jpg"
     assert list(found.collection) == ["12", "34", "56"]
+    if not has_list:
+        assert Path(found.image_folder().file(found.collection["12"])).is_file()
+
+
+def test_the_paths_that_circo_was_looked_for_are_named(tmp_path: Path) -> None:
+    found: Any = read_benchmark(write(tmp_path / "annotations" / "val.json", [CIRCO]))
+    with pytest.raises(BadInput) as caught:
+        found.image_folder()
+    photo = "unlabeled2017/000000000012.jpg"
+    assert f"photos such as COCO2017_unlabeled/{photo} or {photo} in {tmp_path / 'annotations'}" in str(caught.value)
 
 
 def test_each_round_of_a_dialogue_is_a_query(tmp_path: Path) -> None:
