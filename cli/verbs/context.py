@@ -123,7 +123,7 @@ def context(
 
 
 def _noted(answers: Iterator[Context], written: set[str]) -> Iterator[Context]:
-    """Yield the answers; those that the model wrote are added to `written`."""
+    """Yield the answers, and add the queries of a model's passages to `written`."""
     for answer in answers:
         if answer.written_by is not None and answer.asked_on is None:
             written.add(answer.query)
