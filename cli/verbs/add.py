@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.kb_option("Knowledge base; created if it does not exist.", needed=True)
-@click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet.")
+@click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet; with "
+              "--common-name or --lineage also one word.")  # fmt: skip
 @click.option("--term", metavar="TERM", help="Term, instead of a species.")
 @click.option("--common-name", "common_names", multiple=True, metavar="NAME", help="English name; the best one first.")
 @click.option("--text", "texts", multiple=True, type=options.FILE, metavar="FILE", help="Description; may be repeated.")

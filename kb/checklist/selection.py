@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, LeftOut, Taxon, taxon_id
 from kb import reasons
+from kb.checklist.names import fold
 from kb.checklist.tables import columns_of, read_names_file, table_rows
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
+
+LIKE_A_GENUS = 0.87
+"""A name of one word nearer than this to a genus of the checklist is a misspelt genus (Turduss), no name of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,21 +122,28 @@ def choices(taxa: Sequence[Taxon]) -> list[str]:
 def species_named(
     checklist: Checklist, name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str] | None = None
 ) -> Taxon:
-    """Return the species of the checklist with that name, else one made from the binomial (`own_taxon`).
+    """Return the species of the checklist with that name, else one made from the name (`own_taxon`).
 
     Args:
         checklist: the checklist.
-        name: scientific or common name; the binomial for a species outside the checklist.
+        name: scientific or common name; the binomial, or one word, for a species outside the checklist.
         common_names: further English names.
         lineage: class, order, family, genus of a species outside the checklist.
 
     Raises:
-        BadInput: if the name belongs to a higher taxon, or is unknown and not a binomial.
+        BadInput: if the name belongs to a higher taxon, or is unknown and neither a binomial nor one word with a
+            common name or lineage; or if that word looks like a misspelt genus.
     """
     name = " ".join(name.split())
     found = checklist.find(name)
     if found is None:
-        return own_taxon(name, common_names=common_names, lineage=lineage)
+        if (genus := _misspelt_genus(checklist, name)) and (lineage or {}).get("genus") != name:
+            raise BadInput(
+                f"{name} looks like the genus {genus}, expected a species.",
+                hint=f"Give genus and epithet, or --lineage genus={name} if that is the whole name.",
+            )
+        is_named = bool(common_names or lineage)
+        return own_taxon(name, common_names=common_names, lineage=lineage, may_be_one_word=is_named)
     if found.rank != "species":
         raise BadInput(f"{name} is a {found.rank}, expected a species.")
     return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
@@ -144,14 +156,17 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
     order, or a plain list with one name per line; lines that begin with `#` and empty lines are skipped. The
     scientific name is looked up first. A row that is not in the checklist makes a taxon of its own if it has a
     scientific name and a class, order, family or English name (so that frogs can be built from a table); otherwise it
-    is left out as "not in the checklist".
+    is left out as "not in the checklist". Such a name may be one word ("Pikachu"), unless it is or looks like a genus
+    of the checklist, or is the genus of another row.
 
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
-    for number, row, names in _named_rows(Path(path)):
+    rows = list(_named_rows(Path(path)))
+    genera = {name.split(" ")[0] for _, _, names in rows for name in names[:1] if " " in name}
+    for number, row, names in rows:
         listed = [taxon for name in names for taxon in _listed(checklist, name, row)]
         found = next((taxon for taxon in listed if taxon.rank == "species"), None)
         if found is None and (several := next(filter(None, map(checklist.homonyms, names)), None)):
@@ -162,7 +177,8 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
             detail = f"line {number}: a {lower.rank} of {lower.lineage['species']}"
             unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_A_SPECIES, detail=detail))
             continue
-        found = found or _taxon_of_row(row)
+        is_genus = names[0] in genera or _misspelt_genus(checklist, names[0]) is not None
+        found = found or _taxon_of_row(row, may_be_one_word=not listed and not is_genus)
         if found is not None:
             taxa.setdefault(found.taxon_id, found)
             continue
@@ -221,29 +237,50 @@ def _listed(checklist: Checklist, name: str, row: Mapping[str, str]) -> list[Tax
     return fits if len(fits) == 1 else []
 
 
-def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[str, str | None] | None = None) -> Taxon:
-    """Return a species outside the checklist, from its binomial, English names and higher taxa.
+def _misspelt_genus(checklist: Checklist, name: str) -> str | None:
+    """Return the genus of the checklist that a name of one word is nearly equal to."""
+    if " " in name:
+        return None
+    genera = (near for near in checklist.suggest(name, 3) if (found := checklist.find(near)) and found.rank == "genus")
+    return next(
+        (genus for genus in genera if SequenceMatcher(None, fold(name), fold(genus)).ratio() > LIKE_A_GENUS), None
+    )
+
+
+def own_taxon(
+    name: str,
+    *,
+    common_names: Sequence[str] = (),
+    lineage: Mapping[str, str | None] | None = None,
+    may_be_one_word: bool = False,
+) -> Taxon:
+    """Return a species outside the checklist, from its name, English names and higher taxa.
 
     Args:
         name: genus and epithet.
         common_names: the preferred one first.
-        lineage: class, order, family, genus -> name; by default the genus is the first word of the name.
+        lineage: class, order, family, genus -> name; by default the genus is the first of two words of the name.
+        may_be_one_word: also take one capitalised word, such as the name of a creature of a game.
 
     Raises:
-        BadInput: if the name is not a capitalised genus and an epithet.
+        BadInput: if the name is not a capitalised genus and an epithet, nor such a word.
 
     Example:
         >>> own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"family": "Nymphalidae"}).lineage
         {'family': 'Nymphalidae', 'genus': 'Vanessa'}
     """
     words = name.split()
-    if len(words) != 2 or not words[0][:1].isupper() or not words[1][:1].islower():
+    is_binomial = len(words) == 2 and words[0][:1].isupper() and words[1][:1].islower()
+    is_one_word = len(words) == 1 and words[0][:1].isupper() and may_be_one_word
+    if not (is_binomial or is_one_word) or not taxon_id(name):
         raise BadInput(
             f"Expected the scientific name of a species, got {name!r}.",
-            hint="Give genus and epithet, such as Vanessa atalanta; --common-name takes the English name.",
+            hint="Give genus and epithet, such as Vanessa atalanta; --common-name takes the English name. "
+            "A name of one word, such as Pikachu, needs --common-name or --lineage.",
         )
     known = {**(lineage or {})}
-    known["genus"] = known.get("genus") or words[0]
+    if is_binomial:
+        known["genus"] = known.get("genus") or words[0]
     return Taxon(
         taxon_id=taxon_id(" ".join(words)),
         scientific_name=" ".join(words),
@@ -253,13 +290,14 @@ def own_taxon(name: str, *, common_names: Sequence[str] = (), lineage: Mapping[s
     )
 
 
-def _taxon_of_row(row: Mapping[str, str]) -> Taxon | None:
+def _taxon_of_row(row: Mapping[str, str], *, may_be_one_word: bool) -> Taxon | None:
     """Return a species outside the checklist, or None if the row has too little information."""
     lineage = {rank: row[rank] for rank in HIGHER_RANKS if rank in row}
     common_names = [row["common"]] if "common" in row else []
     if not (lineage or common_names):
         return None
     try:
-        return own_taxon(row.get("scientific", ""), common_names=common_names, lineage=lineage)
+        name = row.get("scientific", "")
+        return own_taxon(name, common_names=common_names, lineage=lineage, may_be_one_word=may_be_one_word)
     except BadInput:
         return None

@@ -72,6 +72,8 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
         (("--name", "Blue Jay", "--lineage", "tribe=Jays"), 2, "Expected --lineage RANK=NAME"),
         (("--name", "Strigiformes"), 5, "expected a species"),
         (("--name", "red admiral"), 5, "Expected the scientific name"),
+        (("--name", "Pikachu"), 5, "A name of one word, such as Pikachu, needs --common-name or --lineage"),
+        (("--name", "Strix", "--common-name", "Owl"), 5, "Strix is a genus, expected a species"),
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence describes the appearance of Blue Jay"),
         (("--name", "Blue Jay", "--photo", "song.txt"), 5, "error: song.txt is "),
         (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
@@ -85,6 +87,13 @@ def test_invalid_additions_are_refused_with_a_reason(
     outcome = cli.call("add", "--kb", folder_kb, *arguments)
     assert outcome.exit_code == code
     assert why in outcome.stderr
+
+
+def test_a_creature_of_a_game_is_added_by_its_one_name(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("A yellow creature with red cheeks and long ears with black tips.")
+    pikachu = ("--name", "Pikachu", "--lineage", "class=Pokemon", "--text", "p.txt")
+    cli.call("add", "--kb", "games.kb", *pikachu, check=True)
+    assert "yellow creature" in cli.call("context", "a Pikachu in rain", "--kb", "games.kb", check=True).stdout
 
 
 def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, tmp_path: Path) -> None:

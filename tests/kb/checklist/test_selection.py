@@ -9,7 +9,7 @@ import pytest
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import read_names, select
+from kb.checklist.selection import read_names, select, species_named
 
 CHECKLIST = load_checklist()
 
@@ -84,6 +84,32 @@ def test_tables_can_add_taxa_outside_the_checklist(tmp_path: Path) -> None:
     )
     assert [row.name for row in found.left_out] == ["Bufo bufo"]
     assert isinstance(found.left_out[0], LeftOut)
+
+
+def test_a_table_can_add_names_of_one_word_but_no_genera(tmp_path: Path) -> None:
+    path = tmp_path / "creatures.csv"
+    path.write_text(
+        "scientific_name,common_name,class\nPikachu,,Pokemon\nBulbasaur,Bulbasaur,\nEevee,,\neevee,,Pokemon\n"
+        "Turdus,,Aves\nTurduss,,Aves\nVanessa,,Insecta\nVanessa atalanta,,Insecta\n",
+        encoding="utf-8",
+    )
+    found = read_names(path, CHECKLIST)
+    assert [taxon.taxon_id for taxon in found.taxa] == ["pikachu", "bulbasaur", "vanessa-atalanta"]
+    assert found.taxa[0].lineage == {"class": "Pokemon"}
+    assert [row.name for row in found.left_out] == ["Eevee", "eevee", "Turdus", "Turduss", "Vanessa"]
+
+
+def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
+    named = species_named(CHECKLIST, "Pikachu", lineage={"class": "Pokemon"})
+    assert (named.taxon_id, named.rank, named.lineage) == ("pikachu", "species", {"class": "Pokemon"})
+    assert species_named(CHECKLIST, "Doduo", common_names=["Doduo"]).common_name == "Doduo"
+    with pytest.raises(BadInput, match="looks like the genus Turdus") as caught:
+        species_named(CHECKLIST, "Turduss", common_names=["Robin"])
+    assert caught.value.hint is not None and "--lineage genus=Turduss" in caught.value.hint
+    assert species_named(CHECKLIST, "Turduss", lineage={"genus": "Turduss"}).taxon_id == "turduss"
+    with pytest.raises(BadInput, match="Expected the scientific name") as bare:
+        species_named(CHECKLIST, "Pikachu")
+    assert bare.value.hint is not None and "needs --common-name or --lineage" in bare.value.hint
 
 
 @pytest.mark.parametrize(
