@@ -253,7 +253,27 @@ class PrivateAddress(MalformedAnswer):
 
 
 class Refused(SourceError):
-    """A model declined to answer; a retry would be declined too."""
+    """A model declined to answer; a retry would be declined too.
+
+    It has the tokens that the server stated, and their cost; None if the price of the model is unknown.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        cost_usd: float | None = 0.0,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cost_usd, self.input_tokens, self.output_tokens = cost_usd, input_tokens, output_tokens
+
+    @property
+    def has_usage(self) -> bool:
+        """Whether the server stated tokens, so that the cost is known."""
+        return self.input_tokens + self.output_tokens > 0
 
 
 class CostStop(FieldmarkError):

@@ -13,6 +13,7 @@ import click
 
 from cli.common.config import Invocation, Settings
 from data.errors import MissingRequirement, UsageError
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
@@ -160,7 +161,7 @@ def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
     calls = [f"{meter.calls:,}"]
     calls += [f"{meter.cached:,} from the cache"] if meter.cached else []
     calls += [f"{meter.cut_off:,} cut off and asked for again"] if meter.cut_off else []
-    calls += [f"{chat.n_retries:,} retries"] if chat.n_retries else []
+    calls += [plural(chat.n_retries, "retry", "retries")] if chat.n_retries else []
     repairs = sorted(getattr(distilling.distiller, "repairs", {}).items(), key=lambda item: (-item[1], item[0]))
     return {
         "model": chat.name,
@@ -182,13 +183,13 @@ def cost_text(meter: Meter, kind: str = "text") -> str:
 
 def estimate_fields(estimate: DistilEstimate) -> dict[str, object]:
     """Return the estimated cost of distilling as lines of a report."""
-    sizes = f"from {estimate.measured:,} articles" if estimate.measured else "for articles of the usual length"
+    sizes = f"from {plural(estimate.measured, 'article')}" if estimate.measured else "for articles of the usual length"
     cost = None
     if (usd := estimate.cost_usd) is not None:
         cost = f"about ${usd:.2f}" if usd >= 0.01 or not usd else f"about ${usd:.1g}"
     return {
         "distiller": estimate.distiller,
-        "to distil": f"{estimate.pages:,} pages" + (f", {estimate.done:,} done before" if estimate.done else ""),
+        "to distil": plural(estimate.pages, "page") + (f", {estimate.done:,} done before" if estimate.done else ""),
         "model calls": f"{estimate.calls:,}, cached ones not counted",
         "tokens": f"about {_rounded(estimate.input_tokens)} in, {_rounded(estimate.output_tokens)} out ({sizes})",
         "time": f"about {max(estimate.minutes, 0.1):.1f} minutes, {estimate.n_concurrent} at a time",

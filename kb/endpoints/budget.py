@@ -64,7 +64,8 @@ class Budget:
     async def reserve(self, most_usd: float) -> AsyncIterator[list[float]]:
         """Reserve `most_usd` as soon as it fits, and yield a list for the real cost; only in the shared event loop.
 
-        A block that raises counts as the whole reservation, unless the provider surely never accepted the request.
+        A block that raises counts as the whole reservation, unless the provider surely never accepted the request, or
+        declined and stated its tokens.
 
         Raises:
             CostStop: if it can no longer fit.
@@ -86,7 +87,9 @@ class Budget:
         try:
             yield cost
         except BaseException as error:
-            if not isinstance(error, FieldmarkError) or isinstance(error, ReplyLost | Refused | MalformedAnswer):
+            if isinstance(error, Refused):
+                self._count_refusal(error, most_usd)
+            elif not isinstance(error, FieldmarkError) or isinstance(error, ReplyLost | MalformedAnswer):
                 self.meter.unsure_usd += most_usd
             raise
         else:
@@ -98,6 +101,17 @@ class Budget:
             waiting, self._waiting = self._waiting, []
             for settled in waiting:
                 settled.set()
+
+    def _count_refusal(self, error: Refused, most_usd: float) -> None:
+        meter = self.meter
+        meter.calls += 1
+        if not error.has_usage:
+            meter.unsure_usd += most_usd
+            return
+        meter.input_tokens += error.input_tokens
+        meter.output_tokens += error.output_tokens
+        meter.spent_usd += error.cost_usd or 0.0
+        meter.unpriced += error.cost_usd is None
 
 
 class BudgetedChat:
@@ -136,11 +150,12 @@ class BudgetedChat:
 
     async def _reply(self, request: ChatRequest) -> ChatReply:
         most_usd = 0.0
-        if self._prices is not None and self._budget.limit_usd is not None:
-            if request.max_tokens is None:
-                request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
+        if request.max_tokens is None and self._budget.limit_usd is not None:
+            request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
+        # Without a cost limit, too: the cost of a lost reply is reported.
+        if self._prices is not None and request.max_tokens is not None:
             most_in = most_input_tokens(request, image_tokens=self._image_tokens)
-            most_usd = self._prices.cost_usd(most_in, request.max_tokens or MAX_OUTPUT_TOKENS)
+            most_usd = self._prices.cost_usd(most_in, request.max_tokens)
         async with self._budget.reserve(most_usd) as cost:
             reply = await self._inner.reply(request)
             cost.append(reply.cost_usd or 0.0)

@@ -84,6 +84,10 @@ class CachedChat:
             if is_first:
                 raise
             raise CutOff(str(error), hint=error.hint) from error  # paid by the first
+        except Refused as error:
+            if is_first:
+                raise
+            raise Refused(str(error), hint=error.hint) from error
         finally:
             pending.n_waiting -= 1
             if self._in_flight.get(key) is pending and (pending.task.done() or not pending.n_waiting):

@@ -80,17 +80,17 @@ def reply_of(
     if not isinstance(message, Mapping):
         raise MalformedAnswer(f"{where}: a choice without a message")
     finish = choice.get("finish_reason")
+    tokens_in, tokens_out, tokens_thought = _usage(answer)
     if refusal := message.get("refusal"):
-        raise Refused(f"{where} declined: {shortened(refusal)}")
+        raise _refused(f"{where} declined: {shortened(refusal)}", tokens_in, tokens_out, prices)
     if finish == "content_filter":
-        raise Refused(f"{where}: the provider's filter blocked the reply")
+        raise _refused(f"{where}: the provider's filter blocked the reply", tokens_in, tokens_out, prices)
     content = _text(message.get("content"), where)
     thoughts, said = separated(content)
     thoughts = "\n".join(part for part in (_field_of_reasoning(message), thoughts) if part)
     text, logprobs = said or "", _logprobs(choice.get("logprobs"), where)
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
-    tokens_in, tokens_out, tokens_thought = _usage(answer)
     is_cut = finish == "length" or _is_cut_in_hidden_thoughts(text, request, tokens_out or 0, tokens_thought)
     if not text and not logprobs and not is_cut:
         raise MalformedAnswer(f"{where}: " + ("reasoning without an answer" if thoughts else "an empty reply"))
@@ -112,6 +112,13 @@ def reply_of(
         reasoning_tokens=tokens_thought,
         citations=_citations(answer, message),
     )
+
+
+def _refused(text: str, tokens_in: int | None, tokens_out: int | None, prices: Prices | None) -> Refused:
+    """Return the error of a model that declined, with its cost if the server stated tokens."""
+    used_in, used_out = tokens_in or 0, tokens_out or 0
+    cost = None if prices is None else prices.cost_usd(used_in, used_out)
+    return Refused(text, cost_usd=cost, input_tokens=used_in, output_tokens=used_out)
 
 
 def shortened(value: object, limit: int = 200) -> str:

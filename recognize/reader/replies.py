@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Final, Literal
 
-from data.errors import CutOff, SourceError
+from data.errors import CutOff, Refused, SourceError
 from data.json_object import json_object
 from data.records import Candidate, ChatReply
 
@@ -74,10 +74,10 @@ class ReadCounts:
     def add_failed(self, error: SourceError) -> None:
         """Count a request without a reply that can be read, and its cost."""
         self.failed += 1
-        if isinstance(error, CutOff):
+        if isinstance(error, CutOff) or (isinstance(error, Refused) and error.has_usage):
             self._pay(error)
 
-    def _pay(self, paid: ChatReply | CutOff) -> None:
+    def _pay(self, paid: ChatReply | CutOff | Refused) -> None:
         self.calls += 1
         self.input_tokens += paid.input_tokens
         self.output_tokens += paid.output_tokens

@@ -80,4 +80,4 @@ def unclear(reply: ChatReply, why: str) -> Judgement:
 
 def refused(error: Refused) -> Judgement:
     """Return a missing answer of a model that refused."""
-    return Judgement(probability=None, answer=None, obtained_by="refused", note=str(error))
+    return Judgement(probability=None, answer=None, obtained_by="refused", note=str(error), cost_usd=error.cost_usd)

@@ -101,7 +101,7 @@ class VisionJudge:
         replies = await all_of(
             [self._reply(image, prompt, kind, n_tokens=n_tokens, seed=i if n > 1 else None) for i in range(n)]
         )
-        paid = [reply.cost_usd for reply in replies if not isinstance(reply, Refused)]
+        paid = [reply.cost_usd for reply in replies]
         for reply in replies:
             if isinstance(reply, CutOff):
                 reply.cost_usd = total_cost(paid)

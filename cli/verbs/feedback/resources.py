@@ -11,6 +11,7 @@ from cli.common import wiring
 from cli.common.config import Settings
 from cli.common.language_models import connect_model, cost_text
 from data.files import sha256_hex
+from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
@@ -62,7 +63,7 @@ class FeedbackResources:
             return []
         meter = self.budget.meter
         cached = f", {meter.cached:,} from the cache" if meter.cached else ""
-        return [f"{meter.calls:,} model calls{cached}", f"cost {cost_text(meter)}"]
+        return [f"{plural(meter.calls, 'model call')}{cached}", f"cost {cost_text(meter)}"]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from cli.common.photos.collection import ENCODER_HELP, open_photos
 from cli.common.progress import named_calls
 from cli.verbs.find.output import FORMATS, check_output, write_found
 from cli.verbs.rerank.output import costs
-from cli.verbs.rerank.resources import open_resources
+from cli.verbs.rerank.resources import OpenResources, open_resources
 from data.errors import UsageError
 from kb.lookup.settings import ContextSettings
 from rerank.captions.settings import CaptionSettings
@@ -99,6 +99,9 @@ def find(
         opened = stack.enter_context(
             open_resources(settings, plan, context=ContextSettings(), max_cost=max_cost, offline=offline, encoder=made)
         )
+        tally = Tally()
+        # Below the progress, and also after a failure: its calls may have cost money.
+        stack.callback(lambda: _note_counts(tally, opened, quiet=quiet))
         progress = stack.enter_context(named_calls(quiet=quiet))
         resources = replace(
             opened.resources,
@@ -113,6 +116,7 @@ def find(
         if named is not None:
             output.note(named.note)
         retriever = named.retriever if named is not None else make_retriever(method, collection, resources)
+        tally = getattr(retriever, "tally", tally)
         rows = asyncio.run(retriever.find(job, k))
         notes = [] if named is None else [named.note]
         if method in ("visret", "rewrite") and rows and rows[0].evaluation:
@@ -123,11 +127,13 @@ def find(
             output.note(notes[-1])
         title = text if photo is None else f"{text} + {photo.name}" if text else f"photos like {photo.name}"
         write_found(rows, collection, form=form, file=file, title=title, notes=notes, tag=f"fieldmark-{method}")
-    tally: Tally = getattr(retriever, "tally", Tally())
-    counts = [*tally.lines(), *costs(opened, n_queries=1)]
-    if counts and not quiet:
-        output.note("; ".join(counts))
     for line in tally.warnings():
         output.warn(line)
     if not tally.is_complete:
         ctx.exit(exit_codes.PARTLY)
+
+
+def _note_counts(tally: Tally, opened: OpenResources, *, quiet: bool) -> None:
+    counts = [*tally.lines(), *costs(opened, n_queries=1)]
+    if counts and not quiet:
+        output.note("; ".join(counts))

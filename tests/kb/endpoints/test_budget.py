@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from data.errors import CostStop, SourceError, UsageError
+from data.errors import CostStop, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.budget import Budget
@@ -75,6 +75,30 @@ def test_lost_replies_count_as_charged_but_busy_errors_do_not() -> None:
     assert budget.meter.unsure_usd == pytest.approx(0.029)
     assert budget.meter.spent_usd == pytest.approx(0.004)
     assert chat.n_retries == 3
+
+
+@pytest.mark.parametrize("limit", [None, 1.0])
+@pytest.mark.parametrize(
+    ("refusal", "spent", "unsure"),
+    [
+        (Answer(text=None, refusal="No.", input_tokens=3, output_tokens=2), 0.005, 0.0),
+        (Answer(text="", finish="content_filter", input_tokens=3, output_tokens=2), 0.005, 0.0),
+        (Answer(text=None, refusal="No.", has_usage=False), 0.0, 0.029),
+        (Status(status=400, error={"message": "no", "code": "content_filter"}), 0.0, 0.029),
+    ],
+)
+def test_a_refusal_is_a_call_at_its_stated_cost(
+    limit: float | None, refusal: Reaction, spent: float, unsure: float
+) -> None:
+    budget = Budget(limit)
+    with (
+        OpenAIServer(lambda _: refusal) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget) as chat,
+        pytest.raises(Refused),
+    ):
+        wait_for(chat.reply(request("000")))
+    assert (budget.meter.calls, budget.meter.spent_usd) == (1, pytest.approx(spent))
+    assert budget.meter.unsure_usd == pytest.approx(unsure)
 
 
 def test_each_retry_reserves_its_cost() -> None:

@@ -115,7 +115,7 @@ def test_a_request_without_callers_is_cancelled_and_can_be_repeated(cache: Reply
     assert len(inner.asked) == 2
 
 
-@pytest.mark.parametrize("error", [Refused("no"), SourceUnavailable("down")])
+@pytest.mark.parametrize("error", [Refused("no", cost_usd=0.5), SourceUnavailable("down")])
 def test_all_callers_get_a_failure_and_only_refusals_are_cached(cache: ReplyCache, error: Exception) -> None:
     inner = HeldChat()
     chat = CachedChat(inner, cache, max_in_flight=8)
@@ -130,7 +130,10 @@ def test_all_callers_get_a_failure_and_only_refusals_are_cached(cache: ReplyCach
         inner.gate.set()
         return list(await asyncio.gather(*both, return_exceptions=True))
 
-    assert wait_for(main()) == [error, error]
+    found = wait_for(main())
+    assert [(type(each), str(each)) for each in found] == [(type(error), str(error))] * 2
+    if isinstance(error, Refused):
+        assert [each.cost_usd for each in found if isinstance(each, Refused)] == [0.5, 0.0], "paid by the first"
     with pytest.raises(type(error)):
         wait_for(chat.reply(ASKED))
     assert len(inner.asked) == (1 if isinstance(error, Refused) else 2)

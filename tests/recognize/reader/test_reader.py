@@ -235,7 +235,7 @@ def test_a_refusal_counts_as_a_failure_not_a_vote() -> None:
     (why,) = reading.failures
     assert "I cannot look at birds." in why
     assert reading.reason == f"the reader failed: {why}"
-    assert (counts.failed, counts.calls) == (1, 0)
+    assert (counts.failed, counts.calls) == (1, 1)
 
 
 def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from cli.verbs.eval.reproduce.catalogue import Calls, Model, Paper, Step, Table
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.endpoints.endpoint import Endpoint
@@ -98,7 +99,7 @@ def derivations(paper: Paper, step: str, data: str) -> Iterator[str]:
         n = number_of(calls.times, counts)
         factors = " x ".join(_factor(each, counts) for each in calls.times)
         yield (
-            f"{factors} = {n:,} calls of [llm.{calls.kind}] "
+            f"{factors} = {plural(n, 'call')} of [llm.{calls.kind}] "
             f"({calls.tokens_in:,} tokens in and {calls.tokens_out:,} out each: {calls.basis})"
         )
 
@@ -122,7 +123,7 @@ def cost_text(cost: Cost) -> str:
     """
     parts = []
     if cost.n_calls:
-        parts.append(f"{cost.n_calls:,} model calls")
+        parts.append(plural(cost.n_calls, "model call"))
         parts.append(f"{cost.tokens_in / 1e6:,.1f} M tokens in, {cost.tokens_out / 1e6:,.2f} M out")
         parts.append("cost unknown (set price_in and price_out)" if cost.usd is None else f"about ${cost.usd:,.0f}")
     if cost.gpu_hours:

@@ -189,6 +189,17 @@ def test_a_provider_that_is_down_exits_with_6_and_the_same_command_continues(
     assert measure(*command)[0].exit_code == 0
 
 
+def test_one_call_is_counted_in_the_singular(measure: Any, models: Any, own_home: Path, coloured: Path) -> None:
+    jobs_file(coloured)
+    first = Path("jobs.jsonl").read_text().splitlines()[0]
+    Path("jobs.jsonl").write_text(first)
+    few = ("--turns", "1", "--set", "captioned=1", "--set", "k=40")
+    done, _ = measure("--jobs", "jobs.jsonl", "--method", "captions", *few)
+    assert models.n_calls == 0 and "model call" not in done.stderr
+    done, _ = measure("--jobs", "jobs.jsonl", "--method", "captions", *few[:-1], "k=20")
+    assert models.n_calls == 1 and "1 model call, cost less than" in done.stderr
+
+
 def test_queries_that_were_not_denoised_exit_with_7_also_when_resumed(
     measure: Any, models: Any, own_home: Path, coloured: Path
 ) -> None:
