@@ -205,19 +205,8 @@ class RateLimited(SourceError):
         self.retry_after_s = retry_after_s
 
 
-class MalformedAnswer(SourceError):
-    """The answer has an unexpected format, such as HTML instead of JSON.
-
-    `cost_usd` is the known cost of the replies that it stands for; None if the price of the model is unknown.
-    """
-
-    def __init__(self, message: str, *, hint: str | None = None, cost_usd: float | None = 0.0) -> None:
-        super().__init__(message, hint=hint)
-        self.cost_usd = cost_usd
-
-
-class CutOff(MalformedAnswer):
-    """A model's reply ended at its limit of tokens; with the tokens and the cost of all tries."""
+class PaidFailure(SourceError):
+    """A failure for which replies may have been paid: their known cost, None if the price of the model is unknown."""
 
     def __init__(
         self,
@@ -228,8 +217,16 @@ class CutOff(MalformedAnswer):
         input_tokens: int = 0,
         output_tokens: int = 0,
     ) -> None:
-        super().__init__(message, hint=hint, cost_usd=cost_usd)
-        self.input_tokens, self.output_tokens = input_tokens, output_tokens
+        super().__init__(message, hint=hint)
+        self.cost_usd, self.input_tokens, self.output_tokens = cost_usd, input_tokens, output_tokens
+
+
+class MalformedAnswer(PaidFailure):
+    """The answer has an unexpected format, such as HTML instead of JSON."""
+
+
+class CutOff(MalformedAnswer):
+    """A model's reply ended at its limit of tokens; with the tokens and the cost of all tries."""
 
 
 class TooLarge(MalformedAnswer):
@@ -252,23 +249,8 @@ class PrivateAddress(MalformedAnswer):
     """A web page on this machine or its network, which is not allowed by default."""
 
 
-class Refused(SourceError):
-    """A model declined to answer; a retry would be declined too.
-
-    It has the tokens that the server stated, and their cost; None if the price of the model is unknown.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        hint: str | None = None,
-        cost_usd: float | None = 0.0,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.cost_usd, self.input_tokens, self.output_tokens = cost_usd, input_tokens, output_tokens
+class Refused(PaidFailure):
+    """A model declined to answer; a retry would be declined too."""
 
     @property
     def has_usage(self) -> bool:
