@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from data.records import Answer, Identification, Reading
+from data.records import Answer, Candidate, Identification, Reading
 from recognize.confidence.answers import status_of
 
 MOST_ALTERNATIVES: Final = 3
@@ -69,16 +69,17 @@ def alternative_texts(row: Identification) -> list[str]:
     With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
     answer = row.answer
-    name = answer.name if answer is not None and answer.rank == "species" else None
     is_shared = not is_reader_choice(row)
-    others = [each for each in row.candidates if each.scientific_name != name]
+    others = [each for each in row.candidates if answer is None or not is_answer(answer, each)]
+    is_named = len(others) < len(row.candidates)
     if is_shared:
         others.sort(key=lambda each: -(each.confidence or 0))
     found = []
     for candidate in others[:MOST_ALTERNATIVES]:
         share = candidate.confidence if is_shared else None
-        names = both_names(candidate.common_name, candidate.scientific_name)
-        found.append(f"{'or ' if name else ''}{names}{'' if share is None else f', {percent(share)}'}")
+        found.append(
+            f"{'or ' if is_named else ''}{candidate_name(candidate)}{'' if share is None else f', {percent(share)}'}"
+        )
     return found
 
 
@@ -108,10 +109,35 @@ def answer_name(answer: Answer) -> str:
     Example:
         >>> answer_name(Answer(rank="genus", name="Larus")), answer_name(Answer(rank="family", name="Laridae"))
         ('Identified to genus: Larus sp.', 'Identified to family: Laridae')
+        >>> answer_name(Answer(rank="genus", name="Larus", common_name="Large gulls"))
+        'Identified to genus: Large gulls (Larus sp.)'
     """
     if answer.rank == "species":
         return both_names(answer.common_name, answer.name)
-    return f"Identified to {answer.rank}: {answer.name}{' sp.' if answer.rank == 'genus' else ''}"
+    if answer.common_name and answer.common_name != answer.name:
+        return f"Identified to {answer.rank}: {both_names(answer.common_name, group_name(answer.rank, answer.name))}"
+    return f"Identified to {answer.rank}: {group_name(answer.rank, answer.name)}"
+
+
+def group_name(rank: str, name: str) -> str:
+    """Return the name of a genus, family or order for print: a genus stands for any of its species."""
+    return f"{name} sp." if rank == "genus" else name
+
+
+def candidate_name(candidate: Candidate) -> str:
+    """Return the names of a candidate, with its rank if it is no species.
+
+    Example:
+        >>> candidate_name(Candidate(taxon_id="a", scientific_name="A", common_name="A", score=0, taxon_rank="genus"))
+        'genus A'
+    """
+    names = both_names(candidate.common_name, candidate.scientific_name)
+    return names if candidate.taxon_rank == "species" else f"{candidate.taxon_rank} {names}"
+
+
+def is_answer(answer: Answer, candidate: Candidate) -> bool:
+    """Return whether a candidate is the answer itself, not a species of a genus or family that is the answer."""
+    return (answer.rank, answer.name) == (candidate.taxon_rank, candidate.scientific_name)
 
 
 def is_reader_choice(row: Identification) -> bool:

@@ -12,7 +12,7 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
 from recognize.confidence.range_support import Support
-from recognize.confidence.ranks import Lineage
+from recognize.confidence.ranks import Lineage, lineage_with_self, rank_of
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
 
@@ -46,10 +46,10 @@ class CandidateMaker:
         return self.read([species])[species].taxon
 
     def lineages(self, species: IntArray) -> list[Lineage]:
-        """Return the lineages of species."""
+        """Return the lineages of entries; a genus or family is part of its own."""
         wanted: list[int] = species.tolist()
         entries = self.read(wanted)
-        return [entries[i].taxon.lineage for i in wanted]
+        return [lineage_with_self(entries[i].taxon) for i in wanted]
 
     def candidates(
         self,
@@ -89,6 +89,7 @@ class CandidateMaker:
                     confidence=confidences[rank] if confidences else None,
                     family=entry.taxon.lineage.get("family"),
                     order=entry.taxon.lineage.get("order"),
+                    taxon_rank=rank_of(entry.taxon.rank),
                 )
             )
         return tuple(made)

@@ -26,6 +26,7 @@ from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.range_support import Support
+from recognize.confidence.ranks import lineage_with_self
 from recognize.confidence.shares import candidate_confidences, species_chances
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
 from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
@@ -497,7 +498,7 @@ class Recognizer:
 
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
-        lineage = first.lineage if first is not None else {}
+        lineage = lineage_with_self(first) if first is not None else {}
         return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)
 
 

@@ -77,6 +77,8 @@ class Candidate:
     """Family of the species."""
     order: str | None = None
     """Order of the species."""
+    taxon_rank: AnswerRank = "species"
+    """Rank of the entry: `genus` or `family` where the knowledge base has a text on the group alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,7 @@ class Answer:
     name: str
     """Scientific name at that rank; empty for `none`."""
     common_name: str | None = None
-    """English name of a species."""
+    """English name of a species, or of a genus or family that is an entry of the knowledge base."""
     confidence: float | None = None
     """Probability that the answer is right."""
     p_unknown: float | None = None

@@ -13,7 +13,7 @@ from data.records import Taxon
 from recognize.calibration.left_out import LabelledVectors, Round, known_rounds, rows_of_queries, unknown_rounds
 from recognize.confidence.evidence import FEATURES, N_JUDGED, find_evidence
 from recognize.confidence.fit import Truths, fit_temperature
-from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
+from recognize.confidence.ranks import RANKS, JudgedRank, Lineage, lineage_with_self
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import Scores
 from recognize.scoring.presets import Settings, score
@@ -76,7 +76,7 @@ class Identifier:
         self._knowledge = knowledge
         self._photos = photos
         self._names = [taxon.scientific_name for taxon in taxa]
-        self._lineages = [taxon.lineage for taxon in taxa]
+        self._lineages = [lineage_with_self(taxon) for taxon in taxa]
         self._on_progress = on_progress
 
     def _ranked(self, rounds: Iterator[Round], noun: str) -> Iterator[tuple[Round, list[Ranking]]]:

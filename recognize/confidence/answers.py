@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from data.records import Answer, PhotoStatus, Taxon
-from recognize.confidence.ranks import RANKS, Lineage
+from recognize.confidence.ranks import RANKS, Lineage, rank_of
 
 if TYPE_CHECKING:
     from recognize.confidence.chances import Chances
@@ -26,12 +26,13 @@ def answer_of(
 
     Without chances it is the first species with a null confidence. With them it is the lowest rank of the first species
     with enough confidence, but no species if the species is more likely than not outside the knowledge base; else
-    `none`, with that chance as its confidence if it is more likely than not.
+    `none`, with that chance as its confidence if it is more likely than not. An entry that is a genus or family is
+    named at its own rank or above, never as a species.
 
     Args:
-        first: first species of the ranking.
+        first: first species of the ranking, or entry of a higher rank.
         chances: its chances.
-        lineage: its lineage.
+        lineage: its lineage, with itself if it is of a higher rank.
         min_confidence: minimum confidence of an answer.
         likest: species outside the knowledge base that the photo resembles most; left out beside a genus, family or
             order that it does not belong to.
@@ -39,20 +40,22 @@ def answer_of(
     if first is None:
         return Answer(rank="none", name="")
     family, order = lineage.get("family"), lineage.get("order")
+    own = rank_of(first.rank)
     if chances is None:
         return Answer(
-            rank="species", name=first.scientific_name, common_name=first.common_name, family=family, order=order
-        )
+            rank=own, name=first.scientific_name, common_name=first.common_name,
+            family=None if own == "order" else family, order=order,
+        )  # fmt: skip
     is_unknown = chances.unknown > UNKNOWN_FROM
     alike = likest if is_unknown else None
-    for rank in RANKS:
-        name = first.scientific_name if rank == "species" else lineage.get(rank)
+    for rank in RANKS[RANKS.index(own) :]:
+        name = first.scientific_name if rank == own else lineage.get(rank)
         if name is None or chances.right(rank) < min_confidence or (is_unknown and rank == "species"):
             continue
         if alike is not None and alike.lineage.get(rank) != name:
             alike = None  # the answer is the surer one
         return Answer(
-            rank=rank, name=name, common_name=first.common_name if rank == "species" else None,
+            rank=rank, name=name, common_name=first.common_name if rank == own else None,
             confidence=chances.right(rank), p_unknown=chances.unknown, family=None if rank == "order" else family,
             order=order, **_looks_like(alike),
         )  # fmt: skip

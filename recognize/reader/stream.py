@@ -102,7 +102,7 @@ def _answered(row: Identification, reading: Reading) -> Identification:
         return replace(row, status="not_sure", reader=reading, answer=Answer(rank="none", name=""))
     chosen = next(each for each in row.candidates if each.taxon_id == reading.choice)
     answer = Answer(
-        rank="species",
+        rank=chosen.taxon_rank,
         name=chosen.scientific_name,
         common_name=chosen.common_name,
         family=chosen.family,

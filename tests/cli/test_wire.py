@@ -384,3 +384,29 @@ def test_a_species_without_an_english_name_is_named_once() -> None:
     )
     assert "\n  Avis avis, best match\n" in rows.lines("table", row)
     assert evidence_text(row, "") == "  Cardinalis cardinalis"
+
+
+def of_genus(rank: r.AnswerRank, name: str) -> r.Identification:
+    """Return the row of a photo whose first candidate is an entry for a whole genus."""
+    genus = r.Candidate(
+        taxon_id="russula", scientific_name="Russula", common_name="Brittlegills", score=2.0, taxon_rank="genus"
+    )
+    answer = r.Answer(rank=rank, name=name, common_name="Brittlegills" if name == "Russula" else None, confidence=0.8)
+    return replace(OK, answer=answer, candidates=(genus, *OK.candidates), reader=None)
+
+
+def test_an_entry_for_a_genus_is_shown_as_one() -> None:
+    row = of_genus("genus", "Russula")
+    text = rows.lines("table", row)
+    assert "\n  Identified to genus: Brittlegills (Russula sp.), 80 % sure\n" in text
+    assert "or Northern Cardinal (Cardinalis cardinalis), 83 %" in text
+    assert text.count("Russula") == 1, "the answer is no alternative to itself"
+    above = rows.lines("table", of_genus("family", "Russulaceae"))
+    assert "Identified to family: Russulaceae, 80 % sure" in above
+    assert "\n    Northern Cardinal (Cardinalis cardinalis), 83 %\n    genus Brittlegills (Russula)" in above
+    assert cells_of(row)["answer_taxon_id"] == "russula"
+    assert evidence_text(row, "").startswith("  genus Brittlegills (Russula)\n")
+    header, first, *_ = csv.reader(
+        io.StringIO(rows.header("csv", "candidates") + rows.lines("csv", row, per="candidates"))
+    )
+    assert dict(zip(header, first, strict=True))["taxon_rank"] == "genus"

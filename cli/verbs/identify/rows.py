@@ -16,7 +16,7 @@ from cli.common.delimited import csv_line, escape_formulas, unescape_formula
 from cli.common.output import json_lines, printable
 from cli.verbs.identify.table import table_text
 from data.records import Answer, Candidate, Identification
-from recognize.answer_text import failures_text
+from recognize.answer_text import failures_text, is_answer
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
 Rows = Literal["photos", "candidates"]
@@ -53,6 +53,7 @@ CANDIDATE_COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("taxon_id", "scientific_name", "common_name"), "text"),
     **dict.fromkeys(("candidate_confidence", "score", *(f"score_{stage}" for stage in STAGES)), "number"),
     **dict.fromkeys(("score_list", "score_without_list", "score_place"), "number"),
+    "taxon_rank": "text",
 }
 """The same with one row per candidate: the columns of its photo, then its own."""
 _SEPARATOR = " | "  # of lists in a cell, as Darwin Core recommends
@@ -123,9 +124,7 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
         record |= {"answer_scientific_name": answer.name or None, "answer_common_name": answer.common_name}
         record["answer_rank"] = answer.rank
         record |= {name: getattr(answer, name) for name in ANSWER_PARTS}
-        if answer.rank == "species":
-            same = (each.taxon_id for each in row.candidates if each.scientific_name == answer.name)
-            record["answer_taxon_id"] = next(same, None)
+        record["answer_taxon_id"] = next((each.taxon_id for each in row.candidates if is_answer(answer, each)), None)
     if without is not None:
         record |= {"answer_without_list": without.name, "confidence_without_list": without.confidence}
     if read is not None:
@@ -145,6 +144,7 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
             "candidate_confidence": candidate.confidence,
             **{f"score_{stage}": candidate.scores.get(stage) for stage in (*STAGES, "list", "place")},
             "score_without_list": candidate.score_without_list,
+            "taxon_rank": candidate.taxon_rank,
         }
         for rank, candidate in enumerate(row.candidates, 1)
     ]

@@ -8,7 +8,14 @@ from dataclasses import replace
 from cli.common.output import as_table, first_few, wrapped
 from data.records import Candidate, Identification
 from data.words import plural
-from recognize.answer_text import alternative_texts, answer_lines, both_names, place_line, unanswered_text, unknown_text
+from recognize.answer_text import (
+    alternative_texts,
+    answer_lines,
+    candidate_name,
+    place_line,
+    unanswered_text,
+    unknown_text,
+)
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.
 TABLE_STAGES = ("list", "place", "text", "visual", "prototype", "text_part", "visual_part", "prototype_part")
@@ -117,7 +124,7 @@ def evidence_text(row: Identification, explanation: str) -> str:
     """Return the evidence: summaries and reference photos of the first two candidates, and the explanation."""
     parts = []
     for candidate in row.candidates[:2]:
-        parts.append(f"  {both_names(candidate.common_name, candidate.scientific_name)}")
+        parts.append(f"  {candidate_name(candidate)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
         if candidate.range_sentence:

@@ -6,7 +6,15 @@ from html import escape
 from pathlib import Path
 
 from data.records import Answer, Candidate, Identification, Reading
-from recognize.answer_text import both_names, is_reader_choice, percent, place_line, unanswered_text, unknown_text
+from recognize.answer_text import (
+    both_names,
+    group_name,
+    is_reader_choice,
+    percent,
+    place_line,
+    unanswered_text,
+    unknown_text,
+)
 from recognize.confidence.answers import status_of
 from recognize.confidence.calibration import ESTIMATED
 from recognize.explanation.evidence import Explanation
@@ -62,11 +70,11 @@ def _named(row: Identification) -> tuple[str, str, str]:
             return "No species identified", "Probably not in the knowledge base", ""
         return "No species identified", "Not sure", ""
     if answer.rank == "species":
-        over = "Species, chosen by the reader" if by_reader else "Species"
-        common = answer.common_name or answer.name
-        return over, common, answer.name if common != answer.name else ""
-    name = f"{answer.name} sp." if answer.rank == "genus" else answer.name
-    return f"Identified to {answer.rank}", name, ""
+        over, name = "Species", answer.name
+    else:
+        over, name = f"Identified to {answer.rank}", group_name(answer.rank, answer.name)
+    common = name if answer.common_name in (None, answer.name) else answer.common_name
+    return f"{over}, chosen by the reader" if by_reader else over, common or name, name if common != name else ""
 
 
 def _how_sure(row: Identification) -> str:
@@ -133,4 +141,4 @@ def _common(candidate: Candidate | None) -> str:
 def _short(answer: Answer) -> str:
     if answer.rank == "none":
         return "not sure" if answer.p_unknown is not None and answer.confidence is None else "not in the knowledge base"
-    return f"{answer.name} sp." if answer.rank == "genus" else answer.common_name or answer.name
+    return answer.common_name or group_name(answer.rank, answer.name)

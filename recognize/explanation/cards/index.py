@@ -56,7 +56,7 @@ def entry(row: Identification) -> str:
         "photo": (row.group or Path(row.shown_image).name) + (f", bird {number}" if number else ""),
         "status": row.status,
         "answer": "Photo unreadable" if row.status == "error" else headline(row),
-        "scientific": answer.name if answer is not None and answer.rank == "species" else "",
+        "scientific": answer.name if answer is not None and answer.common_name not in (None, answer.name) else "",
         "sure": sure,
         "picture": picture(row.shown_image, THUMB_PX, "", row.shown_box, number) if row.status != "error" else "",
     }

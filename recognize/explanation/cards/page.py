@@ -16,6 +16,7 @@ from data.contracts import KnowledgeStore
 from data.files import sha256_hex, write_atomic
 from data.records import Identification, SpeciesEntry
 from data.words import plural
+from recognize.answer_text import is_answer
 from recognize.explanation.cards.answer import headline, notes, verdict
 from recognize.explanation.cards.index import entry, is_card
 from recognize.explanation.cards.pictures import ANCHOR_PX, PHOTO_PX, picture
@@ -153,9 +154,8 @@ def _about_photos(entries: Sequence[SpeciesEntry]) -> str:
 
 def _focus(row: Identification) -> tuple[int, bool]:
     """Return the position of the candidate to compare the others with, and whether it is the answer."""
-    name = row.answer.name if row.answer is not None and row.answer.rank == "species" else None
     for position, each in enumerate(row.candidates):
-        if each.scientific_name == name:
+        if row.answer is not None and is_answer(row.answer, each):
             return position, True
     return 0, False
 

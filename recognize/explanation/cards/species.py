@@ -104,6 +104,8 @@ def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
 def _title(each: Shown, tags: Sequence[str]) -> str:
     scientific = each.candidate.scientific_name if each.candidate.scientific_name != each.name else ""
     name = f"<h2>{escape(each.name)} <span class=sci>{escape(scientific)}</span></h2>"
+    if each.candidate.taxon_rank != "species":
+        tags = [f"<span class=tag>{each.candidate.taxon_rank}</span>", *tags]
     return f"<div class=title><span class=place>{each.rank}</span>{name}{''.join(tags)}</div>"
 
 
@@ -114,7 +116,7 @@ def _pictures(each: Shown, anchor_file: Callable[[str], Path]) -> str:
 
 def _description(each: Shown, marks: Sequence[Mark]) -> str:
     if not each.candidate.summary:
-        return "<p>The knowledge base has no description of this species.</p>"
+        return f"<p>The knowledge base has no description of this {each.candidate.taxon_rank}.</p>"
     pieces = mark_words(each.candidate.summary, marks)
     text = "".join(f"<mark>{escape(piece)}</mark>" if is_mark else escape(piece) for piece, is_mark in pieces)
     source = f"<p class=small>{source_text(each.entry.source)}</p>" if each.entry.source else ""

@@ -9,7 +9,7 @@ import pytest
 from data.records import Answer, Taxon
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.chances import Chances
-from recognize.confidence.ranks import RANKS
+from recognize.confidence.ranks import RANKS, lineage_with_self
 
 FIRST = Taxon(
     taxon_id="setophaga-pinus", scientific_name="Setophaga pinus", rank="species", common_names=("Pine Warbler",)
@@ -86,3 +86,38 @@ def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> Non
     assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler", family="Parulidae")
     assert status_of(plain) == "identified"
     assert answer_of(None, None, {}, min_confidence=0.0) == Answer(rank="none", name="")
+
+
+GENUS = Taxon(
+    taxon_id="russula", scientific_name="Russula", rank="genus", common_names=("Brittlegills",),
+    lineage={"order": "Russulales", "family": "Russulaceae"},
+)  # fmt: skip
+
+
+def of_genus(*held: float, unknown: float = 0.0, least: float = 0.5) -> Answer:
+    chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=unknown)
+    return answer_of(GENUS, chances, lineage_with_self(GENUS), min_confidence=least)
+
+
+def test_an_entry_for_a_genus_is_never_named_as_a_species() -> None:
+    sure = of_genus(0.7, 0.8, 0.9, 1.0)
+    assert (sure.rank, sure.name, sure.common_name) == ("genus", "Russula", "Brittlegills")
+    assert sure.confidence == 0.8, "the chance of the genus, whose species may be entries too"
+    assert (sure.family, sure.order) == ("Russulaceae", "Russulales")
+    unsure = of_genus(0.3, 0.4, 0.9, 1.0)
+    assert (unsure.rank, unsure.name, unsure.common_name) == ("family", "Russulaceae", None)
+    plain = answer_of(GENUS, None, lineage_with_self(GENUS), min_confidence=1.0)
+    assert (plain.rank, plain.name, plain.common_name, plain.confidence) == ("genus", "Russula", "Brittlegills", None)
+
+
+def test_an_entry_for_a_family_rolls_up_to_its_order() -> None:
+    family = Taxon(
+        taxon_id="russulaceae", scientific_name="Russulaceae", rank="family", lineage={"order": "Russulales"}
+    )
+    for held, expected in (
+        ((0.2, 0.2, 0.6, 0.9), ("family", "Russulaceae")),
+        ((0.2, 0.2, 0.3, 0.9), ("order", "Russulales")),
+    ):
+        chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=0.0)
+        answer = answer_of(family, chances, lineage_with_self(family), min_confidence=0.5)
+        assert (answer.rank, answer.name) == expected

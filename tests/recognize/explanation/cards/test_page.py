@@ -314,6 +314,17 @@ def test_only_a_species_answer_is_tagged_the_answer(photo: Path, rank: str, tag:
     assert re.findall('<span class="tag is">(.*?)</span>', found.html) == [tag]
 
 
+def test_an_entry_for_a_genus_can_be_the_answer(photo: Path) -> None:
+    genus = Candidate(
+        taxon_id="cyanocitta", scientific_name="Cyanocitta", common_name="Crested jays", score=9.0, taxon_rank="genus"
+    )
+    answer = Answer(rank="genus", name="Cyanocitta", common_name="Crested jays", confidence=0.6)
+    found = page(photo, answer=answer, candidates=(genus,))
+    assert "Identified to genus Crested jays Cyanocitta sp. 60 % sure." in found.text
+    assert re.findall("<span class=.?tag.*?>(.*?)</span>", found.html) == ["genus", "the answer"]
+    assert "no description of this genus" in found.text
+
+
 def test_a_photo_that_is_a_reference_photo_is_flagged(photo: Path) -> None:
     text = page(photo, is_anchor_of="cyanocitta-cristata").text
     assert "This photo is a reference photo of Blue Jay, or looks the same as one" in text
