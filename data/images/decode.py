@@ -7,21 +7,25 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil, sqrt
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO, Final
 
-import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
 from data.images.find import is_web_address
+from data.images.memory import check_shape, room_to_decode
+from data.images.rgb import small_rgb
 from data.images.unsupported import unsupported_text
 
 ENCODER_SIDE: Final = 512  # least pixels of the shorter side of photos and reference photos, whole or before a crop
 MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
+MAX_KEPT_PIXELS: Final = 8_000_000
+"""Of an image that is shrunk: dozens wait for an encoder at once."""
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
 EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF image"
 
@@ -108,15 +112,13 @@ def read_photo(
         width, height = opened.size
         if width * height > max_pixels:
             raise BadImage(f"{name} has {width} x {height} pixels; the limit is {max_pixels:,}")
-        if width < 1 or height < 1:
-            raise BadImage(f"{name} has no pixels")
-        orientation, place, date = read_exif(opened)
+        check_shape(width, height, name)
         if min_side is not None:
             opened.draft(None, (min_side, min_side))
-        opened.load()
-        image = _to_rgb(opened)
-        if min_side is not None and (factor := min(image.size) // max(1, min_side)) > 1:
-            image = image.reduce(factor)
+        with room_to_decode(opened, content, name, full_size=(width, height)):
+            orientation, place, date = read_exif(opened)  # which decodes a PNG
+            opened.load()
+            image = small_rgb(opened, 1 if min_side is None else _factor(opened.size, min_side))
         if orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[orientation])
     return Photo(image=image, place=place, date=date, scale=max(width, height) / max(image.size))
@@ -148,7 +150,13 @@ def to_rgb(image: Image.Image) -> Image.Image:
         BadImage: if its pixels cannot be read.
     """
     with _as_bad_image("the image"):
-        return _to_rgb(image)
+        return small_rgb(image)
+
+
+def _factor(size: tuple[int, int], min_side: int) -> int:
+    """Return the divisor of the sides after which the shorter one has `min_side` pixels, or less in a long panorama."""
+    width, height = size
+    return max(1, min(size) // max(1, min_side), ceil(sqrt(width * height / MAX_KEPT_PIXELS)))
 
 
 def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]:
@@ -227,29 +235,3 @@ def _as_bad_image(name: str) -> Iterator[None]:
         raise
     except Exception as error:  # decoders raise whatever comes: OSError, SyntaxError, struct.error, zlib.error ...
         raise BadImage(f"{name} is damaged or incomplete ({str(error) or type(error).__name__})") from error
-
-
-def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode == "RGB" and "transparency" not in image.info:
-        return image
-    if image.mode.startswith("I") or image.mode == "F":
-        return Image.fromarray(_to_8_bit(np.asarray(image)), "L").convert("RGB")
-    if image.mode in {"RGBA", "RGBa", "LA", "La", "PA"} or "transparency" in image.info:
-        opaque = image.convert("RGBA")
-        white = Image.new("RGBA", opaque.size, (255, 255, 255, 255))
-        return Image.alpha_composite(white, opaque).convert("RGB")
-    return image.convert("RGB")
-
-
-def _to_8_bit(levels: np.ndarray) -> np.ndarray:
-    """Return grey levels of 16 or 32 bits or floats as 0 to 255, by the smallest usual scale that fits."""
-    values = np.nan_to_num(np.asarray(levels, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    top = float(values.max(initial=0.0))
-    floating = np.issubdtype(levels.dtype, np.floating)
-    if levels.dtype == np.uint16 or (not floating and top > 255):
-        scale = 255 / max(65535.0, top)
-    elif floating and top <= 1.0:
-        scale = 255.0
-    else:
-        scale = 255 / max(255.0, top)
-    return np.clip(np.rint(values * scale), 0, 255).astype(np.uint8)

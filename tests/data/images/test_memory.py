@@ -1,0 +1,146 @@
+"""Memory of decoding: known from the header, bounded for one image and for all threads."""
+
+import io
+import struct
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.errors import BadImage
+from data.images.decode import MAX_KEPT_PIXELS, open_picture, read_image
+from data.images.memory import MAX_DECODED_BYTES, MAX_SCANS, _Room, decoded_bytes
+from data.images.rgb import small_rgb
+
+ROOT = Path(__file__).resolve().parents[3]
+PEAK = """
+import resource, sys
+from pathlib import Path
+import PIL.Image, numpy
+from data.images.decode import read_image
+from data.errors import BadImage
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    read_image(Path(sys.argv[1]), min_side=512)
+except BadImage as error:
+    print(error, file=sys.stderr)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def png(width: int, height: int, *, depth: int = 8, kind: int = 0, n_bytes: int = 1) -> bytes:
+    """Return a black PNG of any size in a few kilobytes."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    packer = zlib.compressobj(9)
+    row = bytes(1 + width * n_bytes)
+    data = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
+    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def peak_mib(file: Path) -> tuple[float, str]:
+    done = subprocess.run([sys.executable, "-c", PEAK, file], cwd=ROOT, capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (png(12_000, 12_000, kind=6, n_bytes=4), "would take 549 MiB of memory; the limit is 384 MiB"),
+        (png(1, 2_000_000), "the longer side may be 200 times the shorter"),
+    ],
+    ids=["rgba", "narrow"],
+)
+def test_an_image_that_would_take_too_much_memory_is_refused_before_it_is_decoded(
+    content: bytes, reason: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "large.png"
+    file.write_bytes(content)
+    peak, error = peak_mib(file)
+    assert reason in error
+    assert peak < 30
+
+
+def test_a_large_grey_image_of_16_bits_takes_little_more_than_its_pixels(tmp_path: Path) -> None:
+    file = tmp_path / "grey.png"
+    file.write_bytes(png(7_000, 7_000, depth=16, n_bytes=2))
+    peak, _ = peak_mib(file)
+    assert peak < 7_000**2 * 2 / 2**20 + 60
+
+
+def test_a_jpeg_of_thousands_of_scans_is_refused() -> None:
+    out = io.BytesIO()
+    Image.effect_noise((64, 64), 50).convert("RGB").save(out, "JPEG", progressive=True)
+    content = out.getvalue()
+    scan = content[content.rfind(b"\xff\xda") : -2]
+    assert read_image(content).size == (64, 64)
+    with pytest.raises(BadImage, match=f"is a JPEG of 3,0.. scans; the limit is {MAX_SCANS}"):
+        read_image(content[:-2] + scan * 3_000 + b"\xff\xd9")
+
+
+def test_a_progressive_jpeg_counts_its_coefficients_and_a_plain_one_only_the_shrunk_pixels() -> None:
+    sizes = {}
+    for progressive in (False, True):
+        out = io.BytesIO()
+        Image.new("RGB", (2048, 2048)).save(out, "JPEG", progressive=progressive, subsampling="4:2:0")
+        opened = open_picture(io.BytesIO(out.getvalue()), "photo")
+        opened.draft(None, (256, 256))
+        sizes[progressive] = decoded_bytes(opened, (2048, 2048))
+    assert sizes[False] == 256 * 256 * 4
+    assert sizes[True] == 256 * 256 * 4 + 2048 * 2048 * 3  # 1.5 coefficients a pixel, 2 bytes each
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "I;16", "I", "F"])
+def test_strips_give_the_pixels_of_the_whole_image(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data.images.rgb.STRIP_PIXELS", 5_000)
+    size, factor = (131, 301), 3
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 256, (size[1], size[0]), dtype=np.uint8)
+    if mode in ("I;16", "I", "F"):
+        image = Image.fromarray({"I;16": levels.astype(np.uint16) * 257, "I": levels.astype(np.int32),
+                                 "F": levels.astype(np.float32)}[mode])  # fmt: skip
+        whole = Image.fromarray(levels).convert("RGB")
+    else:
+        image = Image.merge("RGBA", [Image.fromarray(np.roll(levels, n, axis=1)) for n in range(4)]).convert(mode)
+        whole = image.convert("RGB")
+        if mode in ("LA", "PA", "RGBA"):
+            opaque = image.convert("RGBA")
+            whole = Image.alpha_composite(Image.new("RGBA", size, "white"), opaque).convert("RGB")
+    assert small_rgb(image).tobytes() == whole.tobytes()
+    assert small_rgb(image, factor).tobytes() == whole.reduce(factor).tobytes()
+
+
+def test_a_long_panorama_is_shrunk_further_so_that_waiting_images_are_small() -> None:
+    image = read_image(png(60_000, 600), min_side=512)
+    assert image.width * image.height <= MAX_KEPT_PIXELS
+    assert image.size == (20_000, 200)
+
+
+def test_threads_wait_until_there_is_room() -> None:
+    room = _Room(10)
+    together: list[int] = []
+    most = [0]
+
+    def decode() -> None:
+        with room.take(4):
+            together.append(1)
+            most[0] = max(most[0], len(together))
+            time.sleep(0.02)
+            together.pop()
+
+    threads = [threading.Thread(target=decode) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [2]
+    assert 2 * MAX_DECODED_BYTES < 2**30
