@@ -22,11 +22,12 @@ from data.event_loop import wait_for
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.errors import error_in_answer, status_error, without_key
 from kb.endpoints.payload import shortened
+from kb.http_bodies import at_most
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-MAX_ANSWER_CHARACTERS = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 SHORTEST_SECRET = 12  # characters of a key
 # By name, since the SDK hides its HTTP library: with these, nothing was sent.
 _NOT_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
@@ -93,6 +94,8 @@ class OpenAIClient(Closing):
                 failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
             elif cause in _NOT_SENT:
                 failure = SourceUnavailable(f"{where}: not reachable ({cause})")
+            elif isinstance(error.__cause__, MalformedAnswer):  # of our hook
+                failure = error.__cause__
             else:
                 failure = ReplyLost(f"{where}: the connection was cut ({cause})")
         except openai.OpenAIError as error:
@@ -110,7 +113,10 @@ def _client(endpoint: Endpoint, key: str) -> AsyncOpenAI:
         max_retries=0,
         timeout=endpoint.timeout,
         default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
-        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        http_client=openai.DefaultAsyncHttpxClient(
+            follow_redirects=False,
+            event_hooks={"response": [at_most(MAX_ANSWER_BYTES, openai.DefaultAsyncHttpxClient)]},
+        ),
     )
 
 
@@ -125,8 +131,6 @@ def _is_refused(error: BaseException | None) -> bool:
 
 
 def _parsed(where: str, content: str, *, key: str) -> object:
-    if len(content) > MAX_ANSWER_CHARACTERS:
-        raise MalformedAnswer(f"{where}: an answer of {len(content):,} characters")
     # A server that echoes requests would put the key into messages, cache and ledger. Short placeholders for local
     # servers ("none", "EMPTY") are not secret, and may be words of a reply.
     content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")

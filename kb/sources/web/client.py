@@ -20,6 +20,7 @@ from data.errors import (
     TooLarge,
 )
 from kb.http import parse_retry_after
+from kb.http_bodies import unpack_in_pieces
 from kb.sources.mediawiki.client.hosts import host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
@@ -87,6 +88,7 @@ class PageClient:
             headers={"User-Agent": user_agent(contact), "Accept": ACCEPT},
             timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
             follow_redirects=False,  # each hop is checked here
+            event_hooks={"response": [unpack_in_pieces]},
             trust_env=False,
         )
 

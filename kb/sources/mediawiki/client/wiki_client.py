@@ -24,6 +24,7 @@ from wikipediaapi import Wikipedia
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
 from data.version import fieldmark_version
 from kb.http import parse_retry_after
+from kb.http_bodies import unpack_in_pieces
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 
@@ -94,6 +95,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             max_retries=0,  # `Retrier` repeats requests: it also handles maxlag, truncated bodies and dead wikis
             timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
             follow_redirects=False,  # each hop is checked here
+            event_hooks={"response": [unpack_in_pieces]},
             limits=httpx.Limits(max_connections=N_CONCURRENT),
         )
         self.close = weakref.finalize(self, self._client.close)

@@ -1,0 +1,138 @@
+"""Packed answers of wikis, pages and model servers: unpacked in pieces, within limits."""
+
+import gzip
+import json
+import tracemalloc
+import zlib
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import httpx
+import pytest
+
+from data.errors import MalformedAnswer, TooLarge
+from data.event_loop import wait_for
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_client import MAX_ANSWER_BYTES, OpenAIClient
+from kb.http_bodies import PIECE_BYTES, unpack_in_pieces
+from kb.sources.mediawiki.client.retry import RetryPolicy
+from kb.sources.mediawiki.client.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
+from kb.sources.mediawiki.client.wiki_client import WikiClient
+from kb.sources.web.client import PageClient
+from kb.sources.web.settings import PageSettings
+from tests.servers.loopback import LoopbackServer
+
+ONCE = RetryPolicy(tries=1)
+
+
+class Packed(LoopbackServer):
+    """Sends one body for every request, with any Content-Encoding."""
+
+    def __init__(self, body: bytes, coding: str | None, *, repeat: int = 1, kind: str = "application/json") -> None:
+        self.body, self.coding, self.repeat, self.kind = body, coding, repeat, kind
+        super().__init__()
+
+    def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", self.kind)
+        handler.send_header("Content-Length", str(len(self.body) * self.repeat))
+        if self.coding is not None:
+            handler.send_header("Content-Encoding", self.coding)
+        handler.end_headers()
+        try:
+            for _ in range(self.repeat):
+                handler.wfile.write(self.body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # refused by the client, as intended
+
+
+def peak_of(work: Any) -> tuple[int, BaseException | None]:
+    """Return the most bytes that Python held during a call, and its error."""
+    error: BaseException | None = None
+    tracemalloc.start()
+    try:
+        work()
+    except Exception as caught:
+        error = caught
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak, error
+
+
+GIB = gzip.compress(gzip.compress(bytes(2**30), 9), 9)
+"""A gibibyte in a few kilobytes."""
+LARGE = gzip.compress(b" " * (MAX_ANSWER_BYTES + 2**20), 9)
+
+
+def ask_wiki(origin: str) -> Any:
+    return WikiClient(f"{origin}/api.php", retry=ONCE).request({"action": "query"})
+
+
+def ask_photo(origin: str) -> Any:
+    return WikiClient(f"{origin}/api.php", retry=ONCE).fetch_photo(f"{origin}/photo.jpg")
+
+
+def ask_page(origin: str) -> Any:
+    return PageClient(settings=PageSettings(private_addresses=True, pause_s=0), retry=ONCE).fetch(f"{origin}/page")
+
+
+def ask_model(origin: str) -> Any:
+    with OpenAIClient(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
+        return wait_for(client.post("/chat/completions", {"model": "any"}))
+
+
+@pytest.mark.parametrize("ask", [ask_wiki, ask_photo, ask_page, ask_model])
+def test_a_doubly_packed_answer_is_refused_without_being_unpacked(ask: Any) -> None:
+    assert len(GIB) < 20_000
+    with Packed(GIB, "gzip, gzip").running() as server:
+        peak, error = peak_of(lambda: ask(server.origin))
+    assert isinstance(error, MalformedAnswer)
+    assert 'gzip, deflate or not at all, got "gzip, gzip"' in str(error)
+    assert peak < 60 * 2**20  # with the SDK, which is loaded by then
+
+
+@pytest.mark.parametrize("ask", [ask_wiki, ask_photo, ask_page, ask_model])
+def test_an_answer_that_unfolds_beyond_the_limit_is_refused_within_the_limit(ask: Any) -> None:
+    with Packed(LARGE, "gzip", kind="image/jpeg").running() as server:
+        peak, error = peak_of(lambda: ask(server.origin))
+    assert isinstance(error, TooLarge | MalformedAnswer)
+    assert "more than" in str(error)
+    assert peak < 3 * max(MAX_ANSWER_BYTES, MAX_WIKI_BYTES)
+
+
+def test_a_model_reply_without_an_end_is_refused() -> None:
+    with Packed(b" " * PIECE_BYTES, None, repeat=10_000).running() as server:
+        peak, error = peak_of(lambda: ask_model(server.origin))
+    assert isinstance(error, MalformedAnswer)
+    assert f"an answer of more than {MAX_ANSWER_BYTES:,} bytes" in str(error)
+    assert peak < 3 * MAX_ANSWER_BYTES
+
+
+@pytest.mark.parametrize("coding", [None, "identity", "gzip", "x-gzip", "deflate"])
+def test_a_plain_or_once_packed_answer_is_read(coding: str | None) -> None:
+    content = json.dumps({"query": {"pages": ["å" * 3 * PIECE_BYTES]}}).encode()
+    pack = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress}.get(coding or "", bytes)
+    with Packed(pack(content), coding).running() as server:
+        assert ask_wiki(server.origin) == json.loads(content)
+        assert ask_model(server.origin) == json.loads(content)
+
+
+def test_several_gzip_members_are_one_body_in_pieces() -> None:
+    content = bytes(range(256)) * 10_000
+    parts = []
+    packed = gzip.compress(content) + gzip.compress(b"end")
+    with (
+        Packed(packed, "gzip").running() as server,
+        httpx.Client(event_hooks={"response": [unpack_in_pieces]}) as client,
+        client.stream("GET", server.origin) as response,
+    ):
+        parts = list(response.iter_bytes())
+    assert b"".join(parts) == content + b"end"
+    assert max(map(len, parts)) <= PIECE_BYTES
+
+
+@pytest.mark.parametrize("ask", [ask_wiki, ask_model])
+def test_a_damaged_packed_answer_is_refused(ask: Any) -> None:
+    with Packed(b"\x1f\x8b\x08 no gzip at all", "gzip").running() as server, pytest.raises(MalformedAnswer) as caught:
+        ask(server.origin)
+    assert "the packed answer is damaged" in str(caught.value)
