@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from data.foreign_json import parse_json, parse_json_at
 
 
 def json_object(text: str) -> tuple[dict[str, object] | None, bool]:
@@ -15,22 +15,21 @@ def json_object(text: str) -> tuple[dict[str, object] | None, bool]:
         (({'a': {'b': 1}}, False), (None, False))
     """
     try:
-        whole = json.loads(text.strip())
+        whole = parse_json(text)
     except ValueError:
         return _last(text), True
     return (whole if isinstance(whole, dict) else None), False
 
 
 def _last(text: str) -> dict[str, object] | None:
-    decoder = json.JSONDecoder()
     found: dict[str, object] | None = None
     at = text.find("{")
     while at >= 0:
         try:
-            payload, end = decoder.raw_decode(text, at)
+            payload, end = parse_json_at(text, at)
         except ValueError:
             at = text.find("{", at + 1)
             continue
-        found = payload
+        found = payload if isinstance(payload, dict) else found
         at = text.find("{", end)
     return found

@@ -104,7 +104,7 @@ def error_in_answer(where: str, answer: object, *, key: str) -> FieldmarkError |
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     milliseconds = headers.get("retry-after-ms", "")
-    if milliseconds.isascii() and milliseconds.isdigit():
+    if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 12:
         return int(milliseconds) / 1000
     return parse_retry_after(headers.get("retry-after"))
 
@@ -117,7 +117,7 @@ def _details(body: object, key: str) -> tuple[str, str, str | None]:
     parameter = error.get("param")
     # Masked before it is shortened: half a key would slip through.
     message = shortened(without_key(str(error.get("message") or ""), key))
-    return str(error.get("code") or ""), message, parameter if parameter else None
+    return without_key(str(error.get("code") or ""), key), message, parameter if parameter else None
 
 
 def without_key(text: str, key: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from data.errors import (
     SourceUnavailable,
 )
 from data.event_loop import wait_for
+from data.foreign_json import parse_json
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.errors import error_in_answer, status_error, without_key
 from kb.endpoints.payload import shortened
@@ -133,9 +133,9 @@ def _is_refused(error: BaseException | None) -> bool:
 def _parsed(where: str, content: str, *, key: str) -> object:
     # A server that echoes requests would put the key into messages, cache and ledger. Short placeholders for local
     # servers ("none", "EMPTY") are not secret, and may be words of a reply.
-    content = without_key(content, key if len(key) >= SHORTEST_SECRET else "")
+    secret = key if len(key) >= SHORTEST_SECRET else ""
     try:
-        answer: object = json.loads(content)
+        answer = parse_json(content, text=lambda text: without_key(text, secret))
     except ValueError:
         raise MalformedAnswer(
             f"{where}: expected JSON, got {shortened(without_key(content, key)[:400], 80)!r}"

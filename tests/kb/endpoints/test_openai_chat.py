@@ -179,6 +179,48 @@ def test_an_api_key_echoed_in_a_reply_is_masked() -> None:
         assert ask(server, key="none").text == "you sent Bearer none"  # a placeholder is not masked
 
 
+def escaped(text: str) -> str:
+    """Return a text as a JSON string of escapes alone."""
+    return "".join(f"\\u{ord(letter):04x}" for letter in text)
+
+
+def completion(content: str, more: str = "") -> Raw:
+    """Return a chat completion whose content is JSON as given."""
+    message = f'{{"message": {{"role": "assistant", "content": "{content}"}}, "finish_reason": "stop"{more}}}'
+    return Raw(body=f'{{"choices": [{message}]}}'.encode(), media_type="application/json")
+
+
+def test_an_api_key_echoed_in_escapes_is_masked() -> None:
+    with OpenAIServer(completion(f"you sent {escaped(KEY)}")) as server:
+        assert ask(server, key=KEY).text == "you sent ***"
+
+
+def test_half_of_a_surrogate_pair_in_a_reply_can_be_written() -> None:
+    with OpenAIServer(completion(r"a bird \ud83d here")) as server:
+        assert ask(server).text.encode() == "a bird \ufffd here".encode()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Raw(body=b"[" * 100_000, media_type="application/json"),
+        completion("yes", ', "logprobs": {"content": [{"token": "yes", "logprob": -1e400, "top_logprobs": []}]}'),
+        completion("yes", f', "logprobs": {{"content": [{{"token": "yes", "logprob": -{"9" * 400}}}]}}'),
+    ],
+    ids=["deeply nested", "exponent of 400", "400 digits"],
+)
+def test_an_answer_that_no_parser_should_read_is_a_malformed_answer(answer: Raw) -> None:
+    with OpenAIServer(answer) as server, pytest.raises(MalformedAnswer, match="expected JSON"):
+        ask(server, request(top_logprobs=2))
+
+
+def test_a_retry_after_of_400_digits_is_ignored() -> None:
+    refusal = Status(status=429, headers={"retry-after-ms": "9" * 400})
+    with OpenAIServer(refusal) as server, pytest.raises(RateLimited) as caught:
+        ask(server)
+    assert caught.value.retry_after_s is None
+
+
 @pytest.mark.parametrize(
     ("url", "name", "address"),
     [

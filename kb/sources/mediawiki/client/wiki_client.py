@@ -6,7 +6,6 @@ It adds parsed pages, batched queries with continuation, and photo downloads. `r
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -22,6 +21,7 @@ import httpx
 from wikipediaapi import Wikipedia
 
 from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
+from data.foreign_json import parse_json
 from data.version import fieldmark_version
 from kb.http import parse_retry_after
 from kb.http_bodies import unpack_in_pieces
@@ -261,7 +261,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def _read_answer(self, response: httpx.Response, body: bytes) -> Json:
         kind = response.headers.get("Content-Type", "").split(";")[0].strip() or "something without a type"
         try:
-            answer = json.loads(body)
+            answer = parse_json(body)
         except ValueError as invalid:
             is_cut = kind == "application/json" or body[:1] == b"{"
             got = f"truncated {kind}" if is_cut else kind

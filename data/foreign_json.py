@@ -1,0 +1,78 @@
+"""JSON from servers, models and files of others: always text that can be written, never a crash of the parser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+MAX_DEPTH: Final = 100
+_LONGEST_INTEGER: Final = 19  # digits of the largest id that a database holds
+
+
+def parse_json(content: str | bytes, *, text: Callable[[str], str] = str) -> object:
+    r"""Return the values in JSON; half of a surrogate pair becomes U+FFFD, and an integer of 20 digits or more a float.
+
+    Args:
+        content: the JSON, as UTF-8 if it is bytes.
+        text: applied to every string and key, to mask a secret for example.
+
+    Raises:
+        ValueError: if it is not JSON, nested deeper than `MAX_DEPTH`, or has a number beyond all bounds.
+
+    Example:
+        >>> parse_json('{"a": "\\ud83d"}'), parse_json("[" * 101)
+        Traceback (most recent call last):
+            ...
+        ValueError: expected JSON of at most 100 levels
+    """
+    whole = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+    found, end = parse_json_at(whole, len(whole) - len(whole.lstrip()), text=text)
+    if rest := whole[end:].strip():
+        raise ValueError(f"expected the end of the JSON, got {rest[:20]!r}")
+    return found
+
+
+def parse_json_at(content: str, at: int, *, text: Callable[[str], str] = str) -> tuple[object, int]:
+    """Return the values in the JSON that begins at a position of a text, and the position of its end.
+
+    Raises:
+        ValueError: as `parse_json`.
+    """
+    try:
+        found, end = _DECODER.raw_decode(content, at)
+    except RecursionError:
+        raise ValueError(f"expected JSON of at most {MAX_DEPTH} levels") from None
+    return _clean(found, text, MAX_DEPTH), end
+
+
+def _clean(value: object, text: Callable[[str], str], levels: int) -> object:
+    if isinstance(value, str):
+        return text(value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        raise ValueError(f"expected JSON of at most {MAX_DEPTH} levels")
+    if isinstance(value, list):
+        return [_clean(each, text, levels - 1) for each in value]
+    return {str(_clean(key, text, levels)): _clean(each, text, levels - 1) for key, each in value.items()}
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else _number(digits)
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if abs(number) == float("inf"):
+        raise ValueError(f"expected a number, got {digits[:20]}")
+    return number
+
+
+def _constant(name: str) -> float:
+    if name == "-Infinity":  # the log-probability of a token that is impossible
+        return float("-inf")
+    raise ValueError(f"expected a number, got {name}")
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_number, parse_constant=_constant)

@@ -1,0 +1,75 @@
+"""JSON of others: values that can be written, or a `ValueError`, whatever comes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.foreign_json import MAX_DEPTH, parse_json, parse_json_at
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_plain_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except ValueError:  # infinite
+        return
+    assert parse_json(text) == json.loads(text)
+    assert parse_json(text.encode()) == json.loads(text)
+
+
+def test_halves_of_surrogate_pairs_can_be_written() -> None:
+    found = parse_json(r'{"a\ud83d": ["\ude00", "\ud83d\ude00"]}')
+    assert found == {"a\ufffd": ["\ufffd", "😀"]}
+    json.dumps(found, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "[" * 1_000_000, '{"a":' * 5_000 + "1" + "}" * 5_000],
+    ids=["one level more", "a million", "objects"],
+)
+def test_deep_nesting_is_a_value_error(content: str) -> None:
+    with pytest.raises(ValueError, match="at most 100 levels"):
+        parse_json(content)
+
+
+def test_as_many_levels_as_allowed_are_read() -> None:
+    found = parse_json("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    assert json.dumps(found) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1" + "0" * 400, "Infinity", "NaN"])
+def test_a_number_beyond_all_bounds_is_a_value_error(number: str) -> None:
+    with pytest.raises(ValueError, match="expected a number"):
+        parse_json(f'{{"logprob": {number}}}')
+
+
+def test_numbers_at_the_bounds_are_read() -> None:
+    assert parse_json("[9223372036854775807, -Infinity, 123456789012345678901]") == [
+        9223372036854775807,
+        float("-inf"),
+        123456789012345678901.0,
+    ]
+
+
+def test_every_string_and_key_passes_the_given_function() -> None:
+    found = parse_json(r'{"k\u0065y": ["my k\u0065y", {"x": "key"}]}', text=lambda text: text.replace("key", "***"))
+    assert found == {"***": ["my ***", {"x": "***"}]}
+
+
+def test_json_within_a_text_is_read_from_its_place() -> None:
+    assert parse_json_at('so: {"a": 1} and', 4) == ({"a": 1}, 12)
+
+
+@pytest.mark.parametrize("content", ["", "{", "1 2", b"\xff", "{'a': 1}"])
+def test_anything_else_is_a_value_error(content: str | bytes) -> None:
+    with pytest.raises(ValueError):
+        parse_json(content)
