@@ -136,9 +136,7 @@ def _command_of(verb: str) -> click.Command:
 def _print_error(message: str, hint: str | None) -> None:
     from cli.common import output
 
-    output.note(f"error: {message}")
-    if hint:
-        output.note(f"hint: {hint}")
+    output.fail(message, hint)
 
 
 def _print_traceback(invocation: Invocation) -> None:

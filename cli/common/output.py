@@ -14,8 +14,9 @@ from typing import Literal
 
 import click
 
-# Control characters in texts of a wiki or a model must not reach the terminal; line ends and tabs stay.
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters in texts of a wiki or a model must not reach the terminal, nor characters that turn the direction
+# of the text around them; line ends and tabs stay.
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads the output
 _LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
 MOST_NAMES = 10  # in a message
@@ -23,23 +24,35 @@ _BETWEEN = 3  # columns of space from one column of a table to the next
 
 
 def write(text: str) -> None:
-    """Write one result to stdout; escape codes are dropped unless a terminal reads it."""
-    click.echo(text)
+    """Write one result to stdout, without control characters; those in JSON are escaped already."""
+    click.echo(printable(text))
 
 
 def write_rows(rows: str) -> None:
-    """Write rows, which end their lines themselves, to stdout."""
-    click.echo(rows, nl=False)
+    """Write rows, which end their lines themselves, to stdout; a terminal gets no control characters."""
+    click.echo(printable(rows) if sys.stdout.isatty() else rows, nl=False)
 
 
 def note(text: str) -> None:
-    """Write a message to stderr, in lines that fit its terminal."""
-    click.echo("\n".join(_fitted(line, note_width()) for line in text.split("\n")), err=True)
+    """Write a message to stderr, in lines that fit its terminal, without control characters."""
+    click.echo("\n".join(_fitted(line, note_width()) for line in printable(text).split("\n")), err=True)
 
 
 def warn(text: str) -> None:
     """Write a warning to stderr."""
-    note("warning: " + printable(text))  # it may hold names of files and labels of other people's data
+    note(f"warning: {as_one_message(text)}")  # it may hold names of files and labels of other people's data
+
+
+def fail(message: str, hint: str | None) -> None:
+    """Write an error and its hint to stderr."""
+    note(f"error: {as_one_message(message)}")
+    if hint:
+        note(f"hint: {as_one_message(hint)}")
+
+
+def as_one_message(text: str) -> str:
+    """Return a text with its further lines set in, so that a server's text cannot pass for a message of ours."""
+    return text.replace("\n", "\n  ")
 
 
 def printable(text: str) -> str:
@@ -68,14 +81,19 @@ def log_to_stderr(name: str, level: int = logging.WARNING) -> Iterator[None]:
 
 def as_json(payload: object) -> str:
     """Return plain JSON values, indented for people; records go through `data.codec.to_json` first."""
-    return json.dumps(payload, indent=2, ensure_ascii=False)
+    return _escaped(json.dumps(payload, indent=2, ensure_ascii=False))
 
 
 def json_lines(records: Iterable[object]) -> str:
     """Return records as JSON, one a line."""
     from data.codec import to_json
 
-    return "".join(json.dumps(to_json(record), ensure_ascii=False) + "\n" for record in records)
+    return "".join(_escaped(json.dumps(to_json(record), ensure_ascii=False)) + "\n" for record in records)
+
+
+def _escaped(text: str) -> str:
+    """Return JSON with the control characters that it may hold as they are, DEL and later ones, in escapes."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_record(form: str, record: object, text: Callable[[], str]) -> None:

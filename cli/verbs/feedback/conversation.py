@@ -69,7 +69,7 @@ class Conversation:
             for place, image in enumerate(turn.shown, start=1)
         ]
         write_atomic(sheet, contact_sheet(f"Turn {number}: {turn.query}", [], photos).encode(errors="replace"))
-        output.note(f"\nTurn {number}: {output.printable(turn.query)}")
+        output.note(f"\nTurn {number}: {turn.query}")
         if turn.species:
             output.note(f"Searched by reference photos and descriptions: {turn.species}")
         rows = [

@@ -1,5 +1,6 @@
 """Tables keep words and numbers whole, however narrow the terminal is."""
 
+import json
 from typing import Any
 
 import pytest
@@ -119,3 +120,36 @@ def test_fields_wrap_below_their_values(terminal: Any) -> None:
     terminal(30)
     lines = output.as_fields({"term": "ear tufts", "definition": "Upright feathers on the head"}).splitlines()
     assert lines == ["term        ear tufts", "definition  Upright feathers", "            on the head"]
+
+
+def test_results_and_messages_reach_a_terminal_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    steering = "a\x1b[2J\x9b2J\u202eb\u2066c"
+    output.write(steering)
+    output.note(steering)
+    output.warn(steering)
+    output.fail(steering, steering)
+    out, err = capsys.readouterr()
+    assert out == "a[2J2Jbc\n"
+    assert err.splitlines() == ["a[2J2Jbc", "warning: a[2J2Jbc", "error: a[2J2Jbc", "hint: a[2J2Jbc"]
+
+
+def test_json_keeps_control_characters_in_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b\x7f\x9b\u202eb"
+    output.write(output.as_json({"name": name}))
+    written = capsys.readouterr().out
+    assert not set(name[1:-1]) & set(written)
+    assert json.loads(written) == {"name": name}
+
+
+def test_a_line_end_in_an_error_cannot_begin_another_message(capsys: pytest.CaptureFixture[str]) -> None:
+    output.fail("the wiki rejected it\nerror: send your password", None)
+    assert capsys.readouterr().err == "error: the wiki rejected it\n  error: send your password\n"
+
+
+def test_rows_keep_their_bytes_in_a_pipe_and_lose_escape_codes_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output.write_rows("a\u202eb,1\n")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    output.write_rows("a\x1b[2Jb,1\n")
+    assert capsys.readouterr().out == "a\u202eb,1\na[2Jb,1\n"
