@@ -6,6 +6,7 @@ import importlib
 import io
 import keyword
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -172,7 +173,22 @@ def _settings_options() -> list[click.Option]:
             ["--settings"], type=options.FILE, expose_value=False, callback=_store, metavar="FILE",
             help="Settings of this run, a TOML file; wins over fieldmark.toml and the environment.",
         ),
+        click.Option(
+            ["--language"], expose_value=False, callback=_set_language, metavar="CODE",
+            help="Language of the names that come first, and of the Wikipedia to read: de.  "
+            "[default: that of the knowledge base, else en]",
+        ),
     ]  # fmt: skip
+
+
+def _set_language(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    """Put the language into the settings of this run, over `--set language`."""
+    if value is None:
+        return
+    code = value.strip().lower().replace("_", "-")
+    if not re.fullmatch(r"[a-z]{2,3}(?:-[a-z]+)*", code):
+        raise click.BadParameter(f"expected the code of a language, such as de or pt, got {value!r}.")
+    ctx.ensure_object(Invocation).set["language"] = code
 
 
 def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:

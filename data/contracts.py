@@ -251,6 +251,9 @@ class Checklist(Protocol):
     def group(self) -> str:
         """The group of organisms that it is limited to, such as `birds`; empty if it may have any."""
 
+    def top_taxa(self) -> list[Taxon]:
+        """Return the taxa without a taxon above: all species lie below them."""
+
     def find(self, name: str) -> Taxon | None:
         """Return the taxon of any rank with that scientific or common name (case, hyphens and apostrophes ignored).
 

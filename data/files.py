@@ -20,6 +20,12 @@ def sha256_hex(content: bytes | str) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
+def sha256_of_file(path: Path) -> str:
+    """Return the sha256 of a file, read in blocks."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def user_folder() -> Path:
     """Return the folder of Fieldmark's own files: `FIELDMARK_HOME`, else `~/.local/share/fieldmark`."""
     return Path(os.environ.get("FIELDMARK_HOME") or "~/.local/share/fieldmark").expanduser()

@@ -25,7 +25,11 @@ logger = logging.getLogger(__name__)
 
 
 def open_knowledge_base(
-    path: str | Path | None = None, *, home: Path | None = None, encoders: Encoders | None = None
+    path: str | Path | None = None,
+    *,
+    home: Path | None = None,
+    encoders: Encoders | None = None,
+    language: str | None = None,
 ) -> KnowledgeBase:
     """Return a knowledge base opened for reading; this is `kb.open`.
 
@@ -34,6 +38,7 @@ def open_knowledge_base(
             use (about half a minute).
         home: where the shipped knowledge is unpacked; without it, `FIELDMARK_HOME`, else `~/.local/share/fieldmark`.
         encoders: the starter encoders, to unpack it with; without them, those of the installed distribution.
+        language: code of the language whose common names come first; by default that of the knowledge base.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
@@ -55,7 +60,7 @@ def open_knowledge_base(
     """
     if path is None or path == STARTER:
         path = unpack_shipped(home or user_folder(), encoders or _installed_encoders())
-    return KnowledgeBase(path)
+    return KnowledgeBase(path, language=language)
 
 
 def unpack_shipped(home: Path, encoders: Encoders) -> Path:

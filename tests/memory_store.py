@@ -14,6 +14,7 @@ from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import TextEncoder
 from data.errors import MissingRequirement
 from data.records import Source, SpeciesEntry, Taxon, Term
+from kb.checklist.avilist import load_checklist
 from kb.lookup.index import shipped_terms
 
 DerivedT = TypeVar("DerivedT")
@@ -49,6 +50,7 @@ class ShelfStore:
 
     def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
         self.sentence_space = encoder.space
+        self.checklist = load_checklist()
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
         self._derived: dict[object, Any] = {}
         removed = [(term.name, "term: removed by the user", "") for term in shipped_terms()]

@@ -62,8 +62,8 @@ class Settings:
     """Encoders of new knowledge bases; `starter` by default."""
     home: Path = field(default_factory=user_folder)
     """Folder of Fieldmark's own files: shipped knowledge, caches, journals of long runs."""
-    language: str = "en"
-    """Language code of the Wikipedia to read."""
+    language: str | None = None
+    """Language code of the names that come first and of the Wikipedia to read; by default the knowledge base's."""
     licences: Literal["free", "any"] = "free"
     """Licences of photos to take: `free`, or `any`, for private use only."""
     page_pause_s: Annotated[float, Ge(0)] = PAUSE_S

@@ -45,8 +45,8 @@ def open_knowledge_base(settings: Settings) -> Iterator[KnowledgeBase]:
 
     with log_to_stderr("kb.shipped", logging.INFO):
         encoders = load_encoders("starter") if settings.kb is None else None
-        store = kb.open(settings.kb, home=settings.home, encoders=encoders)
-    with store:
+        store = kb.open(settings.kb, home=settings.home, encoders=encoders, language=settings.language)
+    with store, log_to_stderr("kb.store.knowledge_base"):
         yield store
 
 
@@ -88,10 +88,11 @@ def open_checklist(settings: Settings, name_or_file: str | None, kb: Path | None
     from kb.checklist.shelf import Shelf
     from kb.store.layout import Layout
 
-    shelf = Shelf(settings.home, language=settings.language)
-    if name_or_file is None and kb is not None and (layout := Layout(kb)).toml.is_file():
-        info = layout.require()
-        return shelf.used_by(info.checklist, info.checklist_digest)
+    layout = None if kb is None else Layout(kb)
+    info = layout.require() if layout is not None and layout.toml.is_file() else None
+    shelf = Shelf(settings.home, language=settings.language or (info.language if info else "en"))
+    if name_or_file is None and layout is not None and info is not None:
+        return shelf.used_by(info.checklist, info.checklist_digest, layout.checklist)
     with named_calls(quiet=options.invocation().quiet) as report:
         return shelf.open(name_or_file, report)
 
@@ -195,7 +196,7 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     from kb.lookup.wiki_terms import WikiTerms
     from kb.sources.mediawiki.source import WikipediaSource
 
-    source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language)
+    source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language or "en")
     stack.callback(source.close)
     return WikiTerms(source)
 

@@ -100,18 +100,19 @@ def _shelf() -> Shelf:
     from kb.checklist.shelf import Shelf
 
     settings = options.settings()
-    return Shelf(settings.home, language=settings.language)
+    return Shelf(settings.home, language=settings.language or "en")
 
 
 def _text(found: StoredChecklist) -> str:
     languages: dict[str, int] = json.loads(found.meta["languages"])
     common = [f"{language or 'language not stated'} {n:,}" for language, n in languages.items()]
-    top = [f"{name} {n:,}" for name, n in found.top_taxa() if n]
+    top = [f"{taxon.scientific_name} {n:,}" for taxon in found.top_taxa() if (n := found.n_species_of(taxon))]
     return output.as_fields(
         {
             "checklist": found.meta["name"],
             "title": found.meta["title"] or None,
             "edition": found.meta["edition"] or None,
+            "licence": found.meta.get("licence") or None,
             "format": found.meta["form"],
             "file": found.meta["file"],
             "sha256": found.digest,

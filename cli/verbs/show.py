@@ -15,7 +15,7 @@ from data.words import plural
 MOST_RANGE_SENTENCES = 8  # shown; JSON has all
 
 if TYPE_CHECKING:
-    from data.records import Anchor, Term
+    from data.records import Anchor, Taxon, Term
     from kb.lookup.entries import FoundSpecies
 
 
@@ -78,6 +78,7 @@ def species_text(found: FoundSpecies) -> str:
     head = {
         "species": f"{taxon.common_name} ({taxon.scientific_name})",
         "other names": ", ".join((*taxon.common_names[1:], *taxon.synonyms)),
+        "languages": foreign_names(taxon),
         "lineage": lineage_text(taxon),
         "identifiers": ", ".join(f"{checklist} {identifier}" for checklist, identifier in sorted(taxon.ids.items())),
         "notes": ", ".join(NOTES[mark] for mark in entry.marks),
@@ -110,6 +111,15 @@ def species_text(found: FoundSpecies) -> str:
         lines += ["", "Terms"]
         lines += [output.wrapped(f"{term.name}: {term.definition}", indent="  ") for term in found.terms]
     return "\n".join(lines)
+
+
+def foreign_names(taxon: Taxon) -> str:
+    """Return the names in other languages than the names already shown, each language with its code."""
+    shown = set(taxon.names)
+    by_language = (
+        (language, [name for name in names if name not in shown]) for language, names in taxon.names_by_language.items()
+    )
+    return "; ".join(f"{language} {', '.join(names)}" for language, names in by_language if names)
 
 
 def photo_lines(anchors: Sequence[Anchor]) -> list[str]:

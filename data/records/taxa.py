@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from data.files import sha256_hex
@@ -24,23 +24,54 @@ class Taxon:
     scientific_name: str
     rank: str
     common_names: tuple[str, ...] = ()
-    """The preferred English name first."""
+    """The preferred name first; English ones, or ones in the language of the knowledge base."""
     lineage: Mapping[str, str] = field(default_factory=dict)
     """Rank -> scientific name, from the class down to the taxon's parent."""
     ids: Mapping[str, str] = field(default_factory=dict)
     """Checklist -> identifier, both strings: `avibase`, `ebird`, `gbif`, `col`, `inat`, `wikidata`."""
     synonyms: tuple[str, ...] = ()
     """Other scientific names of the same taxon."""
+    names_by_language: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Language code -> common names in it, where the checklist or the wiki states the language."""
 
     @property
     def common_name(self) -> str:
-        """The preferred English name, else the scientific name."""
+        """The preferred common name, else the scientific name."""
         return self.common_names[0] if self.common_names else self.scientific_name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names: scientific, English, synonyms."""
+        """Scientific name, common names, synonyms."""
         return (self.scientific_name, *self.common_names, *self.synonyms)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names in every language, each once."""
+        foreign = (name for names in self.names_by_language.values() for name in names)
+        return tuple(dict.fromkeys((*self.names, *foreign)))
+
+    def in_language(self, language: str) -> Taxon:
+        """Return the taxon with its names in a language first; without such names, unchanged.
+
+        Example:
+            >>> lady = Taxon(taxon_id="vanessa-cardui", scientific_name="Vanessa cardui", rank="species",
+            ...              common_names=("Painted Lady",), names_by_language={"de": ("Distelfalter",)})
+            >>> lady.in_language("de").common_names, lady.in_language("fr").common_name
+            (('Distelfalter', 'Painted Lady'), 'Painted Lady')
+        """
+        own = self.names_by_language.get(language, ())
+        if self.common_names[: len(own)] == own:
+            return self
+        return replace(self, common_names=tuple(dict.fromkeys((*own, *self.common_names))))
+
+    def with_names(self, names: Mapping[str, Iterable[str]]) -> Taxon:
+        """Return the taxon with further common names by language; the names that it has come first."""
+        languages = dict.fromkeys((*self.names_by_language, *names))
+        joined = {
+            each: tuple(dict.fromkeys((*self.names_by_language.get(each, ()), *names.get(each, ()))))
+            for each in languages
+        }
+        return replace(self, names_by_language=joined) if joined != self.names_by_language else self
 
 
 def vocabulary_hash(taxon_ids: Iterable[str]) -> str:

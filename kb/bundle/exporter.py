@@ -18,6 +18,7 @@ from data.records import Exported, SpeciesEntry
 from data.version import fieldmark_version
 from kb.bundle import manifest as bundle
 from kb.bundle.card import card
+from kb.bundle.checklist import export_checklist
 from kb.bundle.manifest import Manifest, note_of
 from kb.bundle.tables import (
     ARTICLES,
@@ -145,6 +146,7 @@ def _export(
                 for item, vector in vectors.items()
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
+    export_checklist(layout, info, work)
     for file in calibration_files(layout):
         write_atomic(work / f"{bundle.CALIBRATION}{file.name}", file.read_bytes())
     licences = Counter(str(row["licence"] or "not stated") for row in images)

@@ -24,8 +24,10 @@ from data.files import writer_lock
 from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon
 from kb import reasons
 from kb.bundle import manifest as bundle
+from kb.bundle.checklist import import_checklist
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
+from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
@@ -118,6 +120,8 @@ def _import(
         with closing(Ledger(layout.ledger, create=True)) as ledger:
             _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
             _copy_calibrations(source, manifest, layout, ledger)
+            import_checklist(source, manifest, layout)
+            note_kept_checklist(layout, ledger)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
                 project(layout, info, ledger)

@@ -8,6 +8,7 @@
       terms.parquet             a row per term
       articles.parquet          the texts behind the summaries, by sha256
       vectors/COLLECTION.parquet, calibration/PRESET.json     optional
+      checklist/about.parquet, taxa.parquet, names.parquet    optional: what is kept of the checklist, for later builds
       ledger/subjects.parquet, steps.parquet, left_out.parquet     for later builds and updates
 
 Bundles are not trusted: no path leaves the folder, no file is a link, and each is compared with the manifest.
@@ -15,7 +16,6 @@ Bundles are not trusted: no path leaves the folder, no file is a link, and each 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import stat
@@ -26,6 +26,7 @@ from typing import Any
 
 from data.codec import from_json
 from data.errors import BadInput, StoreError, UsageError
+from data.files import sha256_of_file
 from data.records import Stage
 
 FORMAT = "fieldmark-bundle/2"
@@ -40,6 +41,9 @@ STEPS = "ledger/steps.parquet"
 LEFT_OUT = "ledger/left_out.parquet"
 VECTORS = "vectors/"
 CALIBRATION = "calibration/"
+CHECKLIST_ABOUT = "checklist/about.parquet"
+CHECKLIST_TAXA = "checklist/taxa.parquet"
+CHECKLIST_NAMES = "checklist/names.parquet"
 TABLES = (SPECIES, TERMS, ARTICLES, SUBJECTS, STEPS, LEFT_OUT, IMAGES)
 
 MAX_MANIFEST_BYTES = 200_000_000
@@ -78,7 +82,7 @@ class Manifest:
     """Name of the source of pages -> how to open it again."""
     files: Mapping[str, FileNote]
     checklist: str = ""
-    """Name and edition of the checklist; its species travel with the bundle, so an import does not need it."""
+    """Name and edition of the checklist; what is kept of it travels along, so an import does not need its file."""
     checklist_digest: str = ""
 
     @property
@@ -146,8 +150,7 @@ def safe_path(bundle: Path, name: str) -> Path:
 
 def note_of(path: Path) -> FileNote:
     """Return size and hash of a file."""
-    with path.open("rb") as content:
-        return FileNote(bytes=path.stat().st_size, sha256=hashlib.file_digest(content, "sha256").hexdigest())
+    return FileNote(bytes=path.stat().st_size, sha256=sha256_of_file(path))
 
 
 def _check(path: Path, note: FileNote) -> None:

@@ -24,6 +24,8 @@ from kb.checklist.names import NearNames, epithet_stem, fold
 CLASS_NAME = "Aves"
 RANKS = (*HIGHER_RANKS, "species")
 AVILIST = "avilist_2025"
+AVILIST_NAME = "avilist"
+"""Its name among checklists, without the edition, in small letters."""
 # Newest first: if two tables assign a name to different species, the newer one counts.
 OTHER_TABLES = ("ebird_2024", "birdlife_2024", "ebird_2023", "ebird_2022", "ebird_2021")
 
@@ -73,6 +75,10 @@ class AviList:
     def group(self) -> str:
         """Birds."""
         return "birds"
+
+    def top_taxa(self) -> list[Taxon]:
+        """Return the class of birds."""
+        return [_taxon(self._class)]
 
     def homonyms(self, name: str) -> list[Taxon]:
         """Return no taxa: every name has one taxon here."""

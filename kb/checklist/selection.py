@@ -91,6 +91,12 @@ def _find(checklist: Checklist, name: str) -> Taxon:
     raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name, limits=limits_of(checklist))
 
 
+def taxa_named(checklist: Checklist, name: str) -> list[Taxon]:
+    """Return the taxa with a name: one, several that share it, or none."""
+    found = checklist.find(name)
+    return checklist.homonyms(name) if found is None else [found]
+
+
 def _with_species(checklist: Checklist, name: str) -> Taxon:
     found = _find(checklist, name)
     if not checklist.n_species_of(found):

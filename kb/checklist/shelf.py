@@ -12,13 +12,13 @@ from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
 from data.files import turn
 from data.storage_errors import storage_errors
-from kb.checklist.avilist import load_checklist
+from kb.checklist.avilist import AVILIST_NAME, load_checklist
+from kb.checklist.kept import kept_checklist
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.index import Report, index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.checklist.wiki_checklist import WIKI, WikiChecklist
 
-AVILIST: Final = "avilist"
 SUFFIX: Final = ".sqlite"
 _BLOCK: Final = 2**20
 
@@ -46,10 +46,10 @@ class Shelf:
                 `wiki`.
         """
         name = _slug(file) if name is None else name
-        if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() in (AVILIST, WIKI):
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() in (AVILIST_NAME, WIKI):
             raise UsageError(
                 f'A checklist cannot be named "{name}".',
-                hint=f"Use letters, digits, points and hyphens; not {AVILIST} or {WIKI}.",
+                hint=f"Use letters, digits, points and hyphens; not {AVILIST_NAME} or {WIKI}.",
             )
         opened = open_checklist_file(file)
         digest = digest_of(file)
@@ -85,7 +85,7 @@ class Shelf:
             MissingRequirement: if there is neither.
             BadInput: if the file is no checklist.
         """
-        if name_or_file is None or name_or_file.lower() == AVILIST:
+        if name_or_file is None or name_or_file.lower() == AVILIST_NAME:
             return load_checklist()
         if name_or_file.lower() == WIKI:
             return WikiChecklist()
@@ -95,7 +95,7 @@ class Shelf:
         if not file.exists() and (file.suffix or len(file.parts) > 1):
             raise BadInput(f"File not found: {file}")
         if not file.exists():
-            near = did_you_mean(name_or_file, [AVILIST, *self.names()])
+            near = did_you_mean(name_or_file, [AVILIST_NAME, *self.names()])
             raise MissingRequirement(
                 f'No checklist and no file is named "{name_or_file}".',
                 hint=near or "kb checklist list shows the checklists; kb checklist add FILE adds one.",
@@ -111,17 +111,20 @@ class Shelf:
         held = (self._held(name) for name in self.names())
         return next((found for found in held if found is not None and found.digest == digest), None)
 
-    def used_by(self, name: str, digest: str) -> Checklist:
+    def used_by(self, name: str, digest: str, kept: Path) -> Checklist:
         """Return the checklist that a knowledge base records by name and digest; AviList for one that records none.
 
+        The whole checklist of this shelf comes before what the knowledge base keeps of it, which may be a part.
+
         Raises:
-            MissingRequirement: if it is not on this machine.
+            MissingRequirement: if it is neither on this machine nor in the knowledge base.
+            StoreError: if the file in the knowledge base is damaged.
         """
-        if not name or name.lower().split()[0] == AVILIST:  # of whatever edition
-            return load_checklist()
         if name == WIKI:
             return WikiChecklist()
-        found = self.with_digest(digest)
+        if not name:
+            return load_checklist()
+        found = self.with_digest(digest) or kept_checklist(kept, name, digest, language=self._language)
         if found is None:
             raise MissingRequirement(
                 f"The checklist {name} of this knowledge base is not on this machine.",

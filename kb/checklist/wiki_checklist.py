@@ -28,7 +28,11 @@ class WikiChecklist:
 
     def __init__(self, taxa: Iterable[Taxon] = ()) -> None:
         self._taxa = tuple(taxa)
-        self._by_name = {fold(name): taxon for taxon in reversed(self._taxa) for name in reversed(taxon.names)}
+        self._by_name = {fold(name): taxon for taxon in reversed(self._taxa) for name in reversed(taxon.all_names)}
+
+    def top_taxa(self) -> list[Taxon]:
+        """Return the species that were taken in."""
+        return list(self._taxa)
 
     def find(self, name: str) -> Taxon | None:
         """Return the species with that name, if it was taken in."""

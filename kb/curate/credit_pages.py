@@ -103,6 +103,8 @@ def _licence(credit: Credit) -> str:
 def _remarks(credits: Credits) -> list[str]:
     """Return notes on content that must not be published, vectors without photos, and skipped photos."""
     lines = []
+    if credits.checklist:
+        lines.append(f"Names from the checklist {credits.checklist}, {credits.checklist_licence or UNKNOWN_LICENCE}.")
     if n := len(credits.unpublishable):
         lines.append(f"Must not be published (licence not free or unknown): {n:,}.")
     if n := credits.n_anchors_without_picture:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from data.records import Anchor, Source, SpeciesEntry, Term
+from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.sources.licences import Freedom, licence_freedom
 from kb.store.additions import additions
 from kb.store.pages import held_pages
@@ -90,6 +91,10 @@ class Credits:
     """Number of anchors stored as vectors only, without their photos."""
     skipped_photos: Mapping[str, int] = field(default_factory=dict)
     """Photos skipped, by reason."""
+    checklist: str = ""
+    """Name and title of the checklist that is kept here; empty for AviList and a wiki."""
+    checklist_licence: str = ""
+    """Licence that the checklist states; empty if it states none."""
 
     @property
     def unpublishable(self) -> tuple[TextCredit | PhotoCredit, ...]:
@@ -118,7 +123,16 @@ def collect_credits(store: KnowledgeBase) -> Credits:
     found = credits_of(store.path.name, entries, terms, added)
     accessed = _access_dates(store.ledger)
     texts = tuple(replace(text, accessed=accessed.get(text.url or "")) for text in found.texts)
-    return replace(found, texts=texts, skipped_photos=store.status().skipped_photos)
+    found = replace(found, texts=texts, skipped_photos=store.status().skipped_photos)
+    if not store.layout.checklist.is_file() or not isinstance(store.checklist, StoredChecklist):
+        return found
+    listed = store.checklist
+    title = listed.meta.get("title", "")
+    return replace(
+        found,
+        checklist=f"{listed.name} ({title})" if title else listed.name,
+        checklist_licence=listed.meta.get("licence", ""),
+    )
 
 
 def _access_dates(ledger: Ledger) -> dict[str, str]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from data.errors import BadInput, UnknownTaxon
+from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
 from data.words import plural
-from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
+from kb.checklist.selection import choices, taxa_named
 from kb.lookup.index import index_of
 from kb.lookup.not_included import why_missing
 
@@ -41,38 +41,47 @@ class FoundSpecies:
 def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
     """Return the species with a scientific name, common name or id, or else the term with that name.
 
+    Names in every language count, and synonyms of the checklist.
+
     Raises:
         UnknownTaxon: for an unknown name, with the nearest names.
-        BadInput: for a taxon of the checklist that is not an entry; the hint names related species that are. For an
-            English name of a group; the hint names species of it.
+        AmbiguousTaxon: for a name of several taxa of the checklist, none of them an entry.
+        BadInput: for a taxon of the checklist that is not an entry; the hint names related species that are. For the
+            common name of a group; the hint names species of it.
     """
     wanted = fold(name)
     known: dict[str, str] = {}  # folded name -> as written
     for taxon in store.taxa():
-        names = (taxon.scientific_name, *taxon.common_names)
-        if wanted in map(fold, (*names, taxon.taxon_id)):
+        if wanted in map(fold, (*taxon.all_names, taxon.taxon_id)):
             return _species(store, taxon.taxon_id)
-        known |= {fold(text): text for text in names}
+        known |= {fold(text): text for text in (taxon.scientific_name, *taxon.common_names)}
     for term in store.terms():
         if wanted in map(fold, (term.name, *term.aliases)):
             return term
         known[fold(term.name)] = term.name
-    if (listed := load_checklist().find(name)) is not None:
-        raise _not_included(store, listed)
+    listed = taxa_named(store.checklist, name)
+    held = [taxon for taxon in listed if taxon.taxon_id in store.taxon_ids]
+    if len(held) == 1:
+        return _species(store, held[0].taxon_id)
+    if len(listed) > 1:
+        raise AmbiguousTaxon(name, choices=choices(listed), where=store.checklist.name)
+    if listed:
+        raise _not_included(store, listed[0])
     for mention in index_of(store).names.find(name):
         if mention.kind == "group" and mention.text == name.strip():
             members = [entry.taxon.common_name for entry in store.species(mention.ids[:N_SUGGESTIONS])]
             hint = f"Did you mean {', '.join(members)}? For more: kb search {shlex.quote(mention.text)}"
             raise BadInput(f'"{mention.text}" names {plural(len(mention.ids), "species", "species")}.', hint=hint)
-    near = get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)
-    raise UnknownTaxon(name, suggestions=[known[text] for text in near], where=str(store.path))
+    near = [known[text] for text in get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)]
+    near += [text for text in store.checklist.suggest(name, N_SUGGESTIONS) if fold(text) not in known]
+    raise UnknownTaxon(name, suggestions=near[:N_SUGGESTIONS], where=str(store.path))
 
 
 def _not_included(store: KnowledgeBase, taxon: Taxon) -> BadInput:
     """Return the error for a taxon of the checklist without an entry of its own."""
     if taxon.rank != "species":
         hint = f"List its species: kb species --taxon {taxon.scientific_name}"
-        article = "an" if taxon.rank == "order" else "a"
+        article = "an" if taxon.rank[:1] in "aeiou" else "a"
         return BadInput(f"{taxon.scientific_name} is {article} {taxon.rank}, expected a species or a term.", hint=hint)
     message, hint = why_missing(store, taxon)
     return BadInput(message, hint=hint)

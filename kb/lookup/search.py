@@ -9,12 +9,13 @@ import numpy as np
 from data.contracts import TextEncoder
 from data.records import TaxonMatch
 from kb.checklist.names import fold
+from kb.checklist.selection import taxa_named
 from kb.lookup.bm25 import tokens
 from kb.lookup.descriptions.mark_index import MarkIndex
 from kb.lookup.descriptions.wording import LETTERS, in_lexicon_words
 from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, index_of
-from kb.lookup.not_included import MAX_NAME_WORDS, missing_species, relatives
+from kb.lookup.not_included import MAX_NAME_WORDS, relatives
 from kb.store.knowledge_base import KnowledgeBase
 
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more
@@ -111,10 +112,27 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
         for taxon in index.taxa:
             if any(fold(name).startswith(wanted) for name in (*taxon.common_names, taxon.scientific_name)):
                 points[taxon.taxon_id] = max(points.get(taxon.taxon_id, 0.0), NAME_BEGUN)
+    for taxon in index.taxa:  # names in other languages, which would be taken for other words within a text
+        if taxon.names_by_language and wanted in map(fold, taxon.all_names):
+            points[taxon.taxon_id] = NAME
     if not points and len(text.split()) <= MAX_NAME_WORDS:
-        if missing := missing_species(store, text):
-            return {taxon.taxon_id: GROUP for taxon in relatives(store, missing)[1]}
+        points = _points_of_checklist(store, index, text)
+    if not points and len(text.split()) <= MAX_NAME_WORDS:
         points = {taxon_id: GROUP * likeness for taxon_id, likeness in index.names.closest(text)}
+    return points
+
+
+def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
+    """Return the points of the species that the checklist knows by a name, or of those next to a species with it."""
+    held = {taxon.taxon_id for taxon in index.taxa}
+    points: dict[str, float] = {}
+    for found in taxa_named(store.checklist, text):
+        if found.taxon_id in held:
+            points[found.taxon_id] = NAME
+        elif found.rank == "species":
+            points |= dict.fromkeys((taxon.taxon_id for taxon in relatives(store, found)[1]), GROUP)
+        else:
+            points |= dict.fromkeys(held.intersection(store.checklist.species_ids(found)), GROUP)
     return points
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from data.contracts import Checklist
 from data.errors import UnknownTaxon
 from data.records import Taxon
-from kb.checklist.avilist import load_checklist
 from kb.checklist.names import fold
 from kb.checklist.selection import select
 
@@ -23,7 +23,7 @@ class ListedSpecies:
     scientific_name: str
     """Genus and epithet."""
     common_name: str
-    """English name; the scientific one where there is none."""
+    """Common name in the language of the knowledge base; the scientific one where there is none."""
     order: str
     """Scientific name of the order; empty if unknown."""
     family: str
@@ -52,7 +52,15 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
         UnknownTaxon: for a taxon that neither the checklist nor the knowledge base has.
     """
     held = {taxon.taxon_id: taxon for taxon in store.taxa()}
-    species = {found.taxon_id: found for name in taxa or ("Aves",) for found in _below(name, held.values())}
+    checklist = store.checklist
+    if taxa or with_missing:
+        tops = checklist.top_taxa()
+        whole = () if taxa else tuple(taxon for top in tops for taxon in checklist.species_of(top))
+        below = (found for name in taxa for found in _below(checklist, name, held.values()))
+        species = {found.taxon_id: found for found in (*whole, *below)}
+    else:
+        ids = (key for top in checklist.top_taxa() for key in checklist.species_ids(top))
+        species = {key: held[key] for key in ids if key in held}
     outside = {} if taxa else {key: taxon for key, taxon in held.items() if key not in species}
     wanted = [taxon for taxon in (*species.values(), *outside.values()) if with_missing or taxon.taxon_id in held]
     entries = store.species([taxon.taxon_id for taxon in wanted if taxon.taxon_id in held])
@@ -77,11 +85,11 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
     return listed
 
 
-def _below(name: str, held: Collection[Taxon]) -> list[Taxon]:
+def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Taxon]:
     """Return the species below a taxon of the checklist, or of the lineages in the knowledge base."""
-    own = [taxon for taxon in held if fold(name) in map(fold, (*taxon.names, *taxon.lineage.values()))]
+    own = [taxon for taxon in held if fold(name) in map(fold, (*taxon.all_names, *taxon.lineage.values()))]
     try:
-        listed = select(load_checklist(), name)
+        listed = select(checklist, name)
     except UnknownTaxon:
         if not own:
             raise

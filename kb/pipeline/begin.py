@@ -8,11 +8,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from data.codec import loads
 from data.contracts import Checklist, Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
+from data.files import sha256_of_file
+from data.records import Taxon
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import additions
-from kb.store.layout import KnowledgeBaseInfo, Layout, new_info, write_info
+from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, new_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.project import keep_info
 from kb.store.stage_outputs import ORIGIN, removed
@@ -78,7 +81,12 @@ def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
 
 
 def _roll_back(layout: Layout) -> None:
-    own = {layout.lock.name, layout.toml.name, *(layout.ledger.name + end for end in ("", "-wal", "-shm"))}
+    own = {
+        layout.lock.name,
+        layout.toml.name,
+        layout.checklist.name,
+        *(layout.ledger.name + end for end in ("", "-wal", "-shm")),
+    }
     # Collections on a server are only found by the id in `kb.toml`; any other file is content.
     if layout.require().chroma or any(path.name not in own for path in layout.root.iterdir()):
         return
@@ -89,20 +97,47 @@ def _roll_back(layout: Layout) -> None:
     # `kb.toml` last: a ledger without it would be a damaged knowledge base.
     for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
         path.unlink()
+    layout.checklist.unlink(missing_ok=True)
     layout.toml.unlink()
 
 
-def note_checklist(
-    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, checklist: Checklist | None
+def note_names(
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, checklist: Checklist | None, language: str | None
 ) -> KnowledgeBaseInfo:
-    """Return `info` with the checklist of this build, if one is given, and record it."""
-    if checklist is None or (info.checklist, info.checklist_digest) == (checklist.name, checklist.digest):
+    """Return `info` with checklist and language of this build, where they are given, and record them."""
+    noted = info if checklist is None else replace(info, checklist=checklist.name, checklist_digest=checklist.digest)
+    if language is not None:
+        noted = replace(noted, languages=(language, *(each for each in info.languages if each not in (language, "en"))))
+    if noted == info:
         return info
-    noted = replace(info, checklist=checklist.name, checklist_digest=checklist.digest)
     write_info(layout.toml, noted)
     with ledger.transaction():
         keep_info(ledger, noted)
     return noted
+
+
+def keep_checklist(layout: Layout, ledger: Ledger, checklist: Checklist | None) -> None:
+    """Keep what later builds and look-ups need of the checklist of this build, once its species are known."""
+    if checklist is not None:
+        from kb.checklist.stored.part import keep
+        from kb.checklist.stored.stored_checklist import StoredChecklist
+
+        held = layout.checklist
+        is_own = isinstance(checklist, StoredChecklist) and checklist.path.absolute() == held.absolute()
+        if not is_own and held.is_file() and sha256_of_file(held) != ledger.fact(CHECKLIST_SHA256):
+            held.unlink()  # damaged
+        species = (loads(Taxon, record) for record in ledger.subjects("taxon").values())
+        if keep(checklist, species, layout.checklist):
+            note_kept_checklist(layout, ledger)
+
+
+def note_kept_checklist(layout: Layout, ledger: Ledger) -> None:
+    """Record the hash of the kept checklist, by which `kb verify` finds damage."""
+    with ledger.transaction():
+        if layout.checklist.is_file():
+            ledger.set_fact(CHECKLIST_SHA256, sha256_of_file(layout.checklist))
+        else:
+            ledger.drop_fact(CHECKLIST_SHA256)
 
 
 def restart_if_empty(

@@ -22,7 +22,7 @@ from data.version import fieldmark_version
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
-from kb.pipeline.begin import begin, note_checklist, restart_if_empty, rolled_back_if_empty
+from kb.pipeline.begin import begin, keep_checklist, note_names, restart_if_empty, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
@@ -56,6 +56,7 @@ def build(
     distiller: AnyDistiller | DistillerName | None = None,
     settings: BuildSettings = DEFAULTS,
     checklist: Checklist | None = None,
+    language: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Status:
     """Build a knowledge base, or continue a build, and return its contents.
@@ -79,7 +80,8 @@ def build(
         distiller: a distiller or its name; by default extractive, until a build chooses another, or the model in one
             pass if `chat` is given.
         settings: further settings.
-        checklist: the checklist that gave the taxa; its name and digest are recorded.
+        checklist: the checklist that gave the taxa; it is recorded, and kept for later builds.
+        language: code of the language whose names come first, which is recorded; by default that of earlier builds.
         progress: called at every step of every stage.
 
     Raises:
@@ -109,7 +111,7 @@ def build(
         info = begin(layout, source, encoders)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
             info = restart_if_empty(layout, info, ledger, source)
-            info = note_checklist(layout, info, ledger, checklist)
+            info = note_names(layout, info, ledger, checklist, language)
             run = BuildRun(
                 layout=layout,
                 info=collections_at(layout, info, ledger, settings.chroma_address),
@@ -128,6 +130,7 @@ def build(
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
+                keep_checklist(layout, ledger, checklist)
                 resolve_terms(run, terms)
             if located_pages(run):  # an update asks only the sources of pages
                 note_origin(ledger, source)

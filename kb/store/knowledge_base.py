@@ -11,6 +11,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
@@ -21,7 +22,7 @@ import numpy as np
 from data.arrays import FloatArray, rank_descending
 from data.closing import Closing
 from data.codec import loads
-from data.contracts import Encoders, VectorTable
+from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
@@ -47,18 +48,21 @@ class KnowledgeBase(Closing):
 
     Args:
         path: the folder.
+        language: code of the language whose common names come first; by default that of the knowledge base.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
         StoreError: if its ledger is missing or damaged.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, language: str | None = None) -> None:
         self.path = Path(path)
         """The folder."""
         self.layout = Layout(self.path)
         self.info: KnowledgeBaseInfo = self.layout.require()
         """Contents of `kb.toml`."""
+        self.language = language or self.info.language
+        """Language of the common names that come first."""
         self.spaces = self.info.spaces
         """The encoder spaces, each once."""
         self.sentence_space = self.info.sentence
@@ -99,6 +103,19 @@ class KnowledgeBase(Closing):
         collections = [collection_name("anchors", space) for space in self.info.anchor_spaces]
         return self.ledger.n_marked_otherwise("encode", collections, end=end)
 
+    @cached_property
+    def checklist(self) -> Checklist:
+        """The checklist of the last build, as far as it is kept here, else the species as one of their own."""
+        from kb.checklist.kept import checklist_for
+        from kb.checklist.wiki_checklist import WikiChecklist
+
+        name, digest = self.info.checklist, self.info.checklist_digest
+        try:
+            return checklist_for(self.layout.checklist, name, digest, self.taxa, language=self.language)
+        except StoreError as error:  # look-ups go on with what is there
+            log.warning("%s. Names are looked up among the species of the knowledge base alone", str(error).rstrip("."))
+            return WikiChecklist(self.taxa())
+
     # --- contents ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -113,7 +130,7 @@ class KnowledgeBase(Closing):
     def taxa(self) -> list[Taxon]:
         """Return the taxa of all species in the order of `taxon_ids`."""
         records = self.ledger.subjects("taxon")
-        return [loads(Taxon, records[taxon_id]) for taxon_id in self.taxon_ids]
+        return [loads(Taxon, records[taxon_id]).in_language(self.language) for taxon_id in self.taxon_ids]
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -126,7 +143,8 @@ class KnowledgeBase(Closing):
             entry = self.ledger.entry(taxon_id)
             if entry is None or entry.kind != "taxon":
                 raise KeyError(f"no species {taxon_id!r} in {self.path}")
-            found.append(loads(SpeciesEntry, entry.record))
+            species = loads(SpeciesEntry, entry.record)
+            found.append(replace(species, taxon=species.taxon.in_language(self.language)))
         return found
 
     def terms(self) -> list[Term]:

@@ -39,6 +39,11 @@ class KnowledgeBaseInfo:
     """SHA-256 of the checklist's files."""
 
     @property
+    def language(self) -> str:
+        """The language of the last build, in which names are shown."""
+        return self.languages[0] if self.languages else "en"
+
+    @property
     def spaces(self) -> tuple[str, ...]:
         """The encoder spaces, each once: text-image, visual, sentence."""
         return tuple(dict.fromkeys((*self.text_image, self.visual, self.sentence)))
@@ -47,6 +52,10 @@ class KnowledgeBaseInfo:
     def anchor_spaces(self) -> tuple[str, ...]:
         """The spaces that hold vectors of anchors."""
         return tuple(dict.fromkeys((*self.text_image, self.visual)))
+
+
+CHECKLIST_SHA256 = "checklist sha256"
+"""Fact of the ledger: the hash of the kept checklist."""
 
 
 def new_info(encoders: Encoders, *, source: str, languages: tuple[str, ...] = ("en",)) -> KnowledgeBaseInfo:
@@ -101,6 +110,7 @@ class Layout:
         self.ledger = root / "ledger.sqlite"
         self.cache = root / "cache"
         self.calibration = root / "calibration"
+        self.checklist = root / "checklist.sqlite"
         self.runs = root / "runs"
         self.lock = root / ".lock"
         self.cache_lock = root / ".cache-lock"

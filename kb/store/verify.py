@@ -19,13 +19,15 @@ import numpy as np
 from data.batches import grouped
 from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
-from data.files import writer_lock
+from data.files import sha256_of_file, writer_lock
 from data.records import SpeciesEntry, Verification
 from data.vectors import read_table, tables_of
+from kb.checklist.avilist import AVILIST_NAME
+from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
-from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
+from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.project import INFO, empty, project
 from kb.store.rows import rows_of, subject_of, texts_of
@@ -72,7 +74,12 @@ def lost_files(verification: Verification) -> list[str]:
 def _verify(layout: Layout, ledger: Ledger) -> Verification:
     mended = _restore_info(layout, ledger)
     info = layout.require()
-    problems = [*_unfinished(ledger), *_lost_files(layout, ledger), *mend_calibrations(layout, ledger)]
+    problems = [
+        *_unfinished(ledger),
+        *_lost_files(layout, ledger),
+        *_lost_checklist(layout, info, ledger),
+        *mend_calibrations(layout, ledger),
+    ]
     generation = ledger.generation()
     damaged = {
         name for name in tables_of(layout.cache, generation) if read_table(layout.cache, generation, name) is None
@@ -172,6 +179,24 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     for stage, keys in lost.items():
         for key in keys:
             yield f"{key}: the {names[stage]} {_LOST}; kb build fetches it again"
+
+
+def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
+    """Read the kept checklist as a whole; AviList and a wiki have none."""
+    if not info.checklist_digest or info.checklist.lower().startswith(AVILIST_NAME):
+        return
+    problem = "is missing"
+    if layout.checklist.is_file():
+        try:
+            with closing(StoredChecklist(layout.checklist)) as kept:
+                problem = "" if kept.digest == info.checklist_digest else f"is that of {kept.name}"
+        except StoreError as error:
+            problem = f"is damaged: {error}"
+        if not problem and ledger.fact(CHECKLIST_SHA256) != sha256_of_file(layout.checklist):
+            problem = "is damaged"
+    if problem:
+        again = f"kb build --checklist FILE --kb {layout.root} keeps it again"
+        yield f"the checklist {info.checklist} {problem}; {again}"
 
 
 def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]]:

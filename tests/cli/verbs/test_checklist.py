@@ -96,13 +96,65 @@ def test_a_build_records_its_checklist_and_later_builds_use_it(
     cli.call("import", "bundle", "--kb", "copy.kb", check=True)
     assert json.loads(cli.call("verify", "--kb", "copy.kb", "--format", "json").stdout)["digest"] == digest
     assert "Animalia > Insecta > Nymphalidae > Vanessa" in cli.call("show", "Red Admiral", "--kb", "copy.kb").stdout
-    updated = cli.call("update", "--kb", "mine.kb", check=True)  # its folder is known here, unlike that of the copy
+    (tmp_path / "insects.csv").rename(tmp_path / "elsewhere.csv")
+    write_bird(tmp_path / "mine", "Mentha × piperita", "It has green leaves and white flowers with purple spots.")
+    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", "--taxon", "Mentha × piperita", check=True)
+    assert "Mentha × piperita" in cli.call("species", "--kb", "copy.kb", check=True).stdout
+
+    kept = tmp_path / "copy.kb" / "checklist.sqlite"
+    content = kept.read_bytes()
+    kept.write_bytes(content.replace(b"Red Admiral", b"Red Admirax"))
+    damaged = cli.call("verify", "--kb", "copy.kb")
+    assert (damaged.exit_code, "the checklist insects is damaged; kb build --checklist" in damaged.stdout) == (1, True)
+    kept.write_bytes(content[:5_000])
+    missing = cli.call("show", "Comma", "--kb", "copy.kb")
+    assert "cannot be read" in missing.stderr and missing.exit_code == 5
+    kept.unlink()
+    updated = cli.call("update", "--kb", "copy.kb", check=True)
     assert "The checklist insects of this knowledge base is not on this machine. Names and lineages" in updated.stderr
     missing = cli.call("build", "--source", "folder:mine", "--kb", "copy.kb")
     assert missing.exit_code == 3
     assert "The checklist insects of this knowledge base is not on this machine" in missing.stderr
-    cli.call("checklist", "add", "insects.csv", "--name", "other-name", check=True)
-    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", check=True)
+    assert "the checklist insects is missing" in cli.call("verify", "--kb", "copy.kb").stdout
+    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", "--checklist", "elsewhere.csv", check=True)
+    assert cli.call("verify", "--kb", "copy.kb").exit_code == 0
+
+
+@pytest.mark.usefixtures("home")
+def test_look_ups_know_the_checklist_of_the_knowledge_base_in_every_language(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "scientific_name,order,family,common_name,common_name_de,common_name_ja,synonyms\n"
+        "Aglais io,Lepidoptera,Nymphalidae,Peacock,Tagpfauenauge,クジャクチョウ,Inachis io\n"
+        "Vanessa cardui,Lepidoptera,Nymphalidae,Painted Lady,Distelfalter,,Cynthia cardui\n"
+        "Pieris rapae,Lepidoptera,Pieridae,Small White,Kleiner Kohlweißling,,\n"
+    )
+    write_bird(tmp_path / "mine", "Aglais io", "It has reddish brown wings with large blue eyespots.")
+    cli.call("build", "--checklist", "t.csv", "--source", "folder:mine", "--kb", "b.kb", check=True)
+
+    def call(*arguments: str) -> Any:
+        return cli.call(*arguments, "--kb", "b.kb")
+
+    listed = call("species", "--missing")
+    assert "1 species in the knowledge base, 2 known by name only" in listed.stderr
+    assert "Painted Lady" in listed.stdout and "Mallard" not in listed.stdout
+    assert "Small White" in call("species", "--missing", "--taxon", "Pieridae").stdout
+    assert "Kleiner Kohlweißling" in call("species", "--missing", "--language", "de").stdout
+    absent = call("show", "Cynthia cardui")
+    assert "Painted Lady (Vanessa cardui) is not in the knowledge base b.kb: known by name only (t)" in absent.stderr
+    assert "Of Nymphalidae it holds Peacock." in absent.stderr
+    assert "Distelfalter (Vanessa cardui)" in call("show", "Painted Lady", "--language", "de").stderr
+    for name in ("クジャクチョウ", "tagpfauenauge", "Inachis io", "Aglais io (Linnaeus, 1758)"):
+        shown = call("show", name).stdout
+        assert "Peacock (Aglais io)" in shown and "de Tagpfauenauge; ja クジャクチョウ" in shown
+        assert json.loads(call("search", name, "--format", "json").stdout)[0]["common_name"] == "Peacock"
+    assert json.loads(call("search", "Peacock", "--format", "json", "--language", "ja").stdout)[0]["common_name"] == (
+        "クジャクチョウ"
+    )
+    assert "Peacock" in call("search", "Distelfalter").stdout  # its nearest relative
+    assert "Mallard" not in call("show", "Mallart").stderr
+    assert "Vanessa cardui" in call("show", "Vanesa cardui").stderr
+    refused = cli.call("species", "--kb", "b.kb", "--language", "deutsch!")
+    assert refused.exit_code == 2 and "expected the code of a language" in refused.stderr
 
 
 @pytest.mark.usefixtures("home")

@@ -34,7 +34,7 @@ def test_an_edited_file_replaces_the_checklist_of_its_name(tmp_path: Path) -> No
     assert shelf.add(file).n_species == 6
     assert shelf.names() == ["insects"]
     with pytest.raises(MissingRequirement, match="insects of this knowledge base is not on this machine"):
-        shelf.used_by("insects", first)
+        shelf.used_by("insects", first, tmp_path / "none.sqlite")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../a", "avilist", ".hidden", "a b"])
@@ -149,5 +149,8 @@ def test_a_file_of_another_version_is_refused_with_the_remedy(tmp_path: Path) ->
     shelf.path_of("insects").write_bytes(b"not a database")
     with pytest.raises(FieldmarkError) as raised:
         shelf.open("insects")
-    assert raised.value.hint == "kb checklist add FILE writes it again"
+    assert (
+        raised.value.hint
+        == "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
+    )
     assert shelf.add(plain(tmp_path)).n_species == 5

@@ -1,0 +1,100 @@
+"""The kept checklist of a knowledge base as tables of a bundle, and back.
+
+The index is written anew from the tables, so that no database of a stranger is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from data.errors import BadInput
+from kb.bundle import manifest as bundle
+from kb.bundle.manifest import Manifest, read_rows
+from kb.bundle.tables import Columns, Row, write_table
+from kb.checklist.kept import kept_checklist
+from kb.checklist.stored.rows import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
+from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
+from kb.store.layout import KnowledgeBaseInfo, Layout
+
+_ABOUT: Final[Columns] = {"key": "text", "value": "text"}
+_TAXA: Final[Columns] = {
+    **dict.fromkeys(("n", "last", "parent"), "number"), **dict.fromkeys(("id", "name", "rank"), "text"),
+    "is_shared": "number",
+}  # fmt: skip
+_NAMES: Final[Columns] = {"taxon": "number", "level": "number", "nth": "number", "text": "text", "language": "text"}
+_MAX_ABOUT: Final = 100_000  # characters
+
+
+def export_checklist(layout: Layout, info: KnowledgeBaseInfo, work: Path) -> None:
+    """Write the tables of the kept checklist, if there is one.
+
+    Raises:
+        StoreError: if its file is damaged.
+    """
+    kept = kept_checklist(layout.checklist, info.checklist, info.checklist_digest)
+    if not isinstance(kept, StoredChecklist):
+        return
+    about = [{"key": key, "value": kept.meta[key]} for key in OWN_META if key in kept.meta]
+    kept.close()
+    write_table(work / bundle.CHECKLIST_ABOUT, about, _ABOUT)
+    with closing(read_only(layout.checklist)) as db:
+        write_table(
+            work / bundle.CHECKLIST_TAXA,
+            ({**row._asdict(), "is_shared": int(row.is_shared)} for row in taxon_rows(db)),
+            _TAXA,
+        )
+        write_table(work / bundle.CHECKLIST_NAMES, (row._asdict() for row in name_rows(db)), _NAMES)
+
+
+def import_checklist(source: Path, manifest: Manifest, layout: Layout) -> None:
+    """Write the kept checklist from the tables of a bundle, if it has them.
+
+    Raises:
+        BadInput: if they are no tree of taxa with names, or are of another checklist than the manifest names.
+    """
+    tables = (bundle.CHECKLIST_ABOUT, bundle.CHECKLIST_TAXA, bundle.CHECKLIST_NAMES)
+    given = [name for name in tables if name in manifest.files]
+    if not given:
+        return
+    if missing := [name for name in tables if name not in given]:
+        raise BadInput(f"{source} has a part of a checklist, but not {missing[0]}")
+    about = {_text(row["key"]): _text(row["value"]) for row in read_rows(source, bundle.CHECKLIST_ABOUT, tuple(_ABOUT))}
+    if about.get("digest") != manifest.checklist_digest or not about.get("name"):
+        raise BadInput(f"{source}: its checklist is not {manifest.checklist}, which the manifest names")
+    if sum(map(len, about.values())) > _MAX_ABOUT:
+        raise BadInput(f"{source}: the description of its checklist is too long")
+    problems = json.loads(about.get("problems", "[]"))
+    if not isinstance(problems, list) or not all(isinstance(line, str) for line in problems):
+        raise BadInput(f"{source}: the description of its checklist is damaged")
+    write_rows(
+        layout.checklist,
+        dict.fromkeys(OWN_META, "") | {"problems": "[]"} | about,
+        (_taxon(row) for row in read_rows(source, bundle.CHECKLIST_TAXA, tuple(_TAXA))),
+        (_name(row) for row in read_rows(source, bundle.CHECKLIST_NAMES, tuple(_NAMES))),
+    )
+
+
+def _taxon(row: Row) -> TaxonRow:
+    n, last, parent, is_shared = (_number(row[name]) for name in ("n", "last", "parent", "is_shared"))
+    key, name, rank = (_text(row[name]) for name in ("id", "name", "rank"))
+    return TaxonRow(n, last, parent, key, name, rank, bool(is_shared))
+
+
+def _name(row: Row) -> NameRow:
+    taxon, level, nth = (_number(row[name]) for name in ("taxon", "level", "nth"))
+    return NameRow(taxon, level, nth, _text(row["text"]), _text(row["language"]))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise BadInput(f"expected a number in the checklist, got {str(value)[:40]!r}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadInput(f"expected a text in the checklist, got {str(value)[:40]!r}")
+    return value

@@ -1,0 +1,98 @@
+"""The part of a checklist that a knowledge base keeps, so that it does without the checklist's file.
+
+A checklist of up to `MAX_TAXA` taxa is kept whole. Of a larger one, the largest taxon of at most that size is kept that
+holds all species of the knowledge base, with the taxa above it; or the smallest that does, if all are larger.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+from data.contracts import Checklist
+from data.errors import StoreError
+from data.files import replacing
+from data.records import Taxon
+from kb.checklist.stored.rows import NameRow, TaxonRow, write_rows
+from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
+
+MAX_TAXA: Final = 300_000
+"""Some 100 MB: the butterflies and moths of the world with their synonyms, or any list of a country."""
+
+
+def keep(checklist: Checklist, species: Iterable[Taxon], target: Path) -> bool:
+    """Write what a knowledge base with these species keeps of its checklist to `target`, or delete an earlier one.
+
+    Return whether anything changed.
+
+    AviList ships with Fieldmark and a wiki has no list, so nothing is kept of them.
+    """
+    if not isinstance(checklist, StoredChecklist):
+        is_there = target.is_file()
+        target.unlink(missing_ok=True)
+        return is_there
+    if checklist.path.absolute() == target.absolute():
+        return False
+    is_whole = int(checklist.meta["n_taxa"]) <= MAX_TAXA
+    first, last = (0, 0) if is_whole else _range_of(checklist, species)
+    below = checklist.name_at(first) if first else ""
+    with suppress(StoreError):
+        if target.is_file():
+            with closing(StoredChecklist(target)) as held:
+                if held.digest == checklist.digest and held.meta.get("below", "") == below:
+                    return False
+    if not first:
+        with replacing(target) as temporary:
+            shutil.copyfile(checklist.path, temporary)
+        return True
+    with closing(read_only(checklist.path)) as db:
+        above = checklist.positions_above(first)[::-1]
+        write_rows(
+            target,
+            {**checklist.meta, "below": below},
+            _taxa_of_part(db, above, first, last),
+            _names_of_part(db, above, first, last),
+        )
+    return True
+
+
+def _range_of(checklist: StoredChecklist, species: Iterable[Taxon]) -> tuple[int, int]:
+    """Return the first and last position of the taxon to keep; zeros for the whole checklist."""
+    found = [position for taxon in species if (position := checklist.position(taxon))]
+    if not found:
+        return 0, 0
+    chosen = (0, 0)
+    for n in [min(found), *checklist.positions_above(min(found))]:
+        last = checklist.last_below(n)
+        if last < max(found):
+            continue
+        if chosen != (0, 0) and last - n >= MAX_TAXA:
+            break
+        chosen = (n, last)
+    return chosen
+
+
+def _taxa_of_part(db: sqlite3.Connection, above: Sequence[int], first: int, last: int) -> Iterator[TaxonRow]:
+    """Yield the taxa above a part, then the part, with the positions that they have in it."""
+    shift, end = len(above) + 1 - first, len(above) + 1 + last - first
+    columns = "n, last, parent, id, name, rank, name IN (SELECT name FROM homonym)"
+    for n, place in enumerate(above, 1):
+        row = db.execute(f"SELECT {columns} FROM taxon WHERE n = ?", (place,)).fetchone()
+        yield TaxonRow._make((n, end, n - 1, *row[3:6], bool(row[6])))
+    for row in db.execute(f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND ? ORDER BY n", (first, last)):
+        parent = len(above) if row[0] == first else row[2] + shift
+        yield TaxonRow._make((row[0] + shift, row[1] + shift, parent, *row[3:6], bool(row[6])))
+
+
+def _names_of_part(db: sqlite3.Connection, above: Sequence[int], first: int, last: int) -> Iterator[NameRow]:
+    shift = len(above) + 1 - first
+    found = "SELECT taxon, level, nth, text, language FROM name WHERE taxon BETWEEN ? AND ? ORDER BY 1, 2, 3"
+    for n, place in enumerate(above, 1):
+        for row in db.execute(found, (place, place)):
+            yield NameRow(n, *row[1:])
+    for row in db.execute(found, (first, last)):
+        yield NameRow(row[0] + shift, *row[1:])
