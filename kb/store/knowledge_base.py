@@ -105,7 +105,7 @@ class KnowledgeBase(Closing):
 
     @cached_property
     def checklist(self) -> Checklist:
-        """The checklist of the last build, as far as it is kept here, else the species as one of their own."""
+        """The checklist of the last build, or the part of it that is kept; without it, the species are their own."""
         from kb.checklist.kept import checklist_for
         from kb.checklist.wiki_checklist import WikiChecklist
 

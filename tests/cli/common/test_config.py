@@ -21,7 +21,7 @@ def test_precedence_is_flag_environment_file_default(folder: Path) -> None:
     assert resolve({"contact": "of the flag"}, environment=environment, folder=folder).contact == "of the flag"
     assert resolve({"contact": None}, environment=environment, folder=folder).contact == "of the environment"
     assert resolve({}, environment={}, folder=folder).contact == "of the file"
-    assert resolve({}, environment={}, folder=folder).language == "en"
+    assert resolve({}, environment={}, folder=folder).licences == "free"
 
 
 def test_paths_in_the_settings_file_are_relative_to_it(folder: Path) -> None:

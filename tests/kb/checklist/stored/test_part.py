@@ -1,4 +1,4 @@
-"""What a knowledge base keeps of its checklist: the whole, or the part with its species."""
+"""Kept checklists of knowledge bases: whole, or the part with the species."""
 
 from __future__ import annotations
 
