@@ -29,20 +29,21 @@ def csv_line(cells: Iterable[object]) -> str:
 def escape_formulas(row: Iterable[object]) -> list[object]:
     """Return the cells with an apostrophe before each text that a spreadsheet would run as a formula.
 
-    For text of other people, such as author names in a wiki; JSON keeps it unchanged.
+    For text of other people, such as author names in a wiki; JSON keeps it unchanged. A text that looks escaped gets
+    one apostrophe more, so that `unescape_formula` is exact.
 
     Example:
         >>> escape_formulas(["=1+2", "@ann", "Ann", -1, None])
         ["'=1+2", "'@ann", 'Ann', -1, None]
     """
-    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
+    return [f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(_FORMULA) else cell for cell in row]
 
 
 def unescape_formula(cell: str) -> str:
     """Return the cell before `escape_formulas`.
 
     Example:
-        >>> unescape_formula("'=1+2"), unescape_formula("'t Hooft")
-        ('=1+2', "'t Hooft")
+        >>> unescape_formula("'=1+2"), unescape_formula("''=1+2"), unescape_formula("'t Hooft")
+        ('=1+2', "'=1+2", "'t Hooft")
     """
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell

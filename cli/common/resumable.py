@@ -68,6 +68,7 @@ class ResumableOutput:
         parameters: JSON values that determine the rows.
         header: the first line of the file, if its format has one.
         image_of: row (a line) -> photo; ValueError, KeyError or IndexError for a truncated row.
+        name_in_rows: photo -> its name as `image_of` returns it, which may lack line ends.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
         wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
             encounters that have other photos now are dropped.
@@ -83,6 +84,7 @@ class ResumableOutput:
         parameters: Mapping[str, object],
         header: str,
         image_of: Callable[[str], str],
+        name_in_rows: Callable[[str], str] = str,
         retry_failed: bool = False,
         wanted: Iterable[Encounter] = (),
         start_over: bool = False,
@@ -102,6 +104,7 @@ class ResumableOutput:
         self._parameters = dict(parameters)
         self._header = header
         self._image_of = image_of
+        self._name_in_rows = name_in_rows
         self._retry_failed = retry_failed
         self._wanted = {encounter.photos[0]: encounter for encounter in wanted}
         self._photos = {photo for encounter in self._wanted.values() for photo in encounter.photos}
@@ -155,10 +158,12 @@ class ResumableOutput:
         finished = self._finished() if has_rows else {}
         is_usable = has_rows and not self._start_over  # a table that starts over may have other columns
         counts = Counter(image for image, _ in self._rows_of_photos()) if is_usable else Counter()
-        kept = {image: line for image, line in finished.items() if counts[image] == line.rows}
+        name_of = self._name_in_rows
+        kept = {image: line for image, line in finished.items() if counts[name_of(image)] == line.rows}
+        named = set(map(name_of, kept))
         with _replaced(self.path) as out:
             out.write(self._header)
-            out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in kept)
+            out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in named)
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])

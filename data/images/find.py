@@ -63,7 +63,9 @@ def _images(files: Iterable[Path], others: set[Path]) -> list[Path]:
 def walk_files(
     folder: str | Path, on_error: Callable[[OSError], None] = lambda _error: None
 ) -> Iterator[os.DirEntry[str]]:
-    """Yield the files below a folder, without hidden ones; links to folders are not followed.
+    """Yield the entries below a folder that are no folders, without hidden ones; links to folders are not followed.
+
+    Pipes and links without a target are among them, so that reading them reports an error.
 
     Args:
         folder: where to begin.
@@ -78,15 +80,15 @@ def walk_files(
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    elif _is_file(entry):
+                    elif not _leads_to_folder(entry):
                         yield entry
         except OSError as error:
             on_error(error)
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_file()
+        return entry.is_dir()
     except OSError:  # a loop of links
         return False
 
@@ -100,4 +102,4 @@ def _matches(pattern: Path) -> Iterator[Path]:
     # As in shells and Python 3.13: `**` beside other characters means `*`.
     wild = [part if part == "**" else re.sub(r"\*\*+", "*", part) for part in pattern.parts[first_wild:]]
     matched = Path(*pattern.parts[:first_wild]).glob(str(Path(*wild)))
-    return (path for path in matched if path.is_file())
+    return (path for path in matched if not path.is_dir())

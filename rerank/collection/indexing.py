@@ -14,6 +14,7 @@ from data.arrays import FloatArray, as_fixed_point
 from data.batches import grouped
 from data.contracts import ImageEncoder
 from data.errors import BadImage
+from data.files import file_state
 from data.images.find import SUFFIXES, walk_files
 from rerank.collection.files import CollectionFiles, StoredPhoto, sort_key
 from rerank.photo_vectors import BATCH_SIZE, encode_photos
@@ -41,7 +42,8 @@ class Changes:
 def photos_in(folder: Path, skipped: Counter[str] | None = None) -> dict[str, tuple[int, int]]:
     """Return path below the folder -> size and modification time in ns of its photos.
 
-    A folder below it that cannot be listed stands there as a photo, which cannot be read either.
+    A folder below it that cannot be listed stands there as a photo, which cannot be read either, and so does a link
+    without a target.
     `skipped`, if given, counts the other files by extension, without hidden ones.
     """
     unlisted: list[str] = []
@@ -49,11 +51,7 @@ def photos_in(folder: Path, skipped: Counter[str] | None = None) -> dict[str, tu
     found = {}
     for entry in walk_files(folder, on_error=lambda error: unlisted.append(str(error.filename))):
         if Path(entry.name).suffix.lower() in SUFFIXES:
-            try:
-                state = entry.stat()
-            except OSError:
-                continue  # removed meanwhile
-            found[entry.path[start:]] = state.st_size, state.st_mtime_ns
+            found[entry.path[start:]] = file_state(Path(entry.path)) or (_RETRY, 0)  # a link without a target
         elif skipped is not None and not entry.name.startswith("."):
             skipped[Path(entry.name).suffix.lower()] += 1
     return found | {path[start:]: (_RETRY, 0) for path in unlisted if path[start:]}

@@ -190,6 +190,7 @@ def sink_for(
         parameters={**parameters, "format": form, **shape},
         header=rows.header(form, per),
         image_of=partial(rows.image_of, form),
+        name_in_rows=partial(rows.name_in_rows, form),
         retry_failed=retry_failed,
         wanted=wanted,
         start_over=start_over,

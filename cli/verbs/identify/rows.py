@@ -101,6 +101,11 @@ def n_keys() -> int:
     return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
 
 
+def name_in_rows(form: Form, image: str) -> str:
+    """Return the name of a photo as `image_of` reads it from its rows: a line of CSV has no line ends."""
+    return _LONE_SURROGATES.sub("\ufffd", image if form in {"jsonl", "parquet"} else _LINE_ENDS.sub(" ", image))
+
+
 def image_of(form: Form, line: str) -> str:
     """Return the photo of a row in a file.
 

@@ -1,10 +1,13 @@
 """Search for picture files by path, folder and pattern: each once and in order."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from data.errors import BadImage
+from data.images.decode import read_image
 from data.images.find import find_images
 
 
@@ -49,7 +52,20 @@ def test_symlink_loops_are_visited_once_and_reported(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"x")
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "round.jpg").symlink_to(tmp_path / "round.jpg")
-    assert find_images([tmp_path, tmp_path / "round.jpg"]) == [tmp_path / "a.jpg", tmp_path / "round.jpg"]
+    assert find_images([tmp_path]) == [tmp_path / "a.jpg", tmp_path / "round.jpg"]
+
+
+def test_pipes_and_links_without_a_target_are_found_so_that_reading_reports_them(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    (tmp_path / "gone.jpg").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe")
+    skipped: set[Path] = set()
+    expected = [tmp_path / "gone.jpg", tmp_path / "pipe.jpg"]
+    assert find_images([tmp_path], skipped=skipped) == find_images([tmp_path / "*.jpg"]) == expected
+    assert skipped == {tmp_path / "pipe"}
+    for path in expected:
+        with pytest.raises(BadImage):
+            read_image(path)
 
 
 def test_other_files_of_folders_and_patterns_are_collected_without_hidden_ones(tmp_path: Path) -> None:

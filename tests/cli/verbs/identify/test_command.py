@@ -357,6 +357,25 @@ def test_explain_recognises_a_reference_photo(cli: Any, built_kb: Path, tmp_path
     assert "This photo is a reference photo of Northern Cardinal" in outcome.stdout
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_odd_file_names_are_done_once_and_not_at_every_resume(
+    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path, suffix: str
+) -> None:
+    names = ["a\nb.png", "c\r\nd.png", "'=e.png", "=f.png", '"g.png', "''h.png", "i,j.png", "k\u2028l.png"]
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    picture = next(drawings.glob("*.png")).read_bytes()
+    for name in names:
+        (folder / name).write_bytes(picture)
+    table = tmp_path / f"names{suffix}"
+    first = cli.call("identify", folder, "--kb", built_kb, "--output", table, check=True)
+    rows = table.read_bytes()
+    again = cli.call("identify", folder, "--kb", built_kb, "--output", table, check=True)
+    assert table.read_bytes() == rows
+    assert "photos 8 of 8" in first.stderr
+    assert "photos 8 of 8" not in again.stderr
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_options_of_the_table_warn_with_other_formats(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", form)
