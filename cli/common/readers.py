@@ -114,13 +114,13 @@ def open_reader_resources(
     """Open the model of `[llm.vision]` for an evaluation of readers; arguments and errors as in `open_reader`."""
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
-    from kb.checklist.reconcile import load_reconciler
+    from kb.checklist.reconcile import reconciler_of
     from kb.endpoints.budget import Budget
     from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.namer import Namer
     from recognize.reader.reader import PLACEHOLDERS, Reader
 
-    reconciler = load_reconciler()
+    reconciler = reconciler_of(store.checklist)
 
     def find(name: str) -> str | None:
         matched = reconciler.reconcile([name]).matched

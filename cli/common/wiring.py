@@ -277,12 +277,11 @@ def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None
     The first known name of a row decides; a row is reported under its first name that is not empty.
     """
     from data.benchmarks.cub_names import CUB_NAMES
-    from kb.checklist.reconcile import load_reconciler
-    from kb.checklist.reconcile_any import reconcile_any
+    from kb.checklist.avilist import load_checklist
+    from kb.checklist.reconcile import reconciler_of
 
-    if checklist is not None and not checklist.group:
-        return reconcile_any(rows, checklist)
-    return load_reconciler().reconcile_rows(rows, given=CUB_NAMES)
+    checklist = checklist or load_checklist()
+    return reconciler_of(checklist).reconcile_rows(rows, given=CUB_NAMES if checklist.group else None)
 
 
 def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
@@ -292,7 +291,7 @@ def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
     """
     from kb.checklist.reconcile import match_names
 
-    found = match_rows([(label,) for label in labels])
+    found = match_rows([(label,) for label in labels], store.checklist)
     missing = [name.name for name in found.unmatched]
     own = match_names(missing, store.taxa())
     named = {match.name for match in own}

@@ -53,7 +53,7 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: s
             "Expected either a NAME or --file FILE.", hint="kb taxa Strigiformes, or kb taxa --file list.txt"
         )
     if file is not None:
-        report_file(file, form, checklist)
+        report_file(kb, file, form, checklist)
     elif form == "csv":
         raise UsageError("--format csv needs --file.", hint="Use --format json.")
     else:
@@ -106,12 +106,19 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     output.write(output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"]))
 
 
-def report_file(file: Path, form: str, checklist: str | None) -> None:
+def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -> None:
     """Print the species for each name of a file."""
+    from kb.checklist.wiki_checklist import WikiChecklist
+
     listed = read_rows(file)
-    found = wiring.match_rows(
-        listed, None if checklist is None else wiring.open_checklist(options.settings(), checklist)
-    )
+    settings = options.settings(kb=kb)
+    opened = wiring.open_checklist(settings, checklist, settings.kb)
+    if isinstance(opened, WikiChecklist):
+        if settings.kb is None:
+            raise UsageError("--checklist wiki needs a knowledge base built with it.", hint="Add --kb.")
+        with wiring.open_knowledge_base(settings) as store:
+            opened = WikiChecklist(store.taxa())
+    found = wiring.match_rows(listed, opened)
     matches = rows([names[0] for names in listed], found)
     if form == "table":
         output.write(table(matches))

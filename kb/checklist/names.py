@@ -17,7 +17,9 @@ _FOLDED_LETTERS = str.maketrans(
     | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
-_ENDINGS = re.compile(r"(?:iensis|ensis|oides|ii|is|us|um|er|ra|rum|a|e|i)$")
+ENDINGS: Final = ("", "iensis", "ensis", "oides", "ii", "is", "us", "um", "er", "ra", "rum", "a", "e", "i")
+"""Endings of epithets, which follow the genus' gender or differ between authors."""
+_ENDING = re.compile(rf"(?:{'|'.join(filter(None, ENDINGS))})$")
 
 
 @lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
@@ -42,7 +44,7 @@ def fold(name: str) -> str:
 def epithet_stem(scientific_name: str) -> str:
     """Return the last word of a binomial without its ending, which follows the genus' gender (`alba`, `albus`)."""
     epithet = scientific_name.rsplit(" ", 1)[-1].lower()
-    return _ENDINGS.sub("", epithet) or epithet
+    return _ENDING.sub("", epithet) or epithet
 
 
 class NearNames:

@@ -1,4 +1,4 @@
-"""Matching of names and labels from other lists with the species of a checklist.
+"""Matching of names and labels from other lists with the species of a checklist of any group.
 
 Each match follows a named rule; similarity alone gives a suggestion, never a match.
 """
@@ -8,12 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, Literal
 
+from data.contracts import Checklist
 from data.records import Taxon
 from kb.checklist.avilist import AviList, load_checklist
-from kb.checklist.names import epithet_stem, fold
+from kb.checklist.names import fold
+from kb.checklist.scientific_names import name_key, without_authorship
+from kb.checklist.selection import choices
+from kb.checklist.species_names import BirdNames, Fitting, NamesInMemory, SpeciesNames
+from kb.checklist.stored.species_names import StoredNames
+from kb.checklist.stored.stored_checklist import StoredChecklist
 
 MatchKind = Literal[
     "given",
@@ -41,16 +47,13 @@ _SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s|^un(?:identified|specified
 _SEVERAL_IN_BRACKETS = re.compile(r"\((?:gen[.,]* )?spp?\.?\)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
-_POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
-_WORDS_ABOUT_ONE_BIRD: Final = re.compile(
+_WORDS_ABOUT_ONE: Final = re.compile(
     r"^(?:an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
-    r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage)[,:]?$",
+    r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage"
+    r"|larvae?|caterpillars?|pupae?|chrysalis|nymph|imago|eggs?|tadpoles?|froglet|calf|cub|fawn|seedling"
+    r"|worker|queen|upperside|underside|dorsal|ventral|flowers?|flowering|fruits?|fruiting|leaf|leaves)[,:]?$",
     re.IGNORECASE,
 )
-
-
-_Fitting = dict[str, tuple[str, Taxon]]
-"""Taxon id -> the name that fits, and its taxon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,22 +143,18 @@ class Reconciler:
         [('Turdus sp.', 'several species')]
     """
 
-    def __init__(self, checklist: AviList) -> None:
-        """Index the names of the checklist."""
+    def __init__(self, checklist: Checklist) -> None:
+        """Index the names of the checklist, unless it is indexed."""
         self._checklist = checklist
-        birds = checklist.find("Aves")
-        taxa = checklist.species_of(birds) if birds is not None else []
-        self._without_possessives = _by_key(
-            (_without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
-        )
-        self._stems = _by_key(
-            (_stem(name), name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)
-        )
-        self._in_families = _by_key(
-            (_stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon)
-            for taxon in taxa
-            for name in (taxon.scientific_name, *taxon.synonyms)
-        )
+        self._is_of_birds = isinstance(checklist, AviList)
+        self._names: SpeciesNames
+        if isinstance(checklist, StoredChecklist):
+            self._names = StoredNames(checklist)
+        elif isinstance(checklist, AviList):
+            self._names = BirdNames(checklist)
+        else:
+            below = (taxon for top in checklist.top_taxa() for taxon in checklist.species_of(top))
+            self._names = NamesInMemory(checklist, below)
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
         """Return the species of each name.
@@ -226,6 +225,8 @@ class Reconciler:
             return UnmatchedName(name=name, reason="unknown")
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
+        if not self._is_of_birds and (exact := self._as_given(name)):
+            return exact
         label = plain_label(name)
         if names_several(name, label):
             if one := self._named_twice(name, label):
@@ -234,14 +235,27 @@ class Reconciler:
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
         return found or self._inside(name, label) or self._altered(name, label)
 
+    def _as_given(self, name: str) -> MatchedName | UnmatchedName | None:
+        """Match a name as it stands, with its authors; several taxa with it, and a hybrid, are answered here too."""
+        for label in dict.fromkeys((name.strip(), plain_label(name))):
+            found = self._checklist.find(label)
+            if found is not None:
+                if found.rank == "hybrid":
+                    return UnmatchedName(name=name, reason="several species")
+                return self._named(name, label) or self._lumped(name, label)
+            if several := self._checklist.homonyms(label):
+                return UnmatchedName(name=name, reason="several species", suggestions=tuple(choices(several)))
+        return None
+
     def _named(self, name: str, label: str) -> MatchedName | None:
         """Match a name of the checklist."""
         taxon = self._species(label)
         if taxon is None:
             return None
-        kind, matched = _matching_name(label, taxon)
-        variant: Variant | None = None if matched.casefold() == label.casefold() else "spelling"
-        others = tuple(other.scientific_name for other in self._checklist.others_called(label))
+        kind, matched = self._matching_name(label, taxon)
+        is_same = matched.casefold() in (label.casefold(), without_authorship(label).casefold())
+        variant: Variant | None = None if is_same else "spelling"
+        others = tuple(other.scientific_name for other in self._names.others_called(label))
         return MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
 
     def _named_twice(self, name: str, label: str) -> MatchedName | None:
@@ -253,11 +267,11 @@ class Reconciler:
 
     def _lumped(self, name: str, label: str) -> MatchedName | None:
         """Match a subspecies of the checklist."""
-        found = self._checklist.subspecies(label)
+        found = self._names.subspecies(label)
         return MatchedName(name=name, taxon=found[1], kind="subspecies", matched_name=found[0]) if found else None
 
     def _coded(self, name: str) -> MatchedName | None:
-        taxon = self._checklist.with_code(name.strip())
+        taxon = self._names.with_code(name.strip())
         return MatchedName(name=name, taxon=taxon, kind="eBird code", matched_name=name.strip()) if taxon else None
 
     def _inside(self, name: str, label: str) -> MatchedName | None:
@@ -271,7 +285,7 @@ class Reconciler:
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
         if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
             return replace(found, variant="inside")
-        words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE_BIRD.match(word)]
+        words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE.match(word)]
         other_words = " ".join(words_left)
         if other_words and other_words != bare and (found := self._named(name, other_words)):
             return replace(found, variant="inside")
@@ -279,20 +293,19 @@ class Reconciler:
 
     def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
         """Match by possessive, ending or genus, if only one species fits."""
-        near = self._without_possessives.get(_without_possessives(label), {})
-        tried: list[tuple[Variant, _Fitting]] = [("possessive", near)]
+        near = self._names.possessives(label)
+        tried: list[tuple[Variant, Fitting]] = [("possessive", near)]
         for genus, epithet, _ in _BINOMIAL.findall(label):
-            if self._checklist.lacks(f"{genus} {epithet}"):
+            if self._names.lacks(f"{genus} {epithet}"):
                 continue
-            tried += [("ending", self._stems.get(_stem(f"{genus} {epithet}"), {}))]
-            tried += [("genus", self._in_families.get(_stem(f"{self._family(genus)} {epithet}"), {}))]
+            tried += [("ending", self._names.endings(genus, epithet)), ("genus", self._names.genera(genus, epithet))]
         for variant, fitting in tried:
             if len(fitting) == 1:
                 ((matched_name, taxon),) = fitting.values()
                 return MatchedName(
                     name=name,
                     taxon=taxon,
-                    kind=_matching_name(matched_name, taxon)[0],
+                    kind=self._matching_name(matched_name, taxon)[0],
                     variant=variant,
                     matched_name=matched_name,
                 )
@@ -310,17 +323,32 @@ class Reconciler:
         if missed.reason == "unknown":
             return tuple(self._checklist.suggest(label, N_SUGGESTED))
         taxon = self._checklist.find(label)
-        species = self._checklist.species_of(taxon) if taxon is not None else []
-        return tuple(found.scientific_name for found in species) if len(species) <= N_SUGGESTED else ()
-
-    def _family(self, genus: str) -> str:
-        """Return the family of a genus, or the genus itself if it is not in the checklist."""
-        taxon = self._checklist.find(genus)
-        return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
+        if taxon is None or self._checklist.n_species_of(taxon) > N_SUGGESTED:
+            return ()
+        return tuple(found.scientific_name for found in self._checklist.species_of(taxon))
 
     def _species(self, name: str) -> Taxon | None:
         taxon = self._checklist.find(name)
         return taxon if taxon is not None and taxon.rank == "species" else None
+
+    def _matching_name(self, label: str, taxon: Taxon) -> tuple[MatchKind, str]:
+        """Return the kind and the checklist's spelling of the name that a label matches."""
+        common: MatchKind = "English name" if self._is_of_birds else "common name"
+        other: MatchKind = "other English name" if self._is_of_birds else "common name"
+        named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]
+        named += [(common, name) for name in taxon.common_names[:1]]
+        named += [("synonym", name) for name in taxon.synonyms]
+        named += [(other, name) for name in taxon.common_names[1:]]
+        named += [(other, name) for names in taxon.names_by_language.values() for name in names]
+        keys = {fold(label), name_key(label), name_key(without_authorship(label))}
+        same = [(kind, name) for kind, name in named if not keys.isdisjoint((fold(name), name_key(name)))]
+        exact = [(kind, name) for kind, name in same if name.casefold() == label.casefold()]
+        return next(iter((*exact, *same)), (other, label))
+
+
+def reconciler_of(checklist: Checklist) -> Reconciler:
+    """Return the reconciler for a checklist; that of AviList is made once."""
+    return load_reconciler() if isinstance(checklist, AviList) else Reconciler(checklist)
 
 
 @cache
@@ -331,25 +359,6 @@ def load_reconciler() -> Reconciler:
         MissingRequirement: if its tables are not installed.
     """
     return Reconciler(load_checklist())
-
-
-def _matching_name(label: str, taxon: Taxon) -> tuple[MatchKind, str]:
-    """Return the kind and the checklist's spelling of the name that a label matches."""
-    named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]
-    named += [("English name", name) for name in taxon.common_names[:1]]
-    named += [("synonym", name) for name in taxon.synonyms]
-    named += [("other English name", name) for name in taxon.common_names[1:]]
-    same = [(kind, name) for kind, name in named if fold(name) == fold(label)]
-    exact = [(kind, name) for kind, name in same if name.casefold() == label.casefold()]
-    return next(iter((*exact, *same)), ("other English name", label))
-
-
-def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, _Fitting]:
-    """Return key -> the taxa with a name of that key."""
-    found: dict[str, _Fitting] = {}
-    for key, name, taxon in keyed:
-        found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
-    return found
 
 
 def names_several(name: str, label: str) -> bool:
@@ -368,13 +377,3 @@ def plain_label(name: str) -> str:
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))
     last, comma, first = words.partition(",")
     return " ".join((f"{first} {last}" if comma else words).split())
-
-
-def _stem(binomial: str) -> str:
-    """Return a binomial without the ending of its epithet."""
-    return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
-
-
-@lru_cache(maxsize=1 << 15)
-def _without_possessives(name: str) -> str:
-    return fold(_POSSESSIVE.sub("", name))

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from kb.checklist.names import fold
-from kb.checklist.reconcile import UnmatchedName, load_reconciler
+from kb.checklist.reconcile import UnmatchedName, load_reconciler, reconciler_of
 from kb.checklist.tables import KNOWN_HEADINGS, columns_of, read_names_file, table_rows
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
@@ -73,13 +74,14 @@ def read_list(path: Path) -> ListedNames:
     return listed
 
 
-def match_list(listed: ListedNames, taxa: Sequence[Taxon]) -> MatchedList:
+def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> MatchedList:
     """Return the species of a knowledge base that are on a list, and the names without a match.
 
-    Names go through the checklist: synonyms, codes and spellings lead to a species. One that the checklist does not
-    know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge base itself.
+    Names go through the checklist, by default AviList: synonyms, codes and spellings lead to a species. One that it
+    does not know, or that the knowledge base holds by an older name, is looked for
+    among the names of the knowledge base.
     """
-    matches = match_names([line.names for line in listed.lines], taxa)
+    matches = match_names([line.names for line in listed.lines], taxa, checklist)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
     for line, in_kb in zip(listed.lines, matches.taxon_ids, strict=True):
@@ -109,11 +111,14 @@ class MatchedNames:
     """Rows without a single matching species, by their first name."""
 
 
-def match_names(rows: Sequence[Sequence[str]], taxa: Sequence[Taxon]) -> MatchedNames:
+def match_names(
+    rows: Sequence[Sequence[str]], taxa: Sequence[Taxon], checklist: Checklist | None = None
+) -> MatchedNames:
     """Return the species of a knowledge base for rows of names, the most reliable first, as `match_list` does."""
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
-    result = load_reconciler().reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
+    reconciler = load_reconciler() if checklist is None else reconciler_of(checklist)
+    result = reconciler.reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
     in_kb: list[str | None] = []

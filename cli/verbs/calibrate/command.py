@@ -48,7 +48,7 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
         if photos is None:
             found = photos_of_anchors(store, encoders, knowledge, anchor_path=store.anchor_path, on_progress=show)
         else:
-            labelled = read_labelled(photos, store.taxa())
+            labelled = read_labelled(photos, store.taxa(), store.checklist)
             found = photos_of_files(
                 store, encoders, knowledge, labelled.paths, labelled.taxon_ids, anchor_path=store.anchor_path,
                 on_progress=show,

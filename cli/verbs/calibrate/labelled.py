@@ -14,6 +14,7 @@ from data.words import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from data.contracts import Checklist
     from data.records import Taxon
     from kb.checklist.reconcile import UnmatchedName
 
@@ -32,7 +33,7 @@ class LabelledPhotos:
     """Species of each photo."""
 
 
-def read_labelled(path: Path, taxa: Sequence[Taxon]) -> LabelledPhotos:
+def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> LabelledPhotos:
     """Return the photos with species of a knowledge base, and warn of the others.
 
     Raises:
@@ -43,7 +44,7 @@ def read_labelled(path: Path, taxa: Sequence[Taxon]) -> LabelledPhotos:
 
     labels = _folders(path) if path.is_dir() else _table(path)
     rows = list(dict.fromkeys(names for _, names in labels))
-    matches = match_names(rows, taxa)
+    matches = match_names(rows, taxa, checklist)
     taxon_of = dict(zip(rows, matches.taxon_ids, strict=True))
     if matches.unmatched:
         output.warn(f"{plural(len(matches.unmatched), 'label')} matched no species: {_listed(matches.unmatched)}")

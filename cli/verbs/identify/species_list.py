@@ -38,7 +38,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
     from recognize import SpeciesList
 
     listed = read_list(file)
-    matched = match_list(listed, store.taxa())
+    matched = match_list(listed, store.taxa(), store.checklist)
     unknown = [name for name in matched.unmatched if name.reason != "several species"]
     if unknown:
         output.warn(unknown_text(file, unknown))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from data.errors import StoreError
 from data.records import Taxon, taxon_id
-from kb.checklist.names import MIN_LIKENESS, likeness
+from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema
 
@@ -156,6 +156,31 @@ class StoredChecklist:
         rows = self._rows("SELECT n FROM taxon WHERE parent = 0 ORDER BY n_species DESC, name")
         return [self._taxon(n) for (n,) in rows]
 
+    # --- names that differ a little, for `species_names` -------------------------------------------------------------
+
+    def with_common_name(self, folded: str) -> list[tuple[str, Taxon]]:
+        """Return names and taxa with a common name of that folded form."""
+        rows = self._rows("SELECT text, taxon FROM name WHERE folded = ? AND level >= 3", folded)
+        return [(text, self._taxon(n)) for text, n in rows]
+
+    def beginning_with(self, folded: str) -> list[tuple[str, Taxon]]:
+        """Return scientific names and taxa whose folded names begin so, the first ones of many."""
+        rows = self._rows(
+            "SELECT text, taxon FROM name WHERE folded >= ? AND folded < ? AND level <= 2 LIMIT ?",
+            *(folded, folded + "\U0010ffff", N_COMPARED),
+        )
+        return [(text, self._taxon(n)) for text, n in rows]
+
+    def named_within(self, n: int, *, ending: str) -> list[tuple[str, Taxon]]:
+        """Return scientific names and taxa below a position whose last word is `ending`."""
+        end = fold(ending)[::-1]
+        rows = self._rows(
+            "SELECT text, taxon FROM name WHERE reversed >= ? AND reversed < ? AND level <= 2 "
+            "AND taxon BETWEEN ? AND ? LIMIT ?",
+            *(end, end + "\U0010ffff", n, self.last_below(n), N_COMPARED),
+        )
+        return [(text, self._taxon(place)) for text, place in rows if text.split()[-1] == ending]
+
     # --- positions in the tree, for the part that a knowledge base keeps ---------------------------------------------
 
     def position(self, taxon: Taxon) -> int:
@@ -189,12 +214,13 @@ class StoredChecklist:
             wanted = name_key(above)
             return [n for n in self._named(rest) if any(name_key(text) == wanted for _, text in self._above(n))]
         name = " ".join(name.split())
-        keys = [name_key(name)]
-        if not is_hybrid_formula(name):
-            keys.append(name_key(without_authorship(name)))
-        for key in dict.fromkeys(keys):
-            rows = self._rows("SELECT taxon, level, language FROM name WHERE folded = ?", key)
-            if not rows or not key:
+        tries = [(name_key(name), schema.OTHER)]
+        if not is_hybrid_formula(name):  # common names have no authors: "Comma bacillus" is no Comma
+            tries.append((name_key(without_authorship(name)), schema.PREFERRED - 1))
+        for key, most in tries:
+            query = "SELECT taxon, level, language FROM name WHERE folded = ? AND level <= ?"
+            rows = self._rows(query, key, most) if key else []
+            if not rows:
                 continue
             ranked = {taxon: min(self._kind(*row[1:]) for row in rows if row[0] == taxon) for taxon, _, _ in rows}
             best = min(ranked.values())

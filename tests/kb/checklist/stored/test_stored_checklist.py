@@ -9,7 +9,7 @@ import pytest
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import Taxon
-from kb.checklist.reconcile_any import reconcile_any
+from kb.checklist.reconcile import Reconciler
 from kb.checklist.selection import find_taxon, read_names, select, species_ids
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
@@ -92,14 +92,14 @@ def test_an_unknown_name_is_answered_with_the_nearest(insects: StoredChecklist) 
 def test_names_of_a_list_are_matched_by_rule(dwc: StoredChecklist) -> None:
     names = ["07.Vanessa_cardui", "pyrameis atalanta", "Vanessa atalanta rubria", "male Vanessa cardui (worn)",
              "Prunella", "Vanessa", "Vanessa cardui x atalanta", "Wanessa cardui"]  # fmt: skip
-    matched = reconcile_any([(name,) for name in names], dwc)
+    matched = Reconciler(dwc).reconcile(names)
     assert [(match.taxon.scientific_name, match.rule) for match in matched.matched] == [
         ("Vanessa cardui", "scientific name"), ("Vanessa atalanta", "synonym"), ("Vanessa atalanta", "subspecies"),
         ("Vanessa cardui", "scientific name (inside)"),
     ]  # fmt: skip
     assert [(miss.name, miss.reason, miss.suggestions[:2]) for miss in matched.unmatched] == [
         ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
-        ("Vanessa", "not a species", ()),
+        ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),
         ("Vanessa cardui x atalanta", "several species", ()),
         ("Wanessa cardui", "unknown", ("Vanessa cardui",)),
     ]
