@@ -31,6 +31,7 @@ from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
+from kb.sources.reopen import FROM_BUNDLE
 from kb.sources.web.addresses import is_web_address
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
@@ -178,7 +179,7 @@ def _copy_ledger(
         ledger.record(_of_known_collections(steps, collection_names(info)))
         for name, origin in manifest.sources.items():
             if _is_public(origin):
-                ledger.set_fact(ORIGIN + name, json.dumps(dict(origin), sort_keys=True))
+                ledger.set_fact(ORIGIN + name, json.dumps({**origin, FROM_BUNDLE: "yes"}, sort_keys=True))
         if takes_vectors:
             ledger.publish([entry_of(subject) for subject in _subjects(source)])
 

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from kb.sources.article_source import ArticleSource
 from kb.sources.web.settings import PageSettings
 
+FROM_BUNDLE = "from_bundle"
+"""Key of a source that a bundle named: it may not be on this machine or its network. A build of one's own drops it."""
+
 
 @contextmanager
 def reopened(
@@ -53,6 +56,7 @@ def reopened(
             language=origin["language"],
             thumbnail_px=int(origin["thumbnail_px"]),
             allow_any_licence=origin["licences"] == "any",
+            public_only=FROM_BUNDLE in origin and api_url is None,
         )
         try:
             yield wiki

@@ -38,6 +38,7 @@ class WikipediaSource(ArticleSource):
         language: language code of the Wikipedia, and of articles on a wiki that states none.
         thumbnail_px: width of photos in pixels, as served by Wikimedia.
         allow_any_licence: also take photos that are not free.
+        public_only: refuse a wiki or photo on this machine or its network, by the address that its name resolves to.
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
 
@@ -56,10 +57,13 @@ class WikipediaSource(ArticleSource):
         language: str = "en",
         thumbnail_px: int = 960,
         allow_any_licence: bool = False,
+        public_only: bool = False,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
-        self.client = WikiClient(api_url, contact=contact, language=language, timeouts=timeouts, retry=retry)
+        self.client = WikiClient(
+            api_url, contact=contact, language=language, public_only=public_only, timeouts=timeouts, retry=retry
+        )
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
         self._within: set[str] = set()  # taxa that the species of this run lie below

@@ -19,13 +19,13 @@ from data.errors import (
     SourceUnavailable,
     TooLarge,
 )
+from kb.connections import CheckedTransport
 from kb.http import parse_retry_after
 from kb.http_bodies import unpack_in_pieces
 from kb.sources.mediawiki.client.hosts import host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
 from kb.sources.web.addresses import page_address
-from kb.sources.web.connections import CheckedTransport
 from kb.sources.web.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from kb.sources.web.robots import Robots, read_robots
 from kb.sources.web.settings import PageSettings

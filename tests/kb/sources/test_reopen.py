@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 import recognize
+from data.errors import PrivateAddress
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
 from kb.sources.mediawiki.source import WikipediaSource
-from kb.sources.reopen import reopened
+from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -28,6 +30,34 @@ def test_each_kind_of_source_reopens_with_its_name_and_record(tmp_path: Path) ->
                 assert type(again) is type(source)
                 assert again.name == source.name
                 assert again.origin == source.origin
+
+
+def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = socket.getaddrinfo
+
+    def to_loopback(host: str, port: int, *rest: int, **more: int) -> object:
+        return real("127.0.0.1" if host == "birds.example" else host, port, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Merlin"] = "<p>A falcon.</p>"
+        address = wiki.api_url.replace("127.0.0.1", "birds.example")
+        record = WikipediaSource(address, contact=None).origin
+        with reopened(record) as source:
+            assert isinstance(source, WikipediaSource)
+            assert source.client.parse_page("Merlin")["title"] == "Merlin"
+        wiki.requests.clear()
+        with reopened({**record, FROM_BUNDLE: "yes"}) as source:
+            assert isinstance(source, WikipediaSource)
+            with pytest.raises(PrivateAddress, match="on this machine or its network") as caught:
+                source.client.parse_page("Merlin")
+            assert caught.value.hint is not None and "--api-url" in caught.value.hint
+        assert wiki.requests == []
+        with reopened({**record, FROM_BUNDLE: "yes"}, api_url=address) as source:
+            assert isinstance(source, WikipediaSource)
+            assert source.client.parse_page("Merlin")["title"] == "Merlin"
 
 
 def test_a_moved_wiki_reopens_at_its_new_address() -> None:

@@ -47,7 +47,8 @@ def check_url(url: str) -> None:
 def check_redirect(url: str, *, origin: str) -> None:
     """Check that the wiki at `origin` may redirect to `url`: to its own host, or to Wikimedia over https.
 
-    A wiki on loopback may redirect to any port there; no other wiki may redirect to this machine or its network.
+    On its own host the port must be its own or a default one, since others belong to other services. A wiki on loopback
+    may redirect to any port there; no other wiki may redirect to this machine or its network.
 
     Raises:
         MalformedAnswer: if the redirect is not allowed.
@@ -55,11 +56,22 @@ def check_redirect(url: str, *, origin: str) -> None:
     parts, own = urlsplit(url), urlsplit(origin)
     host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
     is_downgrade = own.scheme == "https" and parts.scheme == "http"  # would expose the request
-    is_known = host == own_host or is_wikimedia(url) or (is_loopback(host) and is_loopback(own_host))
+    port = _port_of(url)
+    is_own = host == own_host and port is not None and port in (_port_of(origin), 80, 443)
+    is_known = is_own or is_wikimedia(url) or (is_loopback(host) and is_loopback(own_host))
     if parts.scheme not in ("http", "https") or not host or is_downgrade or not is_known:
         raise MalformedAnswer(
             f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"
         )
+
+
+def _port_of(url: str) -> int | None:
+    """Return the port of an address, None for an impossible one."""
+    parts = urlsplit(url)
+    try:
+        return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return None
 
 
 def is_wikimedia(url: str) -> bool:

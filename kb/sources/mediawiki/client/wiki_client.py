@@ -20,9 +20,18 @@ from urllib.parse import urlencode
 import httpx
 from wikipediaapi import Wikipedia
 
-from data.errors import MalformedAnswer, PageNotFound, SourceError, SourceUnavailable, TooLarge, UsageError
+from data.errors import (
+    MalformedAnswer,
+    PageNotFound,
+    PrivateAddress,
+    SourceError,
+    SourceUnavailable,
+    TooLarge,
+    UsageError,
+)
 from data.foreign_json import parse_json
 from data.version import fieldmark_version
+from kb.connections import CheckedTransport
 from kb.http import parse_retry_after
 from kb.http_bodies import unpack_in_pieces
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
@@ -56,6 +65,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         api_url: address of `api.php`; by default that of Wikipedia in `language`.
         contact: contact address for the User-Agent; required for Wikimedia wikis.
         language: code of a Wikipedia, used without `api_url`.
+        public_only: connect to addresses of the public internet only, and not through a proxy.
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
 
@@ -74,6 +84,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         *,
         contact: str | None = None,
         language: str = "en",
+        public_only: bool = False,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
@@ -97,6 +108,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             follow_redirects=False,  # each hop is checked here
             event_hooks={"response": [unpack_in_pieces]},
             limits=httpx.Limits(max_connections=N_CONCURRENT),
+            **({"transport": CheckedTransport(allow_private=False), "trust_env": False} if public_only else {}),
         )
         self.close = weakref.finalize(self, self._client.close)
         """Closes the connections; called automatically when the client is garbage collected."""
@@ -230,6 +242,11 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                     if time.monotonic() > deadline:
                         slow = f"{where} is too slow: no complete answer in {self._timeouts.total_s:g} s"
                         raise Refusal(SourceUnavailable(slow), is_silent=True)
+        except PrivateAddress as error:
+            raise PrivateAddress(
+                f"{where} is on this machine or its network, and the knowledge base was imported",
+                hint="If the wiki is yours, name its address: kb update --api-url URL.",
+            ) from error
         except httpx.TimeoutException as error:
             is_connecting = isinstance(error, httpx.ConnectTimeout)
             waited_s = self._timeouts.connect_s if is_connecting else self._timeouts.read_s

@@ -129,7 +129,7 @@ def test_a_redirect_to_a_private_address_is_refused(
     site: UglySite, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The address that the site listens on stands for a public one."""
-    monkeypatch.setattr("kb.sources.web.addresses.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("kb.connections.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)
     assert client.fetch(site.url("/moved")).content is not None
     site.pages["/inside"] = Reply(
@@ -158,7 +158,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
         connected.append(host)
         raise OSError
 
-    monkeypatch.setattr("kb.sources.web.addresses.socket.getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("kb.connections.socket.getaddrinfo", getaddrinfo)
     monkeypatch.setattr("httpcore.SyncBackend.connect_tcp", connect_tcp)
     with pytest.raises(OSError):
         connect(private_addresses=False).fetch("http://rebinding.example/")

@@ -263,6 +263,8 @@ def test_a_redirect_is_followed_on_the_same_host_only(wiki: FaultyWiki, client: 
         ("http://birds.example/x.jpg", "https://birds.example/api.php"),
         ("https://birds.example.evil.example/x.jpg", "https://birds.example/api.php"),
         ("https://upload.wikimedia.org.evil.example/x.jpg", "https://birds.example/api.php"),
+        ("https://birds.example:6379/x.jpg", "https://birds.example/api.php"),
+        ("http://birds.example:99999/x.jpg", "http://birds.example:99998/api.php"),
     ],
 )
 def test_redirects_to_other_hosts_are_refused(url: str, origin: str) -> None:
@@ -276,6 +278,8 @@ def test_redirects_to_other_hosts_are_refused(url: str, origin: str) -> None:
         ("https://birds.example/x.jpg", "https://birds.example/api.php"),
         ("https://upload.wikimedia.org/x.jpg", "https://birds.example/api.php"),
         ("http://127.0.0.1:81/x.jpg", "http://localhost:80/api.php"),
+        ("http://birds.example:8080/x.jpg", "http://birds.example:8080/api.php"),
+        ("https://birds.example/x.jpg", "https://birds.example:8443/api.php"),
     ],
 )
 def test_redirects_to_trusted_hosts_are_allowed(url: str, origin: str) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 import httpcore
 import httpx
 
-from data.errors import SourceUnavailable
-from kb.sources.web.addresses import resolved
+from data.errors import PrivateAddress, SourceUnavailable
 
 
 class CheckedBackend(httpcore.SyncBackend):
@@ -48,3 +49,40 @@ class CheckedTransport(httpx.HTTPTransport):
             max_connections=4,
             network_backend=CheckedBackend(allow_private=allow_private),
         )
+
+
+def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
+    """Return the IP addresses of a host.
+
+    Raises:
+        SourceUnavailable: if the name is unknown.
+        PrivateAddress: if an address is of this machine or its network, unless `allow_private`.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise SourceUnavailable(f"{host} is not reachable: {error}") from error
+    addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+    if not allow_private and not all(is_public(address) for address in addresses):
+        raise PrivateAddress(
+            f"{host} is on this machine or its network, where pages are fetched only with --set private_addresses=true"
+        )
+    return addresses
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address belongs to the public internet.
+
+    Example:
+        >>> [is_public(each) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
+        [True, False, False, False]
+    """
+    parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address):
+        # An IPv4 address in an IPv6 one: mapped, 6to4, or behind the NAT64 prefix.
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if inner is None and parsed.packed.startswith(bytes.fromhex("0064ff9b0000000000000000")):
+            inner = IPv4Address(parsed.packed[12:])
+        if inner is not None:
+            return is_public(str(inner))
+    return parsed.is_global and not parsed.is_multicast
