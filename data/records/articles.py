@@ -88,3 +88,5 @@ class FetchedPage:
     source: Source
     categories: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Language code -> title of the same article, in a wiki of another language than English and in those asked for."""

@@ -30,6 +30,7 @@ from kb.pipeline.stages.distil import distil
 from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.fetch import fetch
 from kb.pipeline.stages.index import index
+from kb.pipeline.stages.page_titles import add_page_titles
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
@@ -155,6 +156,7 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
     stopped: CostStop | None = None
     if "fetch" in stages:
         fetch(run)
+        add_page_titles(run)
     if "distil" in stages:
         try:
             distil(run)

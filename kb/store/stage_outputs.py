@@ -33,6 +33,8 @@ class FetchOutput:
     source: Source
     categories: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Language code -> title of the same article."""
     retrieved_at: str = ""
 
 

@@ -120,6 +120,8 @@ def build(
     seconds = f"{time.monotonic() - began:.1f}"
     cost = {**usage_fields(distilling), "requests": selection.source.n_requests or None, "seconds": seconds}
     output.write(reports.status_text(status, path, cost=cost))
+    if selection.source.n_requests and (unread := _unread_text(path)):
+        output.warn(unread)
     limits = limits_of(selection.checklist) if selection.checklist is not None else ""
     if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
         output.note(limits)
@@ -157,6 +159,7 @@ def select(
             settings.api_url,
             contact=settings.contact,
             language=settings.language or _language_of(path),
+            name_languages=(settings.language or _language_of(path), "en"),
             allow_any_licence=settings.licences == "any",
         )
         stack.callback(wiki.close)
@@ -183,6 +186,15 @@ def select(
             output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
             return found
         raise
+
+
+def _unread_text(path: Path) -> str:
+    """Return a sentence on articles in languages that their distiller does not read."""
+    import kb
+    from kb.lookup.unread import unread_text
+
+    with kb.open(path) as store:
+        return unread_text(store)
 
 
 def _language_of(path: Path) -> str:

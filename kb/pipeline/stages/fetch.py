@@ -86,6 +86,7 @@ def _step(layout: Layout, key: str, mark: str, result: FetchedPage | LeftOut | F
         source=result.source,
         categories=result.categories,
         properties=result.properties,
+        titles=result.titles,
         retrieved_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     return Step(subject_id=key, stage="fetch", fingerprint=mark, output=dumps(output))

@@ -39,6 +39,7 @@ class WikipediaSource(ArticleSource):
         thumbnail_px: width of photos in pixels, as served by Wikimedia.
         allow_any_licence: also take photos that are not free.
         public_only: refuse a wiki or photo on this machine or its network, by the address that its name resolves to.
+        name_languages: languages in which the titles of the same article are taken as names, where the wiki links it.
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
 
@@ -58,6 +59,7 @@ class WikipediaSource(ArticleSource):
         thumbnail_px: int = 960,
         allow_any_licence: bool = False,
         public_only: bool = False,
+        name_languages: Sequence[str] = (),
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
@@ -66,6 +68,7 @@ class WikipediaSource(ArticleSource):
         )
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
+        self._name_languages = tuple(name_languages)
         self._within: set[str] = set()  # taxa that the species of this run lie below
         self.locator = Locator(self._pages)
         """Finds the pages of taxa and titles."""
@@ -227,7 +230,8 @@ class WikipediaSource(ArticleSource):
 
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
         try:
-            answer = self.client.parse_page(page.title)
+            others = set(self._name_languages) - {self._pages.site.language}
+            answer = self.client.parse_page(page.title, with_languages=bool(others))
         except PageNotFound:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="deleted since it was looked up")
         fetched = self._fetched(page, answer)
@@ -263,7 +267,17 @@ class WikipediaSource(ArticleSource):
             ),
             categories=tuple(str(item["category"]).replace("_", " ") for item in answer.get("categories", ())),
             properties={str(k): str(v) for k, v in properties.items()} if isinstance(properties, dict) else {},
+            titles=self._titles(title, answer),
         )
+
+    def _titles(self, title: str, answer: Json) -> dict[str, str]:
+        """Return language -> title of an article; of an English wiki without other languages nothing new."""
+        linked = answer.get("langlinks")
+        found = {} if self._pages.site.language == "en" else {self._pages.site.language: title}
+        for link in linked if isinstance(linked, list) else ():
+            if isinstance(link, dict) and link.get("lang") in self._name_languages and link.get("title"):
+                found.setdefault(str(link["lang"]), str(link["title"]))
+        return found
 
 
 def _outcome(done: Future[FetchedPage | LeftOut], page: PageRef) -> FetchedPage | LeftOut | Failure:

@@ -157,14 +157,14 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise ValueError(f"expected at most {TITLES_PER_REQUEST} titles, got {len(titles)}")
         return merge_answers(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
 
-    def parse_page(self, title: str) -> Json:
-        """Return the HTML of a page with its revision, categories and properties."""
+    def parse_page(self, title: str, *, with_languages: bool = False) -> Json:
+        """Return the HTML of a page with its revision, categories and properties, and links to other languages."""
         answer = self.request(
             {
                 "action": "parse",
                 "page": title,
                 "redirects": 1,
-                "prop": "text|revid|categories|properties|displaytitle",
+                "prop": "text|revid|categories|properties|displaytitle" + ("|langlinks" if with_languages else ""),
                 "disablelimitreport": 1,
                 "disableeditsection": 1,
                 "disabletoc": 1,

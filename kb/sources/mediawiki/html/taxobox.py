@@ -25,6 +25,7 @@ FOREIGN_RANKS = {
     "ordine": "order", "famiglia": "family", "genere": "genus", "specie": "species",
 }  # fmt: skip
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
+_LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")
 _BINOMIAL = re.compile(r"^[†?×\s]*([A-Z][a-zà-ÿ-]+)\s+(?:\([A-Z][a-z]+\)\s+)?(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
 _ABBREVIATED = re.compile(r"^[†?\s]*([A-Z])[a-z]{0,2}\.\s*(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
 _SPECIES_HEADINGS = frozenset({"species", "extant species"})
@@ -112,6 +113,8 @@ def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
             continue
         if rank in ("species", "subspecies"):
             yield rank, texts[1].lstrip("†? ").split(" (")[0]
+        elif found := _LATIN_IN_BRACKETS.search(texts[1]) if key != rank else None:  # Ordnung: Eulen (Strigiformes)
+            yield rank, found[1]
         elif found := _CAPITALISED.search(texts[1]):
             yield rank, found[0]
 

@@ -1,0 +1,121 @@
+"""`kb build --language de` from a real MediaWiki in German: names, titles and links to other languages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import MEDIAWIKI, CommandLine, skip_or_fail
+from tests.servers.own_wiki import BIRDS, OwnWiki, running
+
+pytestmark = pytest.mark.integration
+
+# As the German Wikipedia renders it, in few words.
+BOX = """{| class="taxobox"
+! colspan="2" | {{{Taxon_Name|}}}
+|-
+| Klasse: || Insekten (Insecta)
+|-
+| Ordnung: || Schmetterlinge (Lepidoptera)
+|-
+| Familie: || Edelfalter (Nymphalidae)
+|-
+| Gattung: || ''{{{Taxon2_WissName}}}''
+|-
+! colspan="2" | Wissenschaftlicher Name
+|-
+| colspan="2" class="binomial" | ''{{{Taxon_WissName}}}''
+|}"""
+
+
+HACK = "| binomial = %s\n"
+
+
+def species(name: str, binomial: str, colour: str, *links: str) -> str:
+    box = (
+        f"{{{{Taxobox\n{HACK % binomial}| Taxon_Name = {name}\n| Taxon_WissName = {binomial}\n| Taxon_Rang = Art\n"
+        f"| Taxon2_WissName = {binomial.split()[0]}\n| Taxon2_Rang = Gattung\n"
+        "| Taxon3_WissName = Nymphalidae\n| Taxon3_Rang = Familie\n}}\n"
+    )
+    lead = f"Der '''{name}''' (''{binomial}'') ist ein [[Schmetterling]] aus der Familie der Edelfalter.\n\n"
+    looks = f"== Merkmale ==\nDie Flügeloberseite ist {colour} gefärbt, mit weißen Flecken an der Spitze.\n"
+    return box + lead + looks + "".join(f"[[{link}]]\n" for link in links) + "[[Kategorie:Edelfalter]]"
+
+
+PAGES = {
+    "Vorlage:Taxobox": BOX,
+    "Liste der Edelfalter": "* [[Distelfalter]]\n* [[Admiral (Schmetterling)]]\n* [[Vanessa gonerilla]]\n",
+    "Distelfalter": species("Distelfalter", "Vanessa cardui", "orange", "en:Painted lady", "fr:Belle-dame"),
+    "Admiral (Schmetterling)": species("Admiral", "Vanessa atalanta", "schwarz", "en:Vanessa atalanta"),
+    "Vanessa gonerilla": species("Vanessa gonerilla", "Vanessa gonerilla", "rot", "en:New Zealand red admiral"),
+}
+TABLE = """scientific_name,order,family,common_name,common_name_ja
+Vanessa cardui,Lepidoptera,Nymphalidae,,ヒメアカタテハ
+Vanessa atalanta,Lepidoptera,Nymphalidae,Red Admiral,
+Aglais io,Lepidoptera,Nymphalidae,Peacock,クジャクチョウ
+"""
+
+
+@pytest.fixture(scope="module")
+def german(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
+    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
+        skip_or_fail("needs MediaWiki")
+    with running(shared / "mediawiki", tmp_path_factory.mktemp("german"), birds=BIRDS[:1]) as own:
+        settings = own.state / "LocalSettings.php"
+        settings.write_text(settings.read_text() + '\n$wgLanguageCode = "de";\n')
+        with closing(sqlite3.connect(own.state / "db" / "wiki.sqlite")) as db, db:
+            for code in ("en", "fr"):
+                row = (code, f"https://{code}.wikipedia.org/wiki/$1", "", "", 0, 0)
+                db.execute("INSERT OR REPLACE INTO interwiki VALUES (?, ?, ?, ?, ?, ?)", row)
+        n_german = 0  # workers read the changed settings after some seconds, each in its own time
+        while n_german < 30:
+            answer = httpx.get(own.api_url, params={"action": "query", "meta": "siteinfo", "format": "json"}).json()
+            n_german = n_german + 1 if answer["query"]["general"]["lang"] == "de" else 0
+            time.sleep(0.1)
+        for title, text in PAGES.items():
+            own.edit(title, text)
+        yield own
+
+
+def call(cli: CommandLine, *arguments: str, kb: str = "b.kb") -> Any:
+    return cli.call(*arguments, "--kb", kb, check=True)
+
+
+@pytest.mark.parametrize("checklist", ["wiki", "t.csv"])
+def test_a_german_wiki_gives_german_names_with_english_ones_beside_them(
+    cli: CommandLine, german: OwnWiki, tmp_path: Path, checklist: str
+) -> None:
+    (tmp_path / "t.csv").write_text(TABLE)
+    built = call(cli, "build", "--list", "Liste der Edelfalter", "--checklist", checklist, "--language", "de",
+                 "--api-url", german.api_url)  # fmt: skip
+    assert "in German (de)" in built.stderr and "--distiller model" in built.stderr
+    listed = json.loads(call(cli, "species", "--format", "json").stdout)
+    names = {row["scientific_name"]: row["common_name"] for row in listed}
+    assert names["Vanessa cardui"] == "Distelfalter"
+    assert names["Vanessa atalanta"] == "Admiral"
+    assert names.get("Vanessa gonerilla", "Vanessa gonerilla") == "Vanessa gonerilla"
+    shown = json.loads(call(cli, "show", "Painted lady", "--format", "json").stdout)["taxon"]
+    assert shown["common_names"][0] == "Distelfalter"
+    assert shown["lineage"].get("order") == "Lepidoptera", shown
+    assert shown["names_by_language"]["en"] == ["Painted lady"]
+    assert "fr" not in shown["names_by_language"]  # not asked for
+    english = call(cli, "show", "Distelfalter", "--language", "en").stdout
+    assert "Painted lady (Vanessa cardui)" in english
+    assert json.loads(call(cli, "search", "painted lady", "--format", "json").stdout)[0]["common_name"] == (
+        "Distelfalter"
+    )
+    again = call(cli, "build", "--list", "Liste der Edelfalter", "--checklist", checklist, "--api-url", german.api_url)
+    assert "fetched" not in again.stdout
+    assert "Distelfalter" in call(cli, "species").stdout
+    if checklist == "t.csv":
+        assert "Peacock" in call(cli, "species", "--missing").stdout
+        assert "Distelfalter" in call(cli, "show", "ヒメアカタテハ").stdout
