@@ -114,6 +114,13 @@ class Term:
     look_for: str = ""
     aliases: tuple[str, ...] = ()
     source: Source | None = None
+    group: str = ""
+    """Groups of organisms that it belongs to, with commas: `fish,amphibians`; empty for any."""
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The same as a set."""
+        return frozenset(filter(None, self.group.split(",")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

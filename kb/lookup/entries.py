@@ -55,10 +55,15 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         if wanted in map(fold, (*taxon.all_names, taxon.taxon_id)):
             return _species(store, taxon.taxon_id)
         known |= {fold(text): text for text in (taxon.scientific_name, *taxon.common_names)}
+    senses = []
     for term in store.terms():
-        if wanted in map(fold, (term.name, *term.aliases)):
+        if wanted == fold(term.name):
             return term
+        if wanted in map(fold, term.aliases):
+            senses.append(term)
         known[fold(term.name)] = term.name
+    if senses:
+        return index_of(store).names.sense_of(senses)
     listed = taxa_named(store.checklist, name)
     held = [taxon for taxon in listed if taxon.taxon_id in store.taxon_ids]
     if len(held) == 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -69,15 +70,16 @@ class NameFinder:
             for group in _groups(taxon):
                 self._groups.setdefault(fold(group), []).append(taxon.taxon_id)
         self._add_english_groups(taxa)
-        self._terms: dict[str, str] = {}
-        self._term_stems: dict[str, str] = {}
+        self._own_groups = [group for group, _ in Counter(self._organisms.values()).most_common()]
+        self._terms: dict[str, list[Term]] = {}
+        self._term_stems: dict[str, list[Term]] = {}
         for term in terms:
             for name in (term.name, *term.aliases):
                 plain, stems = _forms(name)
-                for key in plain:
-                    self._terms.setdefault(key, term.term_id)
-                for key in stems:
-                    self._term_stems.setdefault(key, term.term_id)
+                for keys, table in ((plain, self._terms), (stems, self._term_stems)):
+                    for key in keys:
+                        if term not in (held := table.setdefault(key, [])):
+                            held.append(term)
         self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
         self._trigrams: BM25 | None = None
 
@@ -156,19 +158,20 @@ class NameFinder:
         text = query[start : run[-1].end()]
         forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
         keys = [key for key in forms if len(run) == 1 or key not in self._one_word]
-        term = self._term_named(text)
-        if term is None and not any(key in self._species or key in self._groups for key in keys):
+        senses = self._terms_named(text)
+        if not senses and not any(key in self._species or key in self._groups for key in keys):
             return None  # most words of a long text, without a look at all others
         before = words[places.start - 1][0] if places.start else ""
         after = words[places.stop][0] if places.stop < len(words) else ""
         named, is_of_looks = others.besides(places)
+        term = term_of_group(senses, named | organisms, self._own_groups)
         is_technical = is_technical_sense(text, others=(named | organisms, is_of_looks), following=after)
         for key in keys:
             if key in self._species and is_technical:
                 return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
         is_part = not in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
-            return Mention(kind="term", text=text, ids=(term,), start=start)
+            return Mention(kind="term", text=text, ids=(term.term_id,), start=start)
         for key in keys:
             if key in self._english:
                 is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)
@@ -178,11 +181,16 @@ class NameFinder:
                 return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
         return None
 
-    def _term_named(self, text: str) -> str | None:
+    def _terms_named(self, text: str) -> list[Term]:
+        """Return the terms with that name, one for each group of organisms in which it means something else."""
         plain, stems = _forms(text)
         # "Preened" is preening; but an ant is not anting, and a beach is not stranding.
         tables = ((plain, self._terms), (stems, self._terms), (stems, self._term_stems))
-        return next((table[key] for keys, table in tables for key in keys if key in table), None)
+        return next((table[key] for keys, table in tables for key in keys if key in table), [])
+
+    def sense_of(self, senses: Sequence[Term]) -> Term:
+        """Return, of terms of one name, that of the groups of the knowledge base, else the first."""
+        return term_of_group(senses, (), self._own_groups) or senses[0]
 
     def _is_scientific(self, text: str, query: str) -> bool:
         """Return whether a scientific group name is capitalised or the whole query."""
@@ -277,3 +285,24 @@ def _makes_a_compound(after: str) -> bool:
 def _trigrams(text: str) -> list[str]:
     padded = f"^{text}$"
     return [padded[i : i + 3] for i in range(len(padded) - 2)]
+
+
+def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[str] = ()) -> Term | None:
+    """Return the term of the groups in question, among terms of one name.
+
+    Args:
+        senses: the terms.
+        named: groups that a query names.
+        own: groups of the knowledge base, the largest first, for queries that name none.
+
+    Example:
+        >>> gills = [Term(term_id=group, name="gills", definition="", group=group) for group in ("fungi", "fish")]
+        >>> [found and found.group for found in (term_of_group(gills, {"fish"}), term_of_group(gills, ()),
+        ...                                      term_of_group(gills, (), ["fish"]), term_of_group(gills, {"birds"}))]
+        ['fish', 'fungi', 'fish', None]
+    """
+    fits = next((term for term in senses if not term.groups.isdisjoint(named)), None)
+    of_any = next((term for term in senses if not term.group), None)
+    if fits or of_any or len(senses) < 2 or named:
+        return fits or of_any or (senses[0] if len(senses) == 1 else None)
+    return next((term for group in own for term in senses if group in term.groups), senses[0])

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from data.records import Term
 from data.starter.knowledge import StarterSpecies, read_species, read_terms
 from data.starter.vectors import read_vectors
+from kb.lookup.senses import sense_lists
 
 SPECIES = read_species()
 BY_HAND = [species for species in SPECIES if species.by_hand]
@@ -151,9 +153,19 @@ def test_every_term_has_a_definition_and_a_visual_cue() -> None:
         assert term.source is None
 
 
-def test_no_name_or_alias_belongs_to_two_terms() -> None:
-    names = [name.lower() for term in read_terms() for name in (term.name, *term.aliases)]
-    assert sorted(names) == sorted(set(names))
+def test_a_name_or_alias_belongs_to_two_terms_of_different_groups_alone() -> None:
+    named: dict[str, list[Term]] = {}
+    for term in read_terms():
+        for name in (term.name, *term.aliases):
+            named.setdefault(name.lower(), []).append(term)
+    for name, terms in named.items():
+        groups = [group for term in terms for group in term.groups or ("any",)]  # one may be of any other group
+        assert len(groups) == len(set(groups)), name
+
+
+def test_groups_of_terms_are_groups_of_organisms() -> None:
+    known = set(sense_lists().organisms.values())
+    assert {group for term in read_terms() for group in term.groups} <= known
 
 
 def test_common_search_terms_are_included() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from data.records import Taxon
 from data.starter.knowledge import read_species, read_terms
 from kb.lookup import senses
 from kb.lookup.mentions import NameFinder
@@ -36,7 +37,17 @@ def found(query: str) -> list[str]:
         ("grouse with a red comb", ["term:comb"]),
         ("comb", ["term:comb"]),
         ("an owl with a barred tail", ["term:barring"]),
-        ("a newt with a high crest", ["term:crest"]),
+        ("a newt with a high crest", ["term:crest-newt"]),
+        ("an iguana with a crest", ["term:crest-reptile"]),
+        ("mushroom with brown gills", ["term:gills"]),
+        ("shark with open gills", ["term:gills-fish"]),
+        ("a mushroom with a black cap", ["term:cap-mushroom"]),
+        ("fish with large scales", ["term:scales-fish"]),
+        ("butterfly with missing scales", ["term:scales-butterfly"]),
+        ("goat with long horns", ["term:horns-mammal"]),
+        ("beetle with horns", ["term:horns-beetle"]),
+        ("squid with a spotted mantle", ["term:mantle-mollusc"]),
+        ("flower with five petals", ["term:petals"]),
         ("stag beetle without mandibles", ["term:mandible"]),
         ("deer flagging its tail", ["term:flagging"]),
         ("a peacock displaying its feathers", ["term:display"]),
@@ -171,9 +182,21 @@ def test_everyday_words_refer_to_known_groups() -> None:
     assert {group for groups in lists.everyday.values() for group in groups} <= known
 
 
-def test_no_two_terms_share_a_name() -> None:
-    names = [name.lower() for term in read_terms() for name in (term.name, *term.aliases)]
-    assert sorted(names) == sorted(set(names))
+def test_a_word_of_several_groups_has_no_sense_for_another_one() -> None:
+    assert [found(query) for query in ("crab with gills", "bottle cap", "a wedding ring", "a goat with a crest")] == [
+        [], [], [], [],
+    ]  # fmt: skip
+
+
+def test_without_a_group_in_the_query_that_of_the_knowledge_base_decides() -> None:
+    def taxon(name: str, class_name: str) -> Taxon:
+        return Taxon(taxon_id=name, scientific_name=name, rank="species", lineage={"class": class_name})
+
+    for class_name, expected in (
+        ("Actinopterygii", "term:gills-fish"), ("Agaricomycetes", "term:gills"), ("Insecta", "term:gills"),
+    ):  # fmt: skip
+        (mention,) = NameFinder([taxon("Xus yus", class_name)], read_terms()).find("orange gills")
+        assert mention.ids == (expected,)
 
 
 def test_every_term_has_a_definition_and_visual_cues() -> None:
