@@ -37,12 +37,13 @@ BOX = """{| class="taxobox"
 |}"""
 
 
-HACK = "| binomial = %s\n"
+# Besides the German parameters, one that look-ups before the page is fetched read in any language.
+BINOMIAL = "| binomial = %s\n"
 
 
 def species(name: str, binomial: str, colour: str, *links: str) -> str:
     box = (
-        f"{{{{Taxobox\n{HACK % binomial}| Taxon_Name = {name}\n| Taxon_WissName = {binomial}\n| Taxon_Rang = Art\n"
+        f"{{{{Taxobox\n{BINOMIAL % binomial}| Taxon_Name = {name}\n| Taxon_WissName = {binomial}\n| Taxon_Rang = Art\n"
         f"| Taxon2_WissName = {binomial.split()[0]}\n| Taxon2_Rang = Gattung\n"
         "| Taxon3_WissName = Nymphalidae\n| Taxon3_Rang = Familie\n}}\n"
     )
