@@ -13,6 +13,7 @@ NOT_IN_CHECKLIST: Final = "not in the checklist"
 SEVERAL_TAXA: Final = "name of several taxa"
 NOT_A_BIRD: Final = "not a bird"
 NOT_A_SPECIES: Final = "not a species"
+IN_GROUP_ARTICLE: Final = "in a genus or family article"
 REMOVED: Final = "removed by the user"
 
 # Pages of the web that are not used.
@@ -24,6 +25,9 @@ NO_DESCRIPTION: Final = "no description on the page"
 NO_SUMMARY: Final = "no-summary"
 WHOLE_ARTICLE: Final = "whole-article"
 NO_ANCHORS: Final = "no-anchors"
+# Marks of entries that are no species: no species of the genus or family has an article of its own.
+GENUS_ARTICLE: Final = "genus-article"
+FAMILY_ARTICLE: Final = "family-article"
 
 # Photos skipped as anchors.
 NOT_A_PHOTO: Final = "not a photo"

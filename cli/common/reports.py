@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cli.common.output import as_fields
 from data.records import HIGHER_RANKS, Failure, Source, Status, Taxon
-from kb.reasons import NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
+from kb.reasons import FAMILY_ARTICLE, GENUS_ARTICLE, NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
+
+if TYPE_CHECKING:
+    from kb.store.coverage import FamilyCoverage
 
 NOTES = {
     NO_ANCHORS: "no reference photos",
     NO_SUMMARY: "no summary",
     WHOLE_ARTICLE: "summary of the whole article",
+    GENUS_ARTICLE: "genus article",
+    FAMILY_ARTICLE: "family article",
 }
-"""Mark of an incomplete species -> words."""
+"""Mark of an incomplete species, or of an entry that stands for several -> words."""
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
@@ -39,6 +45,20 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         **(cost or {}),
     }
     return "\n".join([as_fields(counts), *failure_lines(status.failures)])
+
+
+def coverage_text(families: Sequence[FamilyCoverage]) -> str | None:
+    """Return how many of the species looked for have an article, and the least covered family; None if all have."""
+    n_species, n_articles = sum(each.species for each in families), sum(each.articles for each in families)
+    known = [each for each in families if each.family and each.articles < each.species]
+    if not known:
+        return None
+    least = min(known, key=lambda each: (each.articles / each.species, -each.species))
+    n_begun = sum(each.articles > 0 for each in families)
+    return (
+        f"{n_articles:,} of {n_species:,} species, in {n_begun:,} of {len(families):,} families; "
+        f"least {least.family}: {least.articles:,} of {least.species:,}"
+    )
 
 
 def by_reason(counts: Mapping[str, int]) -> str:

@@ -7,26 +7,43 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, reports, wiring
+from data.errors import UsageError
 
 LEFT_OUT_COLUMNS = ("name", "reason", "detail")
+FAMILY_COLUMNS = ("family", "species", "articles", "summaries", "reference photos")
 
 
 @click.command()
 @options.kb_option()
 @click.option("--left-out", "lists_left_out", is_flag=True,
               help="List every name that was left out and every skipped photo, with the reason.")  # fmt: skip
+@click.option("--by-family", "is_by_family", is_flag=True,
+              help="Count the species looked for by family, and those with article, summary, photos.")  # fmt: skip
 @options.format_option("table", "json")
-def status(kb: Path | None, lists_left_out: bool, form: str) -> None:
+def status(kb: Path | None, lists_left_out: bool, is_by_family: bool, form: str) -> None:
     """Count species, photos and terms of a knowledge base, failures, and names left out by reason.
 
     Example: kb status --kb birds.kb --left-out
     """
+    if lists_left_out and is_by_family:
+        raise UsageError("--left-out and --by-family cannot be combined: each prints a table.", hint="Give one.")
+    from data.codec import to_json
+    from kb.store.coverage import family_coverage
+
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         if lists_left_out:
             rows = [*store.left_out(), *store.skipped_photos()]
             listed = [dict(zip(LEFT_OUT_COLUMNS, row, strict=True)) for row in rows]
             table = output.as_table(LEFT_OUT_COLUMNS, rows) if rows else "No name was left out."
             output.write_record(form, listed, lambda: table)
+        elif is_by_family:
+            families = family_coverage(store)
+            cells = [
+                (each.family or "(unknown)", each.species, each.articles, each.summaries, each.reference_photos)
+                for each in families
+            ]
+            table = output.as_table(FAMILY_COLUMNS, cells, right=FAMILY_COLUMNS[1:]) if cells else "No species."
+            output.write_record(form, [to_json(each) for each in families], lambda: table)
         else:
             found = store.status()
             output.write_record(form, found, lambda: reports.status_text(found, store.path))

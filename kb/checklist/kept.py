@@ -9,7 +9,7 @@ from data.contracts import Checklist
 from data.records import Taxon
 from kb.checklist.avilist import AVILIST_NAME, load_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.checklist.wiki_checklist import WikiChecklist
+from kb.checklist.wiki_checklist import AND_WIKI, WikiChecklist, WithTaxoboxes
 
 
 def kept_checklist(file: Path, name: str, digest: str, *, language: str = "en") -> Checklist | None:
@@ -47,7 +47,7 @@ def checklist_for(
     """
     found = kept_checklist(file, name, digest, language=language)
     if found is not None:
-        return found
+        return WithTaxoboxes(found, taxa()) if name.endswith(AND_WIKI) else found
     held = taxa()
     is_of_birds = not name and (not held or any(taxon.lineage.get("class") == "Aves" for taxon in held))
     return load_checklist() if is_of_birds else WikiChecklist(held)

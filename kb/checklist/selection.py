@@ -155,7 +155,7 @@ def species_named(
     return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
 
 
-def read_names(path: Path | str, checklist: Checklist) -> NameList:
+def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
     """Return the species of a table of names, in its order, each once.
 
     The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
@@ -166,7 +166,8 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
     of the checklist, or is the genus of another row.
 
     Raises:
-        BadInput: with the line number, if the table is not readable or has no names.
+        BadInput: with the line number, if the table is not readable or has no names; or if none is of a species,
+            unless `may_be_empty`.
     """
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
@@ -191,7 +192,7 @@ def read_names(path: Path | str, checklist: Checklist) -> NameList:
         nearest = ", ".join(checklist.suggest(names[0], 3))
         detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
         unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
-    if not taxa:
+    if not taxa and not may_be_empty:
         hint = f"{unmatched[0].detail}. {limits_of(checklist)}".strip() if unmatched else None
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
@@ -253,6 +254,12 @@ def _misspelt_genus(checklist: Checklist, name: str) -> str | None:
     )
 
 
+def is_binomial(name: str) -> bool:
+    """Return whether a name is a capitalised genus and an epithet."""
+    words = name.split()
+    return len(words) == 2 and words[0][:1].isupper() and words[1][:1].islower()
+
+
 def own_taxon(
     name: str,
     *,
@@ -276,16 +283,16 @@ def own_taxon(
         {'family': 'Nymphalidae', 'genus': 'Vanessa'}
     """
     words = name.split()
-    is_binomial = len(words) == 2 and words[0][:1].isupper() and words[1][:1].islower()
+    has_genus = is_binomial(name)
     is_one_word = len(words) == 1 and words[0][:1].isupper() and may_be_one_word
-    if not (is_binomial or is_one_word) or not taxon_id(name):
+    if not (has_genus or is_one_word) or not taxon_id(name):
         raise BadInput(
             f"Expected the scientific name of a species, got {name!r}.",
             hint="Give genus and epithet, such as Vanessa atalanta; --common-name takes the English name. "
             "A name of one word, such as Pikachu, needs --common-name or --lineage.",
         )
     known = {**(lineage or {})}
-    if is_binomial:
+    if has_genus:
         known["genus"] = known.get("genus") or words[0]
     return Taxon(
         taxon_id=taxon_id(" ".join(words)),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from data.records import Taxon
 from kb.checklist.names import fold
 
+if TYPE_CHECKING:
+    from data.contracts import Checklist
+
 WIKI: Final = "wiki"
 """Its name, which no other checklist takes."""
+AND_WIKI: Final = f", {WIKI}"
+"""End of the recorded name of a checklist beside which taxoboxes named species."""
 
 
 class WikiChecklist:
@@ -58,3 +63,53 @@ class WikiChecklist:
         """Return similar names."""
         names = {fold(each): each for taxon in self._taxa for each in taxon.names}
         return [names[each] for each in get_close_matches(fold(name), names, n)]
+
+
+class WithTaxoboxes:
+    """A checklist beside the taxoboxes of a wiki, which name the species that it lacks.
+
+    Birds outside AviList stay out: it is the authority on its own group.
+
+    Args:
+        listed: the checklist, which has the first word.
+        taxa: species of a knowledge base, found by name where the checklist lacks them.
+    """
+
+    group = ""
+
+    def __init__(self, listed: Checklist, taxa: Iterable[Taxon] = ()) -> None:
+        self.listed = listed
+        self.name, self.digest = listed.name, listed.digest
+        self.homonyms, self.top_taxa = listed.homonyms, listed.top_taxa
+        self._own = WikiChecklist(taxa)
+
+    def find(self, name: str) -> Taxon | None:
+        """Return the taxon of the checklist with that name, or the species that was taken in."""
+        return self.listed.find(name) or self._own.find(name)
+
+    def species_of(self, taxon: Taxon) -> list[Taxon]:
+        """Return the species of the checklist below a taxon, or a species itself."""
+        return self.listed.species_of(taxon) or self._own.species_of(taxon)
+
+    def species_ids(self, taxon: Taxon) -> Iterator[str]:
+        """Yield the ids of the same."""
+        return iter([each.taxon_id for each in self.species_of(taxon)])
+
+    def n_species_of(self, taxon: Taxon) -> int:
+        """Return their number."""
+        return self.listed.n_species_of(taxon) or self._own.n_species_of(taxon)
+
+    def suggest(self, name: str, n: int = 5) -> list[str]:
+        """Return similar names, those of the knowledge base first."""
+        return [*self._own.suggest(name, n), *self.listed.suggest(name, n)][:n]
+
+    def lacks(self, taxa: Iterable[Taxon]) -> int:
+        """Return the number of taxa that the checklist lacks."""
+        return sum(self.listed.find(taxon.scientific_name) is None for taxon in taxa)
+
+    def recorded_for(self, taxa: Sequence[Taxon]) -> tuple[str, str]:
+        """Return the name and digest to record with a knowledge base of these taxa."""
+        n_lacking = self.lacks(taxa)
+        if not n_lacking:
+            return self.name, self.digest
+        return (WIKI, "") if n_lacking == len(taxa) else (f"{self.name}{AND_WIKI}", self.digest)

@@ -13,6 +13,7 @@ from data.contracts import Checklist, Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
 from data.files import sha256_of_file
 from data.records import Taxon
+from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import additions
 from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, new_info, write_info
@@ -105,7 +106,12 @@ def note_names(
     layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, checklist: Checklist | None, language: str | None
 ) -> KnowledgeBaseInfo:
     """Return `info` with checklist and language of this build, where they are given, and record them."""
-    noted = info if checklist is None else replace(info, checklist=checklist.name, checklist_digest=checklist.digest)
+    noted = info
+    if checklist is not None:
+        name, digest = checklist.name, checklist.digest
+        if isinstance(checklist, WithTaxoboxes):
+            name, digest = checklist.recorded_for([loads(Taxon, each) for each in ledger.subjects("taxon").values()])
+        noted = replace(info, checklist=name, checklist_digest=digest)
     if language is not None:
         noted = replace(noted, languages=(language, *(each for each in info.languages if each not in (language, "en"))))
     if noted == info:

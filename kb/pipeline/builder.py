@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +20,7 @@ from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from data.version import fieldmark_version
+from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
@@ -29,6 +31,7 @@ from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
 from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.fetch import fetch
+from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
 from kb.pipeline.stages.page_titles import add_page_titles
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
@@ -133,6 +136,8 @@ def build(
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
                 keep_checklist(layout, ledger, checklist)
                 resolve_terms(run, terms)
+            if isinstance(checklist, WithTaxoboxes):  # which records the taxoboxes where they named a species
+                run = replace(run, info=note_names(layout, run.info, ledger, checklist, language))
             if located_pages(run):  # an update asks only the sources of pages
                 note_origin(ledger, source)
             try:
@@ -156,6 +161,7 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
     stopped: CostStop | None = None
     if "fetch" in stages:
         fetch(run)
+        settle_groups(run)
         add_page_titles(run)
     if "distil" in stages:
         try:

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 from data.codec import loads
 from data.contracts import Checklist
 from data.errors import BadInput, SourceError
-from data.records import LeftOut, Status, Taxon, Term
+from data.records import LeftOut, PageRef, Status, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import limits_of, names_in, read_names, select, species_ids
-from kb.checklist.wiki_checklist import WikiChecklist
+from kb.checklist.selection import is_binomial, limits_of, names_in, own_taxon, read_names, select, species_ids
+from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
+from kb.sources.mediawiki.pages.group_articles import with_group_articles
+from kb.sources.mediawiki.pages.locate import with_title
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -119,7 +121,8 @@ def select_from_wiki(
 ) -> Selection:
     """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
-    The wiki is opened after all names are checked. With a `WikiChecklist` the pages state their species themselves.
+    The wiki is opened after all names are checked. With a `WikiChecklist` the pages state their species themselves;
+    with `WithTaxoboxes` those that the checklist lacks.
 
     Raises:
         UnknownTaxon: for a taxon that is not in the checklist.
@@ -127,34 +130,32 @@ def select_from_wiki(
     """
     checklist = checklist or load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
+    below = None
+    chosen: list[Taxon] = []
+    unknown: Sequence[LeftOut] = ()
+    is_by_page = isinstance(checklist, WikiChecklist) or list_page is not None or category is not None
+    if not isinstance(checklist, WikiChecklist):
+        below = _below(taxa, checklist) if is_by_page else None
+        if not is_by_page:
+            chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
+    wiki = open_wiki()
+    wiki.leaves_out_birds = isinstance(checklist, WithTaxoboxes)
     if isinstance(checklist, WikiChecklist):
-        wiki = open_wiki()
         titles = _titles(wiki, taxa, list_page=list_page, category=category, names=names)
-        return Selection(
-            source=wiki,
-            located=_matched(wiki, titles, checklist, below=None),
-            name=repr((titles, tuple(taxa))),
-            terms=known_terms,
-            checklist=checklist,
-        )
-    if list_page is None and category is None:
-        chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
-        wiki = open_wiki()
-        located = chain(_looked_up(wiki, chosen, checklist), _as_located(unknown))
+        located = _matched(wiki, titles, checklist, below=None)
+        if names is not None:
+            located = _with_groups_of_names(located, wiki, checklist)
+    elif is_by_page:
+        titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
+        located = _matched(wiki, titles, checklist, below=below)
+    else:
+        located = chain(_looked_up(wiki, chosen, checklist), _unlisted(wiki, unknown, checklist))
         return Selection(
             source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms, checklist=checklist
         )
-    below = _below(taxa, checklist)
-    wiki = open_wiki()
-    titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
-    return Selection(
-        source=wiki,
-        located=_matched(wiki, titles, checklist, below=below),
-        # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
-        name=repr((titles, tuple(taxa))),
-        terms=known_terms,
-        checklist=checklist,
-    )
+    # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
+    name = repr((titles, tuple(taxa)))
+    return Selection(source=wiki, located=located, name=name, terms=known_terms, checklist=checklist)
 
 
 def select_pages(
@@ -222,7 +223,7 @@ def _species(checklist: Checklist, taxa: Sequence[str], names: Path | None) -> t
     if names is None:
         below = (taxon for name in taxa or ("Aves",) for taxon in select(checklist, name))
         return list({taxon.taxon_id: taxon for taxon in below}.values()), ()
-    listed = read_names(names, checklist)
+    listed = read_names(names, checklist, may_be_empty=isinstance(checklist, WithTaxoboxes))
     ids = _below(taxa, checklist)
     return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
 
@@ -253,8 +254,45 @@ def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
 
 def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: Checklist) -> Iterator[Located]:
     """Yield the page of each taxon, then the pages of a small wiki without a species."""
-    yield from wiki.locate(taxa)
+    yield from with_group_articles(wiki.locate(taxa), wiki.locator, checklist)
     yield from _as_located(wiki.locator.unclaimed(checklist))
+
+
+def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Checklist) -> Iterator[Located]:
+    """Yield the species of names that the checklist lacks, by the taxoboxes of their pages where it may."""
+    if not isinstance(checklist, WithTaxoboxes):
+        yield from _as_located(unknown)
+        return
+    lacking = {item.name: item for item in unknown if item.reason == reasons.NOT_IN_CHECKLIST}
+    yield from _as_located(item for item in unknown if item.name not in lacking)
+    named = _with_groups_of_names(_matched(wiki, list(lacking), checklist, below=None), wiki, checklist)
+    for subject, place in named:
+        if isinstance(subject, str) and isinstance(place, LeftOut) and place.reason == reasons.NO_PAGE:
+            yield subject, lacking.get(subject, place)
+        else:
+            yield subject, place
+
+
+def _with_groups_of_names(located: Iterable[Located], wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
+    """Yield the located species; binomials without a page of that title are searched, or get that of their genus."""
+    species: list[tuple[Taxon, PageRef | LeftOut]] = []
+    missing: list[Taxon] = []
+    for subject, place in located:
+        if isinstance(subject, Taxon):
+            species.append((subject, place))
+        elif isinstance(place, LeftOut) and place.reason == reasons.NO_PAGE and is_binomial(subject):
+            missing.append(own_taxon(subject))
+        else:
+            yield subject, place
+    held = {taxon.taxon_id for taxon, _ in species}
+    searched = wiki.locate([taxon for taxon in missing if taxon.taxon_id not in held])
+    for taxon, place in with_group_articles(chain(species, searched), wiki.locator, checklist):
+        if isinstance(place, LeftOut) and place.reason in (reasons.NO_PAGE, reasons.IN_GROUP_ARTICLE):
+            yield taxon.scientific_name, place
+        elif isinstance(place, PageRef) and not taxon.common_names and taxon.rank == "species":
+            yield with_title(taxon, place.title), place
+        else:
+            yield taxon, place
 
 
 def _of_group(source: FolderSource, taxa: Sequence[Taxon]) -> Iterator[Located]:

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,11 +93,18 @@ class OwnWiki:
 
 
 @contextmanager
-def running(tools: Path, folder: Path, *, birds: Sequence[tuple[str, str, str, str]] = BIRDS) -> Iterator[OwnWiki]:
-    """Start a wiki with the tool at `tools`, and stop it at the end."""
+def running(
+    tools: Path,
+    folder: Path,
+    *,
+    birds: Sequence[tuple[str, str, str, str]] = BIRDS,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[OwnWiki]:
+    """Start a wiki with the tool at `tools`, with further pages (title -> wikitext), and stop it at the end."""
     photos = folder / "photos"
     photos.mkdir()
     pages = [{"title": name, "wikitext": page_text(name, *rest)} for name, *rest in birds]
+    pages += [{"title": title, "wikitext": text} for title, text in (more or {}).items()]
     (folder / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
     notes = {}
     for name, _, colour, _ in birds:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ import click
 from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
-from cli.common.progress import stage_progress
+from cli.common.progress import named_calls
 from cli.common.wiring import load_encoders, open_checklist, open_web
 from cli.verbs.build.arguments import BuildArguments
-from data.errors import CostStop, MissingContact, UnknownTaxon
+from data.errors import CostStop, MissingContact, SourceUnavailable, UnknownTaxon
 from data.records import STAGES
 from kb import reasons
 from kb.distill.names import DISTILLERS
@@ -25,6 +26,7 @@ from recognize.settings import PROFILES
 if TYPE_CHECKING:
     from data.contracts import Checklist
     from kb.pipeline.selection import Selection
+    from kb.sources.mediawiki.client.journal import LookupJournal
 
 
 @click.command()
@@ -87,12 +89,14 @@ def build(
         from kb.checklist.selection import limits_of
         from kb.pipeline.begin import profile_to_build
         from kb.pipeline.selection import require_species
+        from kb.store.coverage import family_coverage
 
         encoders = load_encoders(profile_to_build(path, settings.profile))
         began = time.monotonic()
         distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
-        selection = select(given, settings, stack, path, spaces=encoders.anchor_spaces)
-        progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
+        meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
+        journal = stack.enter_context(kept_look_ups(settings, path))
+        selection = select(given, settings, stack, path, spaces=encoders.anchor_spaces, journal=journal, report=meter)
         stopped: CostStop | None = None
         try:
             status = library.build(
@@ -109,7 +113,7 @@ def build(
                 settings=method,
                 checklist=selection.checklist,
                 language=settings.language,
-                progress=progress,
+                progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
             )
         except CostStop as error:
             stopped = error
@@ -118,7 +122,14 @@ def build(
     if given.only is None and stopped is None:
         require_species(status, selection)
     seconds = f"{time.monotonic() - began:.1f}"
-    cost = {**usage_fields(distilling), "requests": selection.source.n_requests or None, "seconds": seconds}
+    with library.open(path) as store:
+        coverage = reports.coverage_text(family_coverage(store))
+    cost = {
+        "with article": coverage,
+        **usage_fields(distilling),
+        "requests": selection.source.n_requests or None,
+        "seconds": seconds,
+    }
     output.write(reports.status_text(status, path, cost=cost))
     if selection.source.n_requests and (unread := _unread_text(path)):
         output.warn(unread)
@@ -131,8 +142,35 @@ def build(
         ctx.exit(exit_codes.PARTLY)
 
 
+@contextmanager
+def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
+    """Open the journal of look-ups of this knowledge base; it stays only for a build that is stopped in its course."""
+    from data.files import sha256_hex
+    from kb.sources.mediawiki.client.journal import LookupJournal
+
+    wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
+    name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
+    journal = LookupJournal(settings.home / "look-ups" / f"{name}.sqlite")
+    try:
+        yield journal
+    except (SourceUnavailable, KeyboardInterrupt):
+        journal.close()
+        raise
+    except BaseException:
+        journal.remove()
+        raise
+    journal.remove()
+
+
 def select(
-    given: BuildArguments, settings: Settings, stack: ExitStack, path: Path, *, spaces: tuple[str, ...] = ()
+    given: BuildArguments,
+    settings: Settings,
+    stack: ExitStack,
+    path: Path,
+    *,
+    spaces: tuple[str, ...] = (),
+    journal: LookupJournal | None = None,
+    report: Callable[..., None] = lambda *_: None,
 ) -> Selection:
     """Open the source and return the selected species and pages."""
     from kb.pipeline import selection
@@ -151,7 +189,8 @@ def select(
         return selection.select_from_folder(
             folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
         )
-    from kb.checklist.wiki_checklist import WikiChecklist
+    from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
+    from kb.sources.mediawiki.client.journal import LookupJournal
     from kb.sources.mediawiki.source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
@@ -163,6 +202,7 @@ def select(
             allow_any_licence=settings.licences == "any",
         )
         stack.callback(wiki.close)
+        wiki.keep_look_ups(journal or LookupJournal(), report)
         return wiki
 
     def from_wiki(checklist: Checklist) -> Selection:
@@ -176,6 +216,8 @@ def select(
             checklist=checklist,
         )
 
+    if given.checklist is None and checklist.group and not given.taxa:
+        checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
     try:
         return from_wiki(checklist)
     except UnknownTaxon:
@@ -219,8 +261,10 @@ def plan_text(
     from kb.pipeline.estimate import estimate_distilling
     from kb.pipeline.selection import preview
 
-    selection = select(given, settings, stack, path)
-    found = preview(selection, limit=given.limit)
+    with named_calls(quiet=options.invocation().quiet) as meter:
+        selection = select(given, settings, stack, path, report=meter)
+        found = preview(selection, limit=given.limit)
+    n_photos = options.method_settings("build", BuildSettings).anchors_per_species * found.n_pages
     fields: dict[str, object] = {
         "would build": str(path),
         "source": selection.source.name,
@@ -228,6 +272,7 @@ def plan_text(
         "pages found": found.n_pages,
         "left out": reports.by_reason(found.left_out),
         "requests": selection.source.n_requests or None,
+        "to download": f"{found.n_pages:,} articles, up to {n_photos:,} photos" if given.kind == "wikipedia" else None,
     }
     dry = open_distiller(settings, path, max_cost=max_cost, offline=offline, is_dry_run=True)
     distilling = stack.enter_context(dry)

@@ -15,6 +15,8 @@ from kb.store.pages import held_pages, page_term, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
+GROUP_MARKS = {"genus": reasons.GENUS_ARTICLE, "family": reasons.FAMILY_ARTICLE}
+
 
 def assemble(run: BuildRun) -> list[Subject]:
     """Return every species and term with an article or an addition, sorted by id.
@@ -48,7 +50,7 @@ def _species(
     run: BuildRun, taxon: Taxon, output: DistilOutput, photos: AnchorOutput, addition: Addition
 ) -> SpeciesEntry:
     summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
-    marks = []
+    marks = [GROUP_MARKS[taxon.rank]] if taxon.rank in GROUP_MARKS else []
     if summary is None:
         marks.append(reasons.NO_SUMMARY)
     elif summary.scope == "article":

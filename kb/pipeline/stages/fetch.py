@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from data.codec import dumps, loads
 from data.errors import SourceUnavailable, StoreError
 from data.records import HIGHER_RANKS, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from kb.pipeline.stages.group_articles import checked_group
 from kb.pipeline.stages.page_names import names_species
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
@@ -38,6 +40,8 @@ def fetch(run: BuildRun) -> None:
     in_a_row = 0
     for page, result in run.source.fetch([pages[key] for key in todo]):
         key = page.subject_id
+        if key in records and isinstance(result, FetchedPage):
+            result = checked_group(run, loads(Taxon, records[key]), result)
         step = _step(run.layout, key, marks[key], result)
         with run.ledger.transaction():
             run.ledger.record([step])
@@ -59,10 +63,14 @@ def fetch(run: BuildRun) -> None:
 
 
 def _complete_lineage(run: BuildRun, taxon: Taxon, page: FetchedPage) -> None:
-    """Add the higher taxa in the taxobox of its page to a species that no checklist classifies."""
+    """Add the higher taxa in the taxobox of its page to a taxon that no checklist classifies."""
     box = run.source.parse(page).infobox
-    stated = {**(box.classification if box else {}), **taxon.lineage}
-    lineage: dict[str, str] = {rank: stated[rank] for rank in HIGHER_RANKS if rank in stated}
+    classification = box.classification if box else {}
+    stated = {"phylum": classification.get("division", ""), **classification, **taxon.lineage}
+    ranks: Sequence[str] = ("kingdom", "phylum", *HIGHER_RANKS)
+    if taxon.rank in HIGHER_RANKS:
+        ranks = ranks[: ranks.index(taxon.rank)]
+    lineage: dict[str, str] = {rank: stated[rank] for rank in ranks if stated.get(rank)}
     if lineage != taxon.lineage:
         full = replace(taxon, lineage=lineage)
         run.ledger.add_subjects([(taxon.taxon_id, "taxon", taxon.scientific_name, dumps(full))])

@@ -12,11 +12,13 @@ from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import additions, with_own_names
+from kb.store.coverage import note_families
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 """A taxon (or the title of a rejected page), and its page or the reason that it has none."""
+_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.IN_GROUP_ARTICLE)
 
 
 def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, limit: int | None) -> None:
@@ -38,6 +40,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     doubtful: list[tuple[Taxon, PageRef]] = []
     left_out: list[LeftOut] = []
     lost: list[Step] = []
+    without_page: list[Taxon] = []
     for subject, place in located:
         if isinstance(subject, str):
             left_out += [place] if isinstance(place, LeftOut) else []
@@ -52,10 +55,11 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
                 break
         else:
             held = before.get(subject.taxon_id)
-            if held is not None and place.reason in (reasons.NO_PAGE, reasons.NO_FOLDER):
+            if held is not None and place.reason in _NOT_FOUND:
                 doubtful.append((subject, replace(held, revision=None)))
             elif place.reason != reasons.NO_FOLDER:  # nobody expects a folder for each species of a group
                 left_out.append(replace(place, name=subject.scientific_name))
+                without_page.append(subject)
                 lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
     with ledger.transaction():
         for taxon, page in [*found, *doubtful]:
@@ -69,6 +73,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             _record_page(run, page)
         ledger.record(lost)
         ledger.set_left_out(left_out)
+        note_families(ledger, without_page)
         # By title too: an earlier look-up may have rejected the page.
         ledger.drop_left_out(name for taxon, page in found for name in (taxon.scientific_name, page.title))
         ledger.set_fact(key, "done")

@@ -13,6 +13,7 @@ from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem
 from kb.sources.article_source import AnchorBatch, ArticleSource
+from kb.sources.mediawiki.client.journal import LookupJournal
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient, wiki_workers
 from kb.sources.mediawiki.html.parse import parse_article
@@ -20,7 +21,7 @@ from kb.sources.mediawiki.pages.changes import newest_pages
 from kb.sources.mediawiki.pages.clues import Match, clues_from_article, match_page
 from kb.sources.mediawiki.pages.list_pages import links_in_list
 from kb.sources.mediawiki.pages.locate import Locator
-from kb.sources.mediawiki.pages.wiki_pages import WikiPages
+from kb.sources.mediawiki.pages.wiki_pages import Report, WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 
 CATEGORY_DEPTH = 3
@@ -70,6 +71,8 @@ class WikipediaSource(ArticleSource):
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
         self._name_languages = tuple(name_languages)
         self._within: set[str] = set()  # taxa that the species of this run lie below
+        self.leaves_out_birds = False
+        """Whether birds outside AviList are left out, as it is the authority on them."""
         self.locator = Locator(self._pages)
         """Finds the pages of taxa and titles."""
 
@@ -103,6 +106,10 @@ class WikipediaSource(ArticleSource):
             "licences": "any" if self._photos.allows_any_licence else "free",
             "thumbnail_px": str(self._photos.thumbnail_px),
         }
+
+    def keep_look_ups(self, journal: LookupJournal, report: Report) -> None:
+        """Answer look-ups from a journal where it has them, and report the progress of long ones."""
+        self._pages.journal, self._pages.report = journal, report
 
     def close(self) -> None:
         """Close the connections to the wiki; called automatically when the source is garbage collected."""
@@ -153,7 +160,13 @@ class WikipediaSource(ArticleSource):
         Raises:
             UnknownTaxon: if the wiki has no page with that title and a taxobox.
         """
-        title, group = self.limit_to(taxon)
+        try:
+            title, group = self.limit_to(taxon)
+        except UnknownTaxon:  # no article, but perhaps a category
+            if not (titles := self._members(taxon, TAXON_DEPTH)):
+                raise
+            self._within.add(taxon)
+            return titles
         if " " in group:  # a species
             return [title]
         titles = [each for name in dict.fromkeys((title, group, taxon)) for each in self._members(name, TAXON_DEPTH)]
@@ -168,7 +181,7 @@ class WikipediaSource(ArticleSource):
             UnknownTaxon: if the wiki has no page with that title and a taxobox.
         """
         page = self._pages.look_up([taxon]).get(taxon)
-        name = "" if page is None else page.clues.binomial or page.clues.group
+        name = "" if page is None else page.clues.taxon.name
         if page is None or not name:
             raise UnknownTaxon(taxon, where=self.client.host)
         self._within.add(name.split()[0])
@@ -241,6 +254,8 @@ class WikipediaSource(ArticleSource):
         if ":" not in page.subject_id and self._is_outside(article):
             below = ", ".join(sorted(self._within))
             return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"not below {below}")
+        if self.leaves_out_birds and _is_unlisted_bird(article, page.subject_id):
+            return LeftOut(name=page.title, reason=reasons.NOT_IN_CHECKLIST, detail=_stated(article))
         if _contradicts(article, page.subject_id):
             return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"its taxobox: {_stated(article)}")
         return fetched
@@ -291,7 +306,13 @@ def _outcome(done: Future[FetchedPage | LeftOut], page: PageRef) -> FetchedPage 
 def _checklist_taxon(subject_id: str) -> Taxon | None:
     """Return the species of the checklist with that id, or None for terms and other taxa."""
     taxon = None if ":" in subject_id else load_checklist().find(subject_id.replace("-", " "))
-    return taxon if taxon is not None and taxon.taxon_id == subject_id else None
+    return taxon if taxon is not None and (taxon.taxon_id, taxon.rank) == (subject_id, "species") else None
+
+
+def _is_unlisted_bird(article: Article, subject_id: str) -> bool:
+    """Return whether an article is about a bird that AviList lacks."""
+    stated = article.infobox.classification.get("class") if article.infobox else None
+    return stated == "Aves" and ":" not in subject_id and _checklist_taxon(subject_id) is None
 
 
 def _contradicts(article: Article, subject_id: str) -> bool:

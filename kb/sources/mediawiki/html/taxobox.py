@@ -11,23 +11,13 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from data.records import Infobox
+from kb.sources.mediawiki.ranks import NO_TAXON, StatedTaxon, lowest, rank_named
 
-RANK_ROWS = frozenset((
-    "domain", "kingdom", "phylum", "division", "class", "subclass", "infraclass", "superorder", "order",
-    "suborder", "infraorder", "parvorder", "superfamily", "family", "subfamily", "tribe", "subtribe", "genus",
-    "subgenus", "species", "subspecies", "clade",
-))  # fmt: skip
-# German, French, Spanish and Italian names of ranks.
-FOREIGN_RANKS = {
-    "klasse": "class", "ordnung": "order", "familie": "family", "gattung": "genus", "art": "species",
-    "classe": "class", "ordre": "order", "famille": "family", "genre": "genus", "espèce": "species",
-    "clase": "class", "orden": "order", "familia": "family", "género": "genus", "especie": "species",
-    "ordine": "order", "famiglia": "family", "genere": "genus", "specie": "species",
-}  # fmt: skip
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")
 _BINOMIAL = re.compile(r"^[†?×\s]*([A-Z][a-zà-ÿ-]+)\s+(?:\([A-Z][a-z]+\)\s+)?(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
 _ABBREVIATED = re.compile(r"^[†?\s]*([A-Z])[a-z]{0,2}\.\s*(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
+_VIRUS = re.compile(r"virus\b", re.IGNORECASE)
 _SPECIES_HEADINGS = frozenset({"species", "extant species"})
 _BINOMIAL_HEADINGS = frozenset(
     {"binomial name", "scientific name", "wissenschaftlicher name", "nombre binomial", "nom binominal"}
@@ -60,6 +50,26 @@ def read_taxobox(table: Tag) -> Infobox:
     )
 
 
+def stated_taxon(box: Infobox) -> StatedTaxon:
+    """Return the taxon that a taxobox is about: its species, the group in its heading, or its lowest rank.
+
+    Example:
+        >>> box = Infobox(name="Red admirals", classification={"family": "Nymphalidae", "genus": "Vanessa"})
+        >>> stated_taxon(box)
+        StatedTaxon(rank='genus', name='Vanessa')
+    """
+    if box.binomial:
+        return StatedTaxon("species", box.binomial)
+    if "realm" in box.classification or _VIRUS.match(box.rows.get("(unranked)", "")):
+        return StatedTaxon("virus", box.name)
+    trinomial = next((name for key, name in box.rows.items() if key.lower() == "trinomial name"), "")
+    if trinomial or "subspecies" in box.classification:
+        return StatedTaxon("subspecies", " ".join(trinomial.split()[:3]) or box.classification["subspecies"])
+    ranked = {rank: name for rank, name in box.classification.items() if rank != "clade"}
+    headed = next((StatedTaxon(rank, name) for rank, name in ranked.items() if name == box.name), NO_TAXON)
+    return headed if headed.rank else lowest(ranked)
+
+
 def parse_binomial(text: str) -> str | None:
     """Return the binomial at the start of a text, or None.
 
@@ -86,8 +96,7 @@ def plain(tag: Tag) -> str:
 
 
 def _looks_like_taxobox(table: Tag) -> bool:
-    ranks = {row.texts[0].lower().rstrip(":") for row in _rows(table) if len(row.texts) == 2}
-    ranks = {FOREIGN_RANKS.get(rank, rank) for rank in ranks}
+    ranks = {rank_named(row.texts[0]) for row in _rows(table) if len(row.texts) == 2}
     return len(ranks & {"class", "order", "family", "genus", "species"}) >= 2
 
 
@@ -107,9 +116,8 @@ def _rows(table: Tag) -> Iterator[_Row]:
 
 def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
     for texts in (row.texts for row in rows if len(row.texts) == 2):
-        key = texts[0].lower().rstrip(": ").strip()
-        rank = FOREIGN_RANKS.get(key, key)
-        if rank not in RANK_ROWS or not texts[1]:
+        rank = "clade" if texts[0].lower().startswith("clade") else rank_named(texts[0])
+        if rank is None or not texts[1]:
             continue
         if rank in ("species", "subspecies"):
             yield rank, texts[1].lstrip("†? ").split(" (")[0]
@@ -120,7 +128,7 @@ def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
 
 
 def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> str | None:
-    if table.find(class_="trinomial"):
+    if table.find(class_="trinomial") or _is_virus(rows):
         return None
     for marked in table.find_all(class_="binomial"):
         if found := parse_binomial(plain(marked)):
@@ -140,6 +148,15 @@ def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> s
         if genus and re.fullmatch(r"[a-z-]{3,}", species):
             return f"{genus} {species}"
     return _only_species(table)
+
+
+def _is_virus(rows: list[_Row]) -> bool:
+    """Return whether a classification is that of a virus, in the old or the new style."""
+    heads = (row.texts for row in rows if len(row.texts) == 2)
+    return any(
+        head.lower().startswith("realm") or (head.lower().startswith("(unranked)") and _VIRUS.match(name))
+        for head, name in heads
+    )
 
 
 def _only_species(table: Tag) -> str | None:

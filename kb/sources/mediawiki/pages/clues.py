@@ -11,7 +11,9 @@ from functools import cache
 from data.records import Article, Taxon
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import epithet_stem, fold
-from kb.sources.mediawiki.html.taxobox import parse_binomial
+from kb.sources.mediawiki.html.taxobox import parse_binomial, stated_taxon
+from kb.sources.mediawiki.pages.taxobox_template import Box, read_box
+from kb.sources.mediawiki.ranks import NO_TAXON, StatedTaxon
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350
@@ -21,25 +23,17 @@ _REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | r
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
 _LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
 _TAG = re.compile(r"<[^<>]{1,200}>")
-_NAME = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _PARAMETER = re.compile(r"\|\s*([a-z_ ]+?)\s*=\s*([^|\n}]*)", re.IGNORECASE)
 _INNERMOST_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
 _BRACKETED = re.compile(r"\(([A-Z][a-zà-ÿ-]+ [a-zà-ÿ-]{3,})[,;)]")
-_BOX = re.compile(
-    r"\{\{\s*(?:speciesbox|subspeciesbox|automatic[ _]taxobox|taxobox|hybridbox|infobox[ _]species|ichnobox)"
-    r"|class=\"infobox biota",
-    re.I,
-)
+_DRAWN_BOX = 'class="infobox biota'
 _DISAMBIGUATION = re.compile(
     r"__DISAMBIG__"
     r"|\{\{\s*(?:disambig(?:uation)?|dab|hndis|geodis|surname|given name|animal common name|sia|set index article)\b"
     r"|\b(?:may|can|could|might) (?:also )?refer(?: to)?(?: any of)?(?: the following)?\s*:",
     re.IGNORECASE,
 )
-_RANK_KEYS = {
-    "class": ("classis", "class"), "order": ("ordo", "order"), "family": ("familia", "family"), "genus": ("genus",),
-}  # fmt: skip
 _PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
 _OF_A_KIND = re.compile(
     r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
@@ -75,10 +69,10 @@ class Clues:
     binomial: str | None = None
     """The taxobox's."""
     has_taxobox: bool = False
-    group: str | None = None
-    """The taxon of a taxobox without a binomial, such as a family."""
+    taxon: StatedTaxon = NO_TAXON
+    """The taxon that the taxobox is about, with its rank."""
     lineage: Mapping[str, str] = field(default_factory=dict)
-    """Rank -> name, as far as the taxobox states them: class, order, family, genus."""
+    """Rank -> name of the taxa above, as far as the taxobox states them."""
     lead: str = ""
     """The first sentences as plain text."""
     lead_binomials: tuple[str, ...] = ()
@@ -106,12 +100,7 @@ class Clues:
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
     """Return the clues in the first section of a page's wikitext."""
     text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
-    has_taxobox = _BOX.search(text) is not None
     flat = _LINK.sub(r"\1", text)
-    values: dict[str, str] = {}
-    for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
-        values.setdefault(key.lower().strip(), value.strip())  # the taxobox precedes other templates
-    binomial = _binomial_of(values)
     prose = flat
     for _ in range(20):  # nested templates; each pass removes the innermost
         prose, n_removed = _INNERMOST_TEMPLATE.subn("", prose)
@@ -120,15 +109,19 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
     prose = " ".join(_TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
     italic = [match[1] for match in _ITALIC.finditer(prose[:FIRST_SENTENCE_CHARACTERS])]
     lead = prose.replace("'''", "").replace("''", "")
+    box = read_box(text, lead)
+    if box is None and (binomial := _binomial_of_any_template(flat)):
+        box = Box(taxon=StatedTaxon("species", binomial), lineage={"genus": binomial.split()[0]})
+    has_taxobox = box is not None or _DRAWN_BOX in text.lower()
+    box = box or Box()
     return Clues(
-        binomial=binomial,
-        has_taxobox=has_taxobox or binomial is not None,
-        group=None if binomial else _group_of(values),
-        lineage=_lineage_of(values),
+        binomial=box.taxon.name if box.taxon.rank == "species" else None,
+        has_taxobox=has_taxobox,
+        taxon=box.taxon,
+        lineage=box.lineage,
         lead=lead,
         lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
-        is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None)
-        and not (has_taxobox or binomial),
+        is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None) and not has_taxobox,
     )
 
 
@@ -139,6 +132,7 @@ def clues_from_article(article: Article) -> Clues:
     return Clues(
         binomial=box.binomial if box else None,
         has_taxobox=box is not None,
+        taxon=stated_taxon(box) if box else NO_TAXON,
         lineage=dict(box.classification) if box else {},
         lead=lead,
         lead_binomials=_binomials(_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])),
@@ -224,25 +218,11 @@ def _group_words() -> frozenset[str]:
     return frozenset(word.removesuffix("s") for word in words - too_common)
 
 
-def _lineage_of(values: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for rank, keys in _RANK_KEYS.items():
-        for key in keys:
-            if name := _NAME.match(values.get(key, "").lstrip("†? ")):
-                found.setdefault(rank, name[0])
-    if binomial := parse_binomial(values.get("taxon", "")):
-        found.setdefault("genus", binomial.split()[0])  # {{Speciesbox|taxon=Vanessa atalanta}}
-    return found
-
-
-def _group_of(values: Mapping[str, str]) -> str | None:
-    """Return the taxon in a taxobox of a group: its parameter, or its lowest rank."""
-    if taxon := _NAME.fullmatch(values.get("taxon", "").strip("†? ")):
-        return taxon[0]
-    return next(reversed(_lineage_of(values).values()), None)
-
-
-def _binomial_of(values: dict[str, str]) -> str | None:
+def _binomial_of_any_template(flat: str) -> str | None:
+    """Return the binomial in the parameters of a template that is not known as a taxobox."""
+    values: dict[str, str] = {}
+    for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
+        values.setdefault(key.lower().strip(), value.strip())  # the taxobox precedes other templates
     for key in ("binomial", "taxon"):
         if found := parse_binomial(values.get(key, "")):
             return found

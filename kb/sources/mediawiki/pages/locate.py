@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from data.records import LeftOut, PageRef, Taxon
+from data.records import HIGHER_RANKS, LeftOut, PageRef, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.selection import own_taxon
-from kb.checklist.wiki_checklist import WikiChecklist
+from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
-from kb.sources.mediawiki.pages.clues import Match, match_page, without_qualifier
+from kb.sources.mediawiki.pages.clues import Match, is_called_a_bird, match_page, without_qualifier
 from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref, title_tries
 from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
@@ -27,6 +27,10 @@ LARGEST_LISTED_WIKI = 60_000
 # A search costs two requests: a few are always made, then one per so many taxa found.
 MOST_SEARCHES = 5
 SEARCHES_PER_FOUND = 20
+MOST_SEARCHES_OF_ALL = 600
+LINEAGE: Final = ("kingdom", "phylum", *HIGHER_RANKS)
+QUALIFIERS: Final = ("genus", "plant", "fungus", "butterfly", "moth", "beetle", "fish", "frog", "spider", "gastropod")
+"""Of titles of genera that share their name with something better known."""
 
 
 class Locator:
@@ -58,14 +62,15 @@ class Locator:
 
         Articles on species of the checklist that were not located are not returned.
         """
+        checklist = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
         taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
         found = []
         for page in self._listed.values():
             if page.title in self._claimed:
                 continue
-            taxon = None if page.clues.is_disambiguation else _species_on(page, checklist)
+            taxon = None if page.clues.is_disambiguation else species_on(page, checklist)
             if taxon is None:
-                found.append(LeftOut(name=page.title, reason=_reason_for(page, checklist)))
+                found.append(_rejected(page, page.title, checklist))
             elif taxon.taxon_id in taken:
                 detail = f"as {taken[taxon.taxon_id]}"
                 found.append(LeftOut(name=page.title, reason=reasons.DUPLICATE, detail=detail))
@@ -77,23 +82,58 @@ class Locator:
         """Yield the species of each title's page, or why there is none.
 
         The binomial of the page decides, or else its title and redirects. Of two titles with the same species, the
-        first is taken.
+        first is taken. The page of a genus or family is taken where no page of its species is, birds apart.
         """
         pages = self._pages.look_up(titles)
+        found: dict[str, tuple[Taxon, PageRef] | LeftOut] = {}
         taken: dict[str, str] = {}
+        groups: dict[str, Taxon] = {}
+        others: list[str] = []
         for title in dict.fromkeys(titles):
             page = pages.get(title)
             if page is None or page.namespace != 0:
-                yield title, LeftOut(name=title, reason=reasons.NO_PAGE)
+                found[title] = LeftOut(name=title, reason=reasons.NO_PAGE)
                 continue
-            taxon = _species_on(page, checklist)
+            taxon = species_on(page, checklist)
             if taxon is None:
-                yield title, LeftOut(name=title, reason=_reason_for(page, checklist))
-            elif taxon.taxon_id in taken:
-                yield title, LeftOut(name=title, reason=reasons.DUPLICATE, detail=f"as {taken[taxon.taxon_id]}")
+                found[title] = LeftOut(name=title, reason=reasons.NOT_A_SPECIES)
+                others.append(title)
+                if (group := group_on(page, checklist)) is not None:
+                    groups[title] = group
             else:
-                taken[taxon.taxon_id] = title
-                yield title, (taxon, page_ref(taxon, page))
+                found[title] = _claimed(taxon, page, title, taken)
+        kept = [place[0] for place in found.values() if not isinstance(place, LeftOut)]
+        covered = {item for taxon in kept for item in taxon.lineage.items()}
+        for title in sorted(groups, key=lambda title: groups[title].rank != "genus"):
+            group = groups[title]
+            if (group.rank, group.scientific_name) in covered:
+                detail = f"{group.rank} {group.scientific_name}; its species have their own articles"
+                found[title] = LeftOut(name=title, reason=reasons.NOT_A_SPECIES, detail=detail)
+                continue
+            found[title] = _claimed(group, pages[title], title, taken)
+            covered |= set(group.lineage.items())
+            kept.append(group)
+        if isinstance(checklist, WithTaxoboxes):  # "not a bird" is a reason among birds alone
+            has_listed = any(checklist.find(taxon.scientific_name) for taxon in kept)
+            checklist = checklist.listed if has_listed else WikiChecklist()
+        for title in others:
+            place = found[title]
+            if isinstance(place, LeftOut) and not place.detail:
+                found[title] = _rejected(pages[title], title, checklist)
+        yield from found.items()
+
+    def pages_of_groups(self, names: Sequence[str]) -> dict[str, WikiPage]:
+        """Return name -> page of the genera and families that have an article, from the listing of a small wiki.
+
+        On a large one the names are looked up, and those hidden by a namesake under titles such as "Vanessa (plant)".
+        """
+        if self._listed:
+            return _groups_by_name(self._listed.values(), names)
+        seen = self._pages.look_up(names)
+        found = _groups_by_name(seen.values(), names)
+        hidden = [name for name in names if name in seen and name not in found]
+        tries = [f"{name} ({kind})" for name in hidden for kind in QUALIFIERS]
+        return found | _groups_by_name(self._pages.look_up(tries).values(), hidden) if tries else found
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, page title or None)`, or why it has none.
@@ -158,7 +198,8 @@ class Locator:
         elif missing:
             # Taxa hidden by a namesake come first.
             missing.sort(key=lambda i: i not in found)
-            for i in missing[: MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND]:
+            n_searches = MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND
+            for i in missing[: min(n_searches, MOST_SEARCHES_OF_ALL)]:
                 hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
                 seen.update(self._pages.look_up(hits))
             pages = [page for page in merged(seen) if page.namespace == 0]
@@ -173,41 +214,111 @@ class Locator:
         return None
 
 
-def _species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
+def species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     """Return the species that a page is about, or None."""
     if isinstance(checklist, WikiChecklist):
         return _species_of_taxobox(page)
+    if isinstance(checklist, WithTaxoboxes):
+        listed = species_on(page, checklist.listed)
+        return listed or (None if _is_of_group(page, checklist.listed) else _species_of_taxobox(page))
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
         found = checklist.find(name)
-        listed = checklist.homonyms(name) if found is None else [found]
+        listed_taxa = checklist.homonyms(name) if found is None else [found]
         if found is not None and found.rank == "genus":
             # "Anhinga" is a genus and the English name of one of its species.
-            listed = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
-        for taxon in listed:
+            listed_taxa = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
+        for taxon in listed_taxa:
             if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
                 return taxon
     return None
 
 
+def group_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
+    """Return the genus or family that a page is about, or None; never one of birds.
+
+    Nearly all species of AviList have a page of their own, and its knowledge bases are to hold species alone.
+    """
+    rank, name = page.clues.taxon
+    if rank not in ("genus", "family", "group") or not name.isalpha() or checklist.group:
+        return None
+    if isinstance(checklist, WithTaxoboxes):
+        if _is_of_group(page, checklist.listed):
+            return None
+    elif not isinstance(checklist, WikiChecklist):
+        known = checklist.find(name)
+        return known if known is not None and known.rank in ("genus", "family") else None
+    title = _without_brackets(page.title)
+    return Taxon(
+        taxon_id=taxon_id(name),
+        scientific_name=name,
+        rank="family" if rank == "family" else "genus",  # the fetched page tells
+        common_names=() if fold(title) == fold(name) else (title,),
+        lineage={rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage},
+    )
+
+
+def _claimed(taxon: Taxon, page: WikiPage, title: str, taken: dict[str, str]) -> tuple[Taxon, PageRef] | LeftOut:
+    """Return a taxon with its page, unless an earlier title has it."""
+    if taxon.taxon_id in taken:
+        return LeftOut(name=title, reason=reasons.DUPLICATE, detail=f"as {taken[taxon.taxon_id]}")
+    taken[taxon.taxon_id] = title
+    return taxon, page_ref(taxon, page)
+
+
+def _is_of_group(page: WikiPage, listed: Checklist) -> bool:
+    """Return whether a page is about the group of a checklist: a bird that AviList lacks, or a genus of birds."""
+    if page.clues.class_name:
+        return page.clues.class_name == "Aves"
+    known = listed.find(page.clues.taxon.name)
+    return is_called_a_bird(page.clues.lead) or (known is not None and not page.clues.binomial)
+
+
 def _species_of_taxobox(page: WikiPage) -> Taxon | None:
     """Return the species that the taxobox of a page states; the title is its common name unless it is scientific."""
     stated = page.clues.binomial
-    if stated is None:
+    if stated is None or not page.clues.has_taxobox:
         return None
-    title = re.sub(r" \([^()]+\)$", "", page.title)
-    names = [] if title.split()[0] == stated.split()[0] else [title]
-    return own_taxon(stated, common_names=names, lineage=page.clues.lineage)
+    taxon = with_title(own_taxon(stated, lineage=page.clues.lineage), page.title)
+    above = {rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage}
+    return replace(taxon, lineage={**above, **taxon.lineage})
+
+
+def with_title(species: Taxon, title: str) -> Taxon:
+    """Return a species with the title of its page as its common name, unless that is scientific."""
+    name = _without_brackets(title)
+    is_scientific = name.split()[0] in (species.scientific_name.split()[0], *(n.split()[0] for n in species.synonyms))
+    return species if is_scientific else replace(species, common_names=(name,))
+
+
+def _without_brackets(title: str) -> str:
+    return re.sub(r" \([^()]+\)$", "", title)
+
+
+def _groups_by_name(pages: Iterable[WikiPage], names: Sequence[str]) -> dict[str, WikiPage]:
+    wanted = set(names)
+    found: dict[str, WikiPage] = {}
+    for page in pages:
+        rank, name = page.clues.taxon
+        if name in wanted and rank in ("genus", "family", "group") and page.namespace == 0:
+            found.setdefault(name, page)
+    return found
+
+
+def _rejected(page: WikiPage, title: str, checklist: Checklist) -> LeftOut:
+    """Return why a page without a species is left out, with the taxon that its taxobox states."""
+    detail = " ".join(filter(None, page.clues.taxon))
+    return LeftOut(name=title, reason=_reason_for(page, checklist), detail=detail)
 
 
 def _reason_for(page: WikiPage, checklist: Checklist) -> str:
-    """Return why a page without a species is left out."""
     if page.clues.is_disambiguation:
         return reasons.DISAMBIGUATION
+    is_list = page.title.startswith(("List of ", "Lists of "))
     if isinstance(checklist, WikiChecklist):
-        return reasons.NOT_A_SPECIES
+        return reasons.NOT_A_SPECIES if page.clues.has_taxobox or is_list else reasons.OTHER_SUBJECT
     known = checklist.find(without_qualifier(page.title))
-    if (known is not None and known.rank != "species") or page.title.startswith(("List of ", "Lists of ")):
+    if (known is not None and known.rank != "species") or is_list:
         return reasons.NOT_A_SPECIES
     binomial = page.clues.best_binomial
     if checklist.group != "birds":

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 from urllib.parse import quote, urljoin
 
+from data.codec import from_json, to_json
 from kb.sources.licences import short_licence
+from kb.sources.mediawiki.client.journal import LookupJournal
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, Json, WikiClient, merge_answers, wiki_workers
-from kb.sources.mediawiki.pages.clues import Clues, clues_from_wikitext
+from kb.sources.mediawiki.pages.categories import members_below
+from kb.sources.mediawiki.pages.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 
 PAGES_PER_LISTING = 500
+SHOWN_FROM = 20
+"""Requests from which a look-up shows its progress."""
+Report = Callable[[str, int, int], None]
 LONGEST_TITLE_BYTES = 255
 _NEVER_IN_TITLES = re.compile(r"[#<>\[\]{}|\x00-\x1f\x7f]")
 _LOOKUP: Mapping[str, str | int] = {
@@ -66,6 +73,10 @@ class WikiPages:
     def __init__(self, client: WikiClient) -> None:
         self.client = client
         self._site: SiteInfo | None = None
+        self.journal = LookupJournal()
+        """Answers to look-ups of titles and categories; kept in no file by default."""
+        self.report: Report = lambda *_: None
+        """Called with (noun, done, total) of a long look-up."""
 
     @property
     def site(self) -> SiteInfo:
@@ -76,7 +87,7 @@ class WikiPages:
 
     def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
         """Return title -> page for the titles that exist, redirects resolved; without clues only their revisions."""
-        look_up = partial(self._look_up_batch, fields=_LOOKUP if with_clues else _REVISIONS)
+        look_up = partial(self._look_up_batch, with_clues=with_clues)
         valid = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
         batches = [valid[i : i + TITLES_PER_REQUEST] for i in range(0, len(valid), TITLES_PER_REQUEST)]
         found: dict[str, WikiPage] = {}
@@ -85,8 +96,10 @@ class WikiPages:
             found.update(look_up(batch))
         if rest:  # the first batch alone: it brings the site information, and a dead wiki gets a single request
             with wiki_workers("look-up") as pool:
-                for part in pool.map(look_up, rest):
+                for n_done, part in enumerate(pool.map(look_up, rest), 2):
                     found.update(part)
+                    if len(batches) >= SHOWN_FROM:
+                        self.report("titles", min(n_done * TITLES_PER_REQUEST, len(valid)), len(valid))
         return {title: found[clean_title(title)] for title in titles if clean_title(title) in found}
 
     def list_all(self) -> list[WikiPage]:
@@ -118,28 +131,9 @@ class WikiPages:
         """Return the article titles in a category and its subcategories down to `depth`, in the wiki's order."""
         prefix = self.site.category_namespace
         name = category.split(":", 1)[1] if ":" in category and is_category(category, prefix) else category
-        queue = [(f"{prefix}:{name.strip()}", 0)]
-        seen = {queue[0][0]}
-        titles: dict[str, None] = {}
-        for current, level in queue:
-            for part in self.client.query(
-                {
-                    "list": "categorymembers",
-                    "cmtitle": current,
-                    "cmlimit": PAGES_PER_LISTING,
-                    "cmtype": "page|subcat",
-                    "cmprop": "title|type",
-                }
-            ):
-                for member in part.get("categorymembers", ()):
-                    title = member["title"]
-                    if member.get("type") == "subcat" or member.get("ns") == 14:
-                        if level < depth and title not in seen:
-                            seen.add(title)
-                            queue.append((title, level + 1))
-                    elif member.get("ns") == 0:
-                        titles.setdefault(title)
-        return list(titles)
+        return members_below(
+            self.client, f"{prefix}:{name.strip()}", depth=depth, journal=self.journal, report=self.report
+        )
 
     def search(self, text: str, n: int = 5) -> list[tuple[str, str | None]]:
         """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
@@ -150,7 +144,18 @@ class WikiPages:
         )
         return [(hit["title"], hit.get("redirecttitle")) for hit in answer.get("search", ())][:n]
 
-    def _look_up_batch(self, titles: Sequence[str], fields: Mapping[str, str | int]) -> dict[str, WikiPage]:
+    def _look_up_batch(self, titles: Sequence[str], *, with_clues: bool) -> dict[str, WikiPage]:
+        fields = _LOOKUP if with_clues else _REVISIONS
+        if not self.journal.is_kept:
+            return self._ask_batch(titles, fields)
+
+        def ask() -> dict[str, Any]:
+            return {title: to_json(page) for title, page in self._ask_batch(titles, fields).items()}
+
+        found = self.journal.answer(["titles", list(titles), with_clues], ask)
+        return {title: from_json(WikiPage, page) for title, page in found.items()}
+
+    def _ask_batch(self, titles: Sequence[str], fields: Mapping[str, str | int]) -> dict[str, WikiPage]:
         wants_site = self._site is None
         answer = self.client.query_titles(titles, {**fields, **(_SITE if wants_site else {})})
         if wants_site and "general" in answer:
@@ -206,10 +211,13 @@ def is_category(title: str, namespace: str) -> bool:
 def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
     revision: Json = next(iter(page.get("revisions", ())), {})
     content = revision.get("slots", {}).get("main", {}).get("content", "")
+    clues = clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {}))
+    if clues.binomial:  # which decides, so the lead of many pages need not be held
+        clues = replace(clues, lead=clues.lead[:FIRST_SENTENCE_CHARACTERS], lead_binomials=())
     return WikiPage(
         title=page["title"],
         revision=revision.get("revid") or page.get("lastrevid"),
         redirects=tuple(dict.fromkeys(redirects)),
-        clues=clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {})),
+        clues=clues,
         namespace=page.get("ns", 0),
     )

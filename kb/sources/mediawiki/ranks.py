@@ -1,0 +1,93 @@
+"""Ranks of taxa, as taxoboxes of several languages name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+RANKS: Final = (
+    "realm", "domain", "kingdom", "phylum", "division", "class", "subclass", "infraclass", "superorder", "order",
+    "suborder", "infraorder", "parvorder", "superfamily", "family", "subfamily", "tribe", "subtribe", "genus",
+    "subgenus", "species", "subspecies",
+)  # fmt: skip
+"""From the highest to the lowest."""
+# Latin, German, French, Spanish, Italian and Portuguese names.
+OTHER_NAMES: Final[Mapping[str, str]] = {
+    "regnum": "kingdom", "reich": "kingdom", "règne": "kingdom", "reino": "kingdom", "regno": "kingdom",
+    "stamm": "phylum", "embranchement": "phylum", "filo": "phylum",
+    "divisio": "division", "abteilung": "division", "división": "division", "divisione": "division",
+    "classis": "class", "klasse": "class", "classe": "class", "clase": "class",
+    "subclassis": "subclass", "superordo": "superorder", "subordo": "suborder", "infraordo": "infraorder",
+    "ordo": "order", "ordnung": "order", "ordre": "order", "orden": "order", "ordine": "order", "ordem": "order",
+    "superfamilia": "superfamily", "überfamilie": "superfamily",
+    "familia": "family", "familie": "family", "famille": "family", "famiglia": "family", "família": "family",
+    "subfamilia": "subfamily", "unterfamilie": "subfamily", "sous-famille": "subfamily",
+    "tribus": "tribe", "tribu": "tribe", "subtribus": "subtribe",
+    "gattung": "genus", "genre": "genus", "género": "genus", "gênero": "genus", "genere": "genus",
+    "untergattung": "subgenus",
+    "art": "species", "espèce": "species", "especie": "species", "specie": "species", "espécie": "species",
+    "unterart": "subspecies", "sous-espèce": "subspecies", "sottospecie": "subspecies",
+}  # fmt: skip
+# The codes of nomenclature fix the endings of families; the other endings are only usual.
+_FAMILY = re.compile(r"(?:idae|aceae)$")
+_ENDINGS = (
+    (re.compile(r"(?:inae|oideae)$"), "subfamily"), (re.compile(r"oidea$"), "superfamily"),
+    (re.compile(r"(?:ini|[^c]eae)$"), "tribe"), (re.compile(r"(?:ales|iformes|ptera)$"), "order"),
+)  # fmt: skip
+_CALLED = re.compile(
+    r"\b(?:is|are|was|were|comprises?|refers? to)\b[^.]{0,80}?\b(?P<rank>genus|family|order|class|phylum|kingdom|clade|"
+    r"(?:sub|super|infra)(?:genus|family|order|class|tribe)|tribe)\b",
+    re.IGNORECASE,
+)
+
+
+class StatedTaxon(NamedTuple):
+    """The taxon that a page is about.
+
+    `rank` is one of `RANKS`, or `hybrid`, `virus`, `cultivar`, `trace fossil` or `group` (of unknown rank); empty
+    where the page states none.
+    """
+
+    rank: str = ""
+    name: str = ""
+
+
+def rank_named(word: str) -> str | None:
+    """Return the English name of a rank in any of these languages, or None.
+
+    Example:
+        >>> rank_named("Familia:"), rank_named("Ordnung"), rank_named("Synonyms")
+        ('family', 'order', None)
+    """
+    key = word.lower().rstrip(": ").strip()
+    rank = OTHER_NAMES.get(key, key)
+    return rank if rank in RANKS else None
+
+
+def lowest(classification: Mapping[str, str]) -> StatedTaxon:
+    """Return the taxon of the lowest rank in a classification."""
+    return next((StatedTaxon(rank, classification[rank]) for rank in RANKS[::-1] if rank in classification), NO_TAXON)
+
+
+def rank_of_group(name: str, lead: str, lists: str = "") -> str:
+    """Return the rank of a group by its ending, the first sentence of its page, or the rank of the taxa that it lists.
+
+    Example:
+        >>> rank_of_group("Nymphalidae", ""), rank_of_group("Vanessa", "Vanessa is a genus in the family Nymphalidae.")
+        ('family', 'genus')
+        >>> rank_of_group("Vanessa", "", "Species"), rank_of_group("Lepidoptera", ""), rank_of_group("Vanessa", "")
+        ('genus', 'order', 'group')
+    """
+    if _FAMILY.search(name):
+        return "family"
+    if named := re.search(rf"\b(?P<rank>genus|family|order|class) {re.escape(name)}\b", lead[:400], re.IGNORECASE):
+        return named["rank"].lower()
+    if called := _CALLED.search(lead[:400]):
+        return called["rank"].lower()
+    if rank_named(lists) == "species":
+        return "genus"
+    return next((rank for ending, rank in _ENDINGS if ending.search(name)), "group")
+
+
+NO_TAXON: Final = StatedTaxon()
