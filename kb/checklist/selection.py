@@ -35,7 +35,7 @@ def limits_of(checklist: Checklist) -> str:
         return ""
     return (
         f"{checklist.name} holds {checklist.group} only; kb build and kb taxa take another with --checklist. "
-        "--checklist wiki takes the taxoboxes of a wiki."
+        "--checklist wiki takes the taxoboxes of a wiki, --names a table with a class, order or family in each row."
     )
 
 
@@ -193,9 +193,14 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
         detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
         unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
     if not taxa and not may_be_empty:
-        hint = f"{unmatched[0].detail}. {limits_of(checklist)}".strip() if unmatched else None
+        hint = " ".join(filter(None, (_sentence(unmatched[0].detail), limits_of(checklist)))) if unmatched else None
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends as a sentence."""
+    return text if not text or text.endswith(("?", ".")) else f"{text}."
 
 
 def names_in(path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -223,8 +223,13 @@ def select(
     except UnknownTaxon:
         if given.checklist is not None or not checklist.group:
             raise
-        with suppress(UnknownTaxon, MissingContact):
+        try:
             found = from_wiki(WikiChecklist())
+        except MissingContact as error:
+            output.note(f"The wiki was not asked for {', '.join(given.taxa)}: {error} {error.hint}")
+        except UnknownTaxon:
+            pass
+        else:
             output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
             return found
         raise

@@ -11,6 +11,7 @@ from data.contracts import Checklist
 from data.records import LeftOut, PageRef, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
+from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.sources.mediawiki.pages.locate import Locator
 from kb.sources.mediawiki.pages.match import page_ref
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage
@@ -27,12 +28,13 @@ def with_group_articles(
     Its species are left out as described by that article. Species of AviList are passed on as they are: nearly all
     have a page, and knowledge bases of birds hold species alone.
     """
+    listed = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
     without: list[tuple[Taxon, LeftOut]] = []
     covered: set[tuple[str, str]] = set()
     for taxon, place in located:
         if isinstance(place, PageRef):
             covered |= {(rank, taxon.lineage[rank]) for rank in RANKS if rank in taxon.lineage}
-        elif place.reason == reasons.NO_PAGE and not (checklist.group and checklist.find(taxon.scientific_name)):
+        elif place.reason == reasons.NO_PAGE and not (listed.group and listed.find(taxon.scientific_name)):
             without.append((taxon, place))
             continue
         yield taxon, place
