@@ -122,7 +122,7 @@ def select_from_wiki(
     """Return the pages of a list page, a category or a file of names, narrowed by taxa, or all species below the taxa.
 
     The wiki is opened after all names are checked. With a `WikiChecklist` the pages state their species themselves;
-    with `WithTaxoboxes` those that the checklist lacks.
+    with `WithTaxoboxes`, pages of species outside the checklist do.
 
     Raises:
         UnknownTaxon: for a taxon that is not in the checklist.

@@ -72,7 +72,7 @@ class WikipediaSource(ArticleSource):
         self._name_languages = tuple(name_languages)
         self._within: set[str] = set()  # taxa that the species of this run lie below
         self.leaves_out_birds = False
-        """Whether birds outside AviList are left out, as it is the authority on them."""
+        """Whether birds outside AviList are left out: it is the authority on birds."""
         self.locator = Locator(self._pages)
         """Finds the pages of taxa and titles."""
 

@@ -121,10 +121,15 @@ def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
             continue
         if rank in ("species", "subspecies"):
             yield rank, texts[1].lstrip("†? ").split(" (")[0]
-        elif found := _LATIN_IN_BRACKETS.search(texts[1]) if key != rank else None:  # Ordnung: Eulen (Strigiformes)
+        elif found := _LATIN_IN_BRACKETS.search(texts[1]) if _is_foreign(texts[0], rank) else None:
             yield rank, found[1]
         elif found := _CAPITALISED.search(texts[1]):
             yield rank, found[0]
+
+
+def _is_foreign(word: str, rank: str) -> bool:
+    """Return whether a rank is named in another language, as in "Ordnung: Eulen (Strigiformes)"."""
+    return word.lower().rstrip(": ").strip() != rank and rank != "clade"
 
 
 def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> str | None:
