@@ -121,7 +121,7 @@ def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:
 
 def added_text(added: Added) -> str:
     """Return the state of a species or term after the addition."""
-    if not (added.is_new or added.text or added.anchors):
+    if not (added.is_new or added.text or added.anchors or added.new_names or added.lineage):
         if added.was_removed:
             return f"{added.name}: allowed again. Its texts and photos were deleted: add them again."
         return f"{added.name}: nothing added. Give it a --text, a --page or a --photo."
@@ -133,7 +133,11 @@ def added_text(added: Added) -> str:
     return output.as_fields(
         {
             "new" if added.is_new else "added to": added.name,
-            "added": ", ".join(new) or "nothing new",
+            "added": ", ".join(new) or ("nothing new" if not (added.new_names or added.lineage) else None),
+            "new names": ", ".join(added.new_names) or None,
+            "new lineage": ", ".join(f"{rank} {name}" for rank, name in added.lineage.items()) or None,
+            "sentences": "; ".join(f"{each.sentences} of {each.of} of {each.title}" for each in added.taken) or None,
+            "read again": plural(added.read_again, "earlier text") if added.read_again else None,
             "reference photos": added.anchors or None,
             "text": output.wrapped(added.text),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from data.lexicon.tables import rows
+from data.lexicon.tables import BIRDS, rows
 
 
 @cache
@@ -20,19 +20,19 @@ def near_colours() -> Mapping[str, Mapping[str, float]]:
 
 
 @cache
-def near_parts() -> Mapping[str, Mapping[str, float]]:
+def near_parts(group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
     """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them.
 
     Example:
         >>> near_parts()["belly"]["underparts"]
         0.8
     """
-    return _both_ways("near_parts")
+    return _both_ways("near_parts", group)
 
 
-def _both_ways(table: str) -> dict[str, dict[str, float]]:
+def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    for one, other, likeness in rows(table):
+    for one, other, likeness in rows(table, group=group):
         for a, b in ((one, other), (other, one)):
             found.setdefault(a.replace("wing-bars", "wing bars"), {})[b.replace("wing-bars", "wing bars")] = float(
                 likeness

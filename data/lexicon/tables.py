@@ -1,7 +1,8 @@
-"""Tables of words, one folder of text files for each group of animals: `birds/colours.txt`.
+"""Tables of words, one folder of text files for each group of organisms: `birds/parts.txt`, `common/colours.txt`.
 
 The first column of a table is a word; each other column is its meaning to one reader, `-` if that reader ignores the
-word. `#` begins a comment, two spaces separate columns. Another group is another folder with the same files.
+word. `#` begins a comment, two spaces separate columns. A group extends others (`groups.txt`): their tables hold for it
+too, and where it has a word of its own, that row counts.
 """
 
 from __future__ import annotations
@@ -10,50 +11,86 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
-BIRDS = "birds"
+BIRDS: Final = "birds"
+COMMON: Final = "common"
+"""Colours, patterns and sizes, and words on other topics; every group extends it."""
 
 _GAP = re.compile(r" {2,}")
 
 
 @cache
 def column(table: str, name: str, *, group: str = BIRDS) -> Mapping[str, str]:
-    """Return word -> its entry in a column, in the order of the table, without empty entries.
+    """Return word -> its entry in a column, in the order of the tables, without empty entries.
 
     Example:
         >>> column("colours", "fact")["scarlet"]
         'red'
 
     Raises:
-        ValueError: if the table has no such column.
+        ValueError: if no table of the group has such a column.
     """
-    head, *below = _rows(table, group)
-    if name not in head[1:]:
-        raise ValueError(f"expected one of the columns {', '.join(head[1:])} of {group}/{table}, got {name!r}")
-    at = head.index(name)
-    return {row[0]: row[at] for row in below if row[at] != "-"}
+    found: dict[str, str] = {}
+    known: list[str] = []
+    for folder in folders(group):
+        head, *below = _rows(table, folder) or [[]]
+        known += head[1:]
+        if name in head[1:]:
+            at = head.index(name)
+            found = {row[0]: row[at] for row in below} | found
+    if name not in known:
+        raise ValueError(f"expected one of the columns {', '.join(known)} of {group}/{table}, got {name!r}")
+    return {word: entry for word, entry in found.items() if entry != "-"}
 
 
 def rows(table: str, *, group: str = BIRDS) -> list[list[str]]:
-    """Return the lines of a table below its head, in their order.
+    """Return the lines of a group's tables below their heads, its own first.
 
     Example:
         >>> rows("shapes")[0]
         ['bill', 'long', 'long']
     """
-    return _rows(table, group)[1:]
+    return [row for folder in folders(group) for row in _rows(table, folder)[1:]]
 
 
 @cache
-def _rows(table: str, group: str) -> list[list[str]]:
-    found = [_GAP.split(line) for line in lines_of(table, group=group)]
+def _rows(table: str, folder: str) -> list[list[str]]:
+    found = [_GAP.split(line) for line in _lines(table, folder)]
     for row in found:
         if len(row) != len(found[0]):
-            raise ValueError(f"expected {len(found[0])} columns in {group}/{table}, got {row}")
+            raise ValueError(f"expected {len(found[0])} columns in {folder}/{table}, got {row}")
     return found
 
 
 def lines_of(table: str, *, group: str = BIRDS) -> list[str]:
-    """Return the lines of a file of the lexicon without comments and empty lines."""
-    text = (files("data.lexicon") / group / f"{table}.txt").read_text(encoding="utf-8")
-    return [line for raw in text.splitlines() if (line := raw.partition("#")[0].strip())]
+    """Return the lines of a group's own file, without comments and empty lines; none if it has no such file."""
+    return _lines(table, group)
+
+
+def _lines(table: str, folder: str) -> list[str]:
+    file = files("data.lexicon") / folder / f"{table}.txt"
+    if not file.is_file():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [line for raw in lines if (line := raw.partition("#")[0].strip())]
+
+
+@cache
+def folders(group: str) -> tuple[str, ...]:
+    """Return the folders of a group's words: its own, those that it extends, and the common one.
+
+    Example:
+        >>> folders("lepidoptera")
+        ('lepidoptera', 'insects', 'animals', 'common')
+    """
+    above = {row[0]: row[1] for row in _rows("groups", "")[1:]}
+    found = [group]
+    while (parent := above.get(found[-1])) is not None:
+        found.append(parent)
+    return (*found, COMMON) if COMMON not in found else tuple(found)
+
+
+def group_names() -> list[str]:
+    """Return the groups of organisms with words of their own."""
+    return [row[0] for row in _rows("groups", "")[1:]]

@@ -1,18 +1,17 @@
-"""Word groups that separate looks from other topics, from `words.txt` of a group of animals.
-
-The groups for birds also work for frogs, insects, mammals, fish and plants.
-"""
+"""Word groups that separate looks from other topics, from `words.txt` of a group of organisms."""
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
 
-from data.lexicon.tables import BIRDS, lines_of
+from data.lexicon.tables import BIRDS, folders, lines_of
 
 VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")
 OTHER_GROUPS = ("sound", "place", "taxonomy", "naming", "behaviour", "breeding", "weight", "people")
 
+_SCORED = (*VISUAL_GROUPS, *OTHER_GROUPS)
+_NONE = "none"
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -20,13 +19,26 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
     """Return name of a word group -> its words, in lower case.
 
+    A word that tells topics apart stands in one word group: that of the nearest folder. `[none]` takes words out.
+
     Example:
-        >>> "supercilium" in groups()["part"]
-        True
+        >>> "supercilium" in groups()["part"], "gill" in groups("fungi")["part"]
+        (True, True)
     """
     found: dict[str, set[str]] = {}
+    taken: set[str] = set()
+    for folder in folders(group):
+        own = _own_groups(folder)
+        for name, words in own.items():
+            found.setdefault(name, set()).update(words - taken if name in _SCORED else words)
+        taken |= {word for name in (*_SCORED, _NONE) for word in own.get(name, ())}
+    return {name: frozenset(words) for name, words in found.items() if name != _NONE}
+
+
+def _own_groups(folder: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
     current: set[str] | None = None
-    for line in lines_of("words", group=group):
+    for line in lines_of("words", group=folder):
         words = line.split()
         if len(words) == 1 and words[0].startswith("["):
             current = found.setdefault(words[0].strip("[]"), set())
@@ -34,7 +46,7 @@ def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
             raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
         else:
             current.update(words)
-    return {name: frozenset(words) for name, words in found.items()}
+    return found
 
 
 def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
@@ -44,28 +56,26 @@ def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
         >>> ("abdomen", "belly") in [(other, one) for one, other in equations("synonym")]
         True
     """
-    pairs = (word.partition("=") for word in sorted(groups(group)[name]))
+    pairs = (word.partition("=") for word in sorted(groups(group).get(name, ())))
     return [(one, other) for one, _, other in pairs]
 
 
 @cache
-def _group_of() -> dict[str, str]:
-    table: dict[str, str] = {}
-    for name in (*VISUAL_GROUPS, *OTHER_GROUPS):
-        for word in groups()[name]:
-            table[word] = name
-    return table
+def _group_of(group: str) -> dict[str, str]:
+    return {word: name for name in _SCORED for word in groups(group).get(name, ())}
 
 
-@lru_cache(maxsize=1 << 16)  # articles repeat their words
-def group_of(word: str) -> str | None:
-    """Return the group of a lower-case word or plural, None for a word in no group.
+@lru_cache(maxsize=1 << 17)  # articles repeat their words
+def group_of(word: str, group: str = BIRDS) -> str | None:
+    """Return the word group of a lower-case word or plural for a group of organisms, None for a word in none.
 
     Example:
         >>> group_of("feathers"), group_of("yellowish"), group_of("and")
         ('part', 'colour', None)
+        >>> group_of("leaves", "plants"), group_of("leaves", "lepidoptera")
+        ('part', 'behaviour')
     """
-    table = _group_of()
+    table = _group_of(group)
     for form in (word, *_singulars(word)):
         if form in table:
             return table[form]

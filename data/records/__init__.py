@@ -18,6 +18,7 @@ from data.records.builds import (
     Removed,
     Stage,
     Status,
+    TakenText,
     Update,
     Verification,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "Status",
     "SubjectKind",
     "Summary",
+    "TakenText",
     "Taxon",
     "TaxonMatch",
     "Term",

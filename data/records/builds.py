@@ -113,6 +113,18 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakenText:
+    """Part of a user's text that went into a summary."""
+
+    title: str
+    """Name of the file."""
+    sentences: int
+    """Sentences of the text that were taken; those that describe looks, unless all are kept."""
+    of: int
+    """All sentences of the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """Result of adding a user's text and photos; duplicates do not count as new."""
 
@@ -134,6 +146,14 @@ class Added:
     """All anchors that the species has now."""
     was_removed: bool = False
     """True if it was removed before; builds no longer leave it out."""
+    new_names: tuple[str, ...] = ()
+    """Common names that it did not have before."""
+    lineage: Mapping[str, str] = field(default_factory=dict)
+    """Rank -> name of the higher taxa that are new or changed."""
+    taken: tuple[TakenText, ...] = ()
+    """What was taken of each given text."""
+    read_again: int = 0
+    """Earlier texts that were read in the words of another group, since the lineage changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,20 @@ from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
-from data.records import Added, Anchor, Article, Source, SpeciesEntry, Statement, Summary, Taxon, Term
+from data.lexicon.taxa import GENERAL, group_of_taxon
+from data.records import (
+    HIGHER_RANKS,
+    Added,
+    Anchor,
+    Article,
+    Source,
+    SpeciesEntry,
+    Statement,
+    Summary,
+    TakenText,
+    Taxon,
+    Term,
+)
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
@@ -76,7 +89,8 @@ def add(
     """Add your own texts and photos to a knowledge base and return the result.
 
     They complement those of a source, and updates keep them. A text or photo that is added again replaces itself. A
-    removed species or term is no longer left out by builds.
+    species that is there already takes the higher taxa of the given one; if these change the group of its words, its
+    earlier texts are read again. A removed species or term is no longer left out by builds.
 
     Args:
         path: the knowledge base; created if it does not exist.
@@ -116,14 +130,22 @@ def add(
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
             before = additions(ledger).get(key, Addition())
+            held = None
+            taken: tuple[TakenText, ...] = ()
+            n_read_again = 0
             if isinstance(subject, str):
                 addition = _with_term(layout, subject, texts, photos, as_is=as_is)
             else:
+                record = ledger.subjects("taxon").get(key)
+                held = loads(Taxon, record) if record else None
+                subject = with_lineage(held, subject)
                 read = [_read_text(subject, text, as_is=as_is) for text in texts]  # all, before any is written
+                taken = tuple(_taken(article, summary) for article, summary in read)
                 new = [_written_text(layout, article, summary) for article, summary in read]
                 for _, content in pictures:
                     layout.anchors.write(content)
-                addition = _merged(before, new, [anchor for anchor, _ in pictures], subject)
+                earlier, n_read_again = _read_again(layout, before, held, subject)
+                addition = _merged(earlier, new, [anchor for anchor, _ in pictures], subject)
             was_there = {entry.subject_id for entry in ledger.entries()}
             name = subject if isinstance(subject, str) else subject.scientific_name
             was_removed = name in removed(ledger)
@@ -132,7 +154,15 @@ def add(
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
             added = _added(ledger, key, name, before, addition, is_new=key not in was_there)
-            return replace(added, was_removed=was_removed)
+            names, lineage = _news(held, subject) if isinstance(subject, Taxon) and key in was_there else ((), {})
+            return replace(
+                added,
+                was_removed=was_removed,
+                new_names=names,
+                lineage=lineage,
+                taken=taken,
+                read_again=n_read_again,
+            )
 
 
 def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
@@ -156,6 +186,53 @@ def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
     return anchor, content
 
 
+def with_lineage(held: Taxon | None, given: Taxon) -> Taxon:
+    """Return the species of a knowledge base with the higher taxa and English names of a given one beside its own.
+
+    A given taxon replaces the held one of its rank.
+    """
+    if held is None:
+        return given
+    ranks = {**held.lineage, **given.lineage}
+    names = tuple(dict.fromkeys((*held.common_names, *given.common_names)))
+    order = (*(rank for rank in ranks if rank not in HIGHER_RANKS), *HIGHER_RANKS)
+    lineage = {rank: ranks[rank] for rank in order if rank in ranks}
+    return replace(held, common_names=names, lineage=lineage)
+
+
+def _news(held: Taxon | None, taxon: Taxon) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the English names and the higher taxa that a species did not have before."""
+    names = tuple(name for name in taxon.common_names if held is None or name not in held.common_names)
+    lineage = {rank: name for rank, name in taxon.lineage.items() if held is None or held.lineage.get(rank) != name}
+    return names, lineage
+
+
+def _read_again(layout: Layout, before: Addition, held: Taxon | None, taxon: Taxon) -> tuple[Addition, int]:
+    """Return earlier additions with their summaries in the words of the new group, and the number read again.
+
+    A text that says nothing on looks in the new words keeps its summary.
+    """
+    if held is None or group_of_taxon(held.lineage) == group_of_taxon(taxon.lineage):
+        return before, 0
+    texts, n_again = [], 0
+    for text in before.texts:
+        again = None
+        if text.summary is not None and text.summary.distiller != AS_IS:
+            plain = layout.articles.read(text.sha256).decode()
+            revision = int(sha256_hex(plain)[:12], 16)
+            article = Article(source=replace(text.source, revision=revision), text=plain, sections=())
+            again = ExtractiveDistiller().distil(article, taxon)
+        n_again += again is not None
+        texts.append(text if again is None else replace(text, summary=replace(again, scope="description")))
+    return replace(before, texts=tuple(texts)), n_again
+
+
+def _taken(article: Article, summary: Summary) -> TakenText:
+    spans = split_sentences(article.text, 0, len(article.text))
+    cited = {span for statement in summary.statements for span in statement.evidence}
+    return TakenText(title=article.source.title, sentences=len(cited & set(spans)), of=len(spans))
+
+
 def _article(text: OwnText) -> Article:
     if not text.text.strip() or "\0" in text.text or len(text.text) > MAX_TEXT_CHARACTERS:
         raise BadInput(f"{text.title}: expected a text of 1 to {MAX_TEXT_CHARACTERS:,} characters")
@@ -171,6 +248,12 @@ def _read_text(taxon: Taxon, text: OwnText, *, as_is: bool) -> tuple[Article, Su
     summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
     if summary is None:
         hint = "Nothing was added; --as-is keeps every sentence."
+        if group_of_taxon(taxon.lineage) == GENERAL:
+            above = ", ".join(f"{rank} {name}" for rank, name in taxon.lineage.items())
+            hint = (
+                f"There are no words for looks of its own group ({above}), so it was read with those for any animal. "
+                f"{hint} --lineage class=NAME or order=NAME states the group."
+            )
         raise BadInput(f"{text.title}: no sentence describes the appearance of {taxon.common_name}", hint=hint)
     return article, summary
 
@@ -232,7 +315,7 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
                 ledger.add_subjects([(key, "term", subject, "")])
         else:
             held = ledger.subjects("taxon").get(key)
-            taxon = with_own_names(loads(Taxon, held) if held else subject, addition)
+            taxon = with_own_names(with_lineage(loads(Taxon, held) if held else None, subject), addition)
             ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(taxon))])
         ledger.drop_left_out([subject if isinstance(subject, str) else subject.scientific_name])
         if addition != Addition(common_names=addition.common_names):

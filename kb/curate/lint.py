@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
-from kb.distill.claims import sexes_ages, swapped, unsupported
+from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
 from kb.distill.model import NAMES_KEPT
+from kb.distill.sides import without_label
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
 from kb.distill.trimming import off_topic_clauses
@@ -152,14 +153,14 @@ def _problems(entry: SpeciesEntry, summary: Summary, article_text: str | None) -
         if statement.evidence and article_text is None:
             yield "error", "no-evidence", number, "the text of the article is missing or damaged"
         else:
-            yield from _check_evidence(number, statement, passages, is_fact=is_fact)
+            yield from _check_evidence(number, statement, passages, hider.group, is_fact=is_fact)
         keeps_names = summary.distiller.endswith(NAMES_KEPT)
         if summary.stage == "refined" and not keeps_names and (names := hider.names_in(statement.text)):
             yield "error", "own-name", number, f"says {names[0]!r}"
         if passages:
             earlier = summary.statements[number - 2].text if number > 1 else ""
-            yield from _check_sexes(number, statement.text, passages, earlier)
-        yield from _check_looks(number, statement.text)
+            yield from _check_sexes(number, statement.text, passages, earlier, hider.group)
+        yield from _check_looks(number, statement.text, hider.group)
     most = MAX_FACT_WORDS if is_fact else MAX_WORDS
     if summary.words < MIN_WORDS:
         # Few agreed facts are normal; so few words from an article mean a stub or bad distilling.
@@ -204,14 +205,16 @@ def _passages(statement: Statement, article_text: str | None) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def _check_evidence(number: int, statement: Statement, passages: list[str], *, is_fact: bool) -> Iterator[_Problem]:
+def _check_evidence(
+    number: int, statement: Statement, passages: list[str], group: str, *, is_fact: bool
+) -> Iterator[_Problem]:
     if len(passages) < len(statement.evidence):
         yield "error", "no-evidence", number, "cites a passage that the article does not have"
     elif not passages and not is_fact:
         yield "error", "no-evidence", number, "cites no passage"
     if not passages:
         return
-    missing = unsupported(statement.text, passages)
+    missing = unsupported(without_label(statement.text), passages, group)
     hard = [word for word, kind in missing.items() if kind in ("colour", "number")]
     soft = [word for word, kind in missing.items() if kind in ("part", "shade")]
     if hard:
@@ -220,33 +223,41 @@ def _check_evidence(number: int, statement: Statement, passages: list[str], *, i
         yield "warning", "unsupported", number, f"not in its evidence: {', '.join(soft)}"
 
 
-def _check_sexes(number: int, text: str, passages: list[str], earlier: str) -> Iterator[_Problem]:
-    claimed_sexes, cited_sexes = sexes_ages(text), sexes_ages(" ".join(passages))
-    if uncited := sorted(claimed_sexes - cited_sexes - {"", "both"}):
+def _check_sexes(number: int, text: str, passages: list[str], earlier: str, group: str) -> Iterator[_Problem]:
+    said = without_label(text)  # the heading of a passage says whose it is
+    claimed_sexes, cited_sexes = sexes_ages(said, group), sexes_ages(" ".join(passages), group)
+    if group != "plants" and (uncited := sorted(claimed_sexes - cited_sexes - {"", "both"})):
         yield "error", "sex-mixed-up", number, f"says {', '.join(uncited)}, its evidence does not"
-    for colour, (owner, real) in swapped(text, passages).items():
-        if owner not in uncited:
-            yield "error", "sex-mixed-up", number, f"says {colour} of {owner}, the evidence of {real}"
-    subject = stated_subject(passages[-1])
+    else:
+        uncited = []
+    subject = stated_subject(passages[-1], group)
     # "It has ..." continues the statement on the male before it.
-    continues = _CONTINUES.match(text) is not None and stated_subject(earlier) == subject
-    if subject in ("male", "female", "juvenile") and not claimed_sexes and not continues:
+    continues = _CONTINUES.match(text) is not None and stated_subject(earlier, group) == subject
+    for colour, (owner, real) in swapped(text, passages, group).items():
+        if owner not in uncited and not (owner == "" and continues):
+            yield "error", "sex-mixed-up", number, f"says {colour} of {owner or 'all'}, the evidence of {real}"
+    for colour, (side, other) in swapped_sides(text, passages, group).items():
+        yield "error", "sex-mixed-up", number, f"says {colour} of the {side}, the evidence of the {other}"
+    is_of_one = subject in ("male", "female", "juvenile", "larva", "pupa")
+    if is_of_one and said == text and not claimed_sexes and not continues:
         yield "warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all"
 
 
-def _check_looks(number: int, text: str) -> Iterator[_Problem]:
-    if not describes_looks(text):
-        yield "warning", "not-visual", number, _matters([text]) or "names no part, colour, pattern or size"
-    elif clauses := [clause for clause in off_topic_clauses(text) if set(_strong_words(clause)) - _IN_PASSING]:
-        yield "note", "partly-not-visual", number, f"{_matters(clauses)}: {'; '.join(clauses)}"
+def _check_looks(number: int, text: str, group: str) -> Iterator[_Problem]:
+    if not describes_looks(text, group):
+        yield "warning", "not-visual", number, _matters([text], group) or "names no part, colour, pattern or size"
+        return
+    clauses = [clause for clause in off_topic_clauses(text, group) if set(_strong_words(clause, group)) - _IN_PASSING]
+    if clauses:
+        yield "note", "partly-not-visual", number, f"{_matters(clauses, group)}: {'; '.join(clauses)}"
 
 
-def _matters(texts: Sequence[str]) -> str:
+def _matters(texts: Sequence[str], group: str) -> str:
     """Return the non-visual subjects of the texts, as label words."""
-    words = [word for text in texts for word in _strong_words(text)]
+    words = [word for text in texts for word in _strong_words(text, group)]
     telling = [word for word in words if word not in _IN_PASSING] or words
-    return ", ".join(dict.fromkeys(_MATTERS[group_of(word) or ""] for word in telling))
+    return ", ".join(dict.fromkeys(_MATTERS[group_of(word, group) or ""] for word in telling))
 
 
-def _strong_words(text: str) -> list[str]:
-    return [word for word in words_of(_SONGBIRD.sub("", text)) if group_of(word) in _MATTERS]
+def _strong_words(text: str, group: str) -> list[str]:
+    return [word for word in words_of(_SONGBIRD.sub("", text)) if group_of(word, group) in _MATTERS]

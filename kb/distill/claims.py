@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
-from data.lexicon.tables import column
+from data.lexicon.marks import every_mark
+from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import equations, group_of, variants, words_of
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
-SexAge = Literal["", "both", "male", "female", "juvenile"]
+SexAge = Literal["", "both", "male", "female", "juvenile", "larva", "pupa", "leaf", "flower", "fruit"]
+"""Sex, stage of life, or part of a plant; empty for adults and the species in general."""
+Side = Literal["", "upperside", "underside"]
+_SIDES: dict[str, Side] = {side: side for side in get_args(Side)}
 
 # Part words that claim nothing by themselves.
 _EMPTY_PARTS = frozenset((
@@ -24,17 +28,17 @@ _SHADES = frozenset(
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1)}
-_OWNERS: dict[str, SexAge] = {"male": "male", "female": "female", "juvenile": "juvenile", "both": "both"}
-_SEX_AGE = {word: _OWNERS[owner] for word, owner in column("sexes", "claim").items()}
 _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
 # Before a sex or age that is only compared with: "duller than the male", "unlike the young".
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))
 _REACH = 3
+_STAGES: frozenset[SexAge] = frozenset(("larva", "pupa"))
+"""Look so unlike the adult that nothing of theirs holds for the species in general."""
 _PREFIX = 4  # letters that two shades share: black and blackish
 
 
-def claims(text: str) -> dict[str, ClaimKind]:
-    """Return word -> kind for each colour, part and number in a sentence.
+def claims(text: str, group: str = BIRDS) -> dict[str, ClaimKind]:
+    """Return word -> kind for each colour, part and number in a sentence, in the words of a group of organisms.
 
     Example:
         >>> claims("The male has a red crown and is 20 cm long.")
@@ -42,15 +46,15 @@ def claims(text: str) -> dict[str, ClaimKind]:
     """
     found: dict[str, ClaimKind] = {}
     for word in words_of(text):
-        group = group_of(word)
-        if group == "colour":
+        name = group_of(word, group)
+        if name == "colour":
             found[word] = "shade" if word in _SHADES else "colour"
-        elif group == "part" and not _EMPTY_PARTS & {word, *variants(word)}:
+        elif name == "part" and not _EMPTY_PARTS & {word, *variants(word)}:
             found[word] = "part"
     return found | dict.fromkeys(_NUMBER.findall(text), "number")
 
 
-def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
+def unsupported(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str, ClaimKind]:
     """Return the claims of a sentence that its evidence does not make, by word.
 
     Plurals, comparatives, synonyms of the lexicon, shades of a colour and number words count as the same.
@@ -61,76 +65,124 @@ def unsupported(text: str, evidence: Iterable[str]) -> dict[str, ClaimKind]:
     """
     passages = list(evidence)
     words = {word for passage in passages for word in words_of(passage)}
-    forms = {form for word in words for form in _forms(word)}
-    colours = {form[:_PREFIX] for form in forms if len(form) >= _PREFIX and group_of(form) == "colour"}
+    forms = {form for word in words for form in _forms(word, group)}
+    colours = {form[:_PREFIX] for form in forms if len(form) >= _PREFIX and group_of(form, group) == "colour"}
     numbers = {number for passage in passages for number in _NUMBER.findall(passage)}
     numbers |= {_NUMBER_WORDS[word] for word in words & _NUMBER_WORDS.keys()}
 
     def is_stated(word: str, kind: ClaimKind) -> bool:
         if kind == "number":
             return word in numbers
-        return bool(_forms(word) & forms) or (kind != "part" and len(word) >= _PREFIX and word[:_PREFIX] in colours)
+        return bool(_forms(word, group) & forms) or (
+            kind != "part" and len(word) >= _PREFIX and word[:_PREFIX] in colours
+        )
 
-    return {word: kind for word, kind in claims(text).items() if not is_stated(word, kind)}
+    return {word: kind for word, kind in claims(text, group).items() if not is_stated(word, kind)}
 
 
 @cache
-def _synonyms() -> dict[str, frozenset[str]]:
+def _synonyms(group: str) -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for one, other in equations("synonym"):
+    for one, other in equations("synonym", group):
         table.setdefault(one, set()).add(other)
         table.setdefault(other, set()).add(one)
     return {word: frozenset(others) for word, others in table.items()}
 
 
-def _forms(word: str) -> frozenset[str]:
+def _forms(word: str, group: str) -> frozenset[str]:
     plain = {word, *variants(word)}
-    return frozenset(plain.union(*(_synonyms().get(form, frozenset()) for form in plain)))
+    return frozenset(plain.union(*(_synonyms(group).get(form, frozenset()) for form in plain)))
 
 
-def sexes_ages(text: str) -> set[SexAge]:
-    """Return the sexes and ages in a text, including the ones compared with.
+@cache
+def _owners(group: str) -> dict[str, SexAge]:
+    known: dict[str, SexAge] = {owner: owner for owner in get_args(SexAge)}
+    return {word: known[owner] for word, owner in column("sexes", "claim", group=group).items()}
+
+
+def sexes_ages(text: str, group: str = BIRDS) -> set[SexAge]:
+    """Return the sexes and stages of life in a text, including the ones compared with.
 
     Example:
         >>> sorted(sexes_ages("The female is duller than the male."))
         ['female', 'male']
     """
-    named: set[SexAge] = {_SEX_AGE[word] for word in words_of(text) if word in _SEX_AGE}
-    return named | {"juvenile"} if _FIRST_YEAR.search(text) else named
+    owners = _owners(group)
+    named: set[SexAge] = {owners[word] for word in words_of(text) if word in owners}
+    return named | {"juvenile"} if group == BIRDS and _FIRST_YEAR.search(text) else named
 
 
-def colours_by_sex_age(text: str) -> dict[str, set[SexAge]]:
-    """Return colour -> the sexes and ages with that colour; `""` if none is named before it.
+def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
+    """Return colour -> the sexes and stages with that colour; `""` if none is named before it.
+
+    Of plants, the leaves, flowers or fruits next to the colour.
 
     Example:
         >>> colours_by_sex_age("The male is black, the female brown and duller than the male, with a white chin.")
         {'black': {'male'}, 'brown': {'female'}, 'white': {'female'}}
+        >>> colours_by_sex_age("White flowers and red berries.", "plants")
+        {'white': {'flower'}, 'red': {'fruit'}}
     """
+    owners = _owners(group)
+    found: dict[str, set[SexAge]] = {}
+    if group == "plants":
+        for mark in every_mark(text, group):
+            if mark.look_word and group_of(mark.look_word, group) == "colour":
+                found.setdefault(mark.look_word, set()).add(owners.get(mark.part_word, ""))
+        return found
     words = words_of(text)
     owner: SexAge = ""
-    found: dict[str, set[SexAge]] = {}
     for i, word in enumerate(words):
-        if word in _SEX_AGE and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
+        if word in owners and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
             # "males and females have"
-            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in _SEX_AGE
-            owner = "both" if joined else _SEX_AGE[word]
-        elif group_of(word) == "colour" and word not in _SHADES:
+            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in owners
+            owner = "both" if joined else owners[word]
+        elif group_of(word, group) == "colour" and word not in _SHADES:
             found.setdefault(word, set()).add(owner)
     return found
 
 
-def swapped(text: str, evidence: Iterable[str]) -> dict[str, tuple[SexAge, SexAge]]:
-    """Return colour -> (sex or age in the sentence, sex or age in its evidence) for each difference.
+def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str, tuple[SexAge, SexAge]]:
+    """Return colour -> (sex or stage in the sentence, sex or stage in its evidence) for each difference.
+
+    Colours of a larva or pupa may not be those of the species in general either.
 
     Example:
         >>> swapped("The female is black.", ["The male is black, the female brown."])
         {'black': ('female', 'male')}
+        >>> swapped("It is green.", ["The caterpillar is green."], "lepidoptera")
+        {'green': ('', 'larva')}
     """
-    evident = colours_by_sex_age(" ".join(evidence))
+    evident = colours_by_sex_age(" ".join(evidence), group)
     found: dict[str, tuple[SexAge, SexAge]] = {}
-    for colour, owners in colours_by_sex_age(text).items():
+    for colour, owners in colours_by_sex_age(text, group).items():
         known = evident.get(colour, set())
-        for owner in owners - {"", "both"}:
-            if known and not known & {owner, "", "both"}:
+        for owner in owners - {"both"}:
+            is_other = not known <= _STAGES if owner == "" else known & {owner, "", "both"}
+            if known and not is_other:
                 found[colour] = (owner, min(known))
+    return found
+
+
+def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[Side, Side]]:
+    """Return colour -> (side in the sentence, side in its evidence) for each difference.
+
+    Example:
+        >>> swapped_sides("The upperside is brown.", ["Orange above, brown below."], "lepidoptera")
+        {'brown': ('upperside', 'underside')}
+    """
+    evident = _colours_by_side(" ".join(evidence), group)
+    return {
+        colour: (side, min(known))
+        for colour, sides in _colours_by_side(text, group).items()
+        for side in sides - {""}
+        if (known := evident.get(colour, set())) and side not in known and "" not in known
+    }
+
+
+def _colours_by_side(text: str, group: str) -> dict[str, set[Side]]:
+    found: dict[str, set[Side]] = {}
+    for mark in every_mark(text, group):
+        if mark.look_word and group_of(mark.look_word, group) == "colour":
+            found.setdefault(mark.look_word, set()).add(_SIDES[mark.side])
     return found

@@ -44,6 +44,14 @@ class AsyncDistiller(Protocol):
         """Return the summary, or None if the article does not describe the species."""
 
 
+@runtime_checkable
+class GroupDistiller(Protocol):
+    """Reads articles in the words of a group of organisms; its name depends on the taxon."""
+
+    def name_for(self, taxon: Taxon) -> str:
+        """Return the name and version for a taxon; part of the fingerprint of its summary."""
+
+
 AnyDistiller = Distiller | AsyncDistiller
 
 
@@ -126,6 +134,11 @@ def make_distiller(
 def kind_of(distiller_name: str) -> str:
     """Return the kind in a name such as `extractive/1` or `model/1 gpt-4o@... prompts ...`."""
     return distiller_name.partition("/")[0]
+
+
+def name_for(distiller: AnyDistiller, taxon: Taxon | None) -> str:
+    """Return the name of a distiller in the fingerprint of a page on this taxon; None for the page of a term."""
+    return distiller.name_for(taxon) if taxon is not None and isinstance(distiller, GroupDistiller) else distiller.name
 
 
 def distiller_for(

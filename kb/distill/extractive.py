@@ -14,10 +14,13 @@ from itertools import accumulate
 from math import fsum
 from typing import Literal
 
+from data.lexicon.tables import BIRDS
+from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import group_of, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
+from kb.distill.sides import SideReader, labelled
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import (
     READING_ORDER,
@@ -26,6 +29,7 @@ from kb.distill.subjects import (
     is_about_another,
     refers_elsewhere,
     stated_subject,
+    title_subject,
     with_subject,
 )
 from kb.distill.trimming import drop_brackets, trim_clauses
@@ -52,6 +56,8 @@ WORTH_BEFORE_TARGET = 0.02
 # Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
 
+GROUPS_VERSION = 1
+"""Version of words and rules for other groups than birds."""
 Scope = Literal["description", "article", "facts"]
 
 
@@ -67,6 +73,8 @@ class Candidate:
     """Position and place of the earlier sentence that names the subject."""
     is_aside: bool = False
     """Compares with another species, or is in a section on another topic."""
+    label: str = ""
+    """Stage or side that only the heading or an earlier sentence names: "Larva", "Underside"."""
 
     @property
     def evidence(self) -> tuple[Span, ...]:
@@ -95,7 +103,12 @@ class ExtractiveDistiller:
     """
 
     name = "extractive/2"
-    """Name and version; part of the fingerprint of every summary."""
+    """Name and version; part of the fingerprint of every summary of birds."""
+
+    def name_for(self, taxon: Taxon) -> str:
+        """Return the name and version with the group of a taxon's words: part of the fingerprint of its summary."""
+        group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        return self.name if group == BIRDS else f"{self.name} {group}/{GROUPS_VERSION}"
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
         """Return the description of a taxon in an article, or None without one.
@@ -105,11 +118,12 @@ class ExtractiveDistiller:
         facts and passes nearly whole ("facts").
         """
         found, scope = candidates(article, taxon)
-        chosen = _leading(found, MAX_FACT_WORDS) if scope == "facts" else _choose(found)
+        group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        chosen = _leading(found, MAX_FACT_WORDS) if scope == "facts" else _choose(found, group)
         if not chosen:
             return None
         statements = tuple(Statement(text=sentence.text, evidence=sentence.evidence) for sentence in chosen)
-        return Summary(statements=statements, stage="refined", scope=scope, distiller=self.name)
+        return Summary(statements=statements, stage="refined", scope=scope, distiller=self.name_for(taxon))
 
 
 def candidates(article: Article, taxon: Taxon) -> tuple[list[Candidate], Scope]:
@@ -124,19 +138,22 @@ def candidates(article: Article, taxon: Taxon) -> tuple[list[Candidate], Scope]:
 
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return the visual part of a sentence in a section of that kind, without the species' name, or None."""
-    if len(sentence) > MAX_SENTENCE_CHARACTERS or opens_off_topic(sentence):
+    group = hider.group
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or opens_off_topic(sentence, group):
         return None
-    text = hider.hide(trim_clauses(drop_brackets(sentence)))
+    if group != BIRDS and hider.names_another(sentence):
+        return None
+    text = hider.hide(trim_clauses(drop_brackets(sentence, group), group))
     if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
         return None
-    score = visual_score(text, in_section_on_looks=kind is SectionKind.LOOKS)
+    score = visual_score(text, in_section_on_looks=kind is SectionKind.LOOKS, group=group)
     return text if kind in _MARGINS and score > _MARGINS[kind] else None
 
 
-def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[SectionKind, str, bool, Span]]:
+def _sentences(article: Article, wanted: set[SectionKind], group: str) -> Iterator[tuple[SectionKind, str, bool, Span]]:
     """Yield (kind and title of the section, whether a paragraph begins, span) for each sentence, in order."""
     sections = article.sections or (Section(title="", level=1, start=0, end=len(article.text)),)
-    kinds = section_kinds(article) or [SectionKind.LEAD]
+    kinds = section_kinds(article, group) or [SectionKind.LEAD]
     for section, kind in zip(sections, kinds, strict=True):
         if kind not in wanted:
             continue
@@ -148,22 +165,27 @@ def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[Sec
 
 
 def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[SectionKind, Candidate]]:
+    group = hider.group
     seen: set[str] = set()
     subject: Subject = ""
     antecedent: tuple[int, Span] | None = None
-    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS))):
+    sides = SideReader(group)
+    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS), group)):
         sentence = article.text[span.start : span.end]
-        stated = stated_subject(sentence)
+        stated = stated_subject(sentence, group)
+        headed = title_subject(title, group) if group != BIRDS else None
         if stated is not None:
             subject, antecedent = stated, (position, span)
-        elif is_new_paragraph or not continues_previous(sentence) or hider.names_in(sentence[:60]):
-            subject, antecedent = "", None
+        elif is_new_paragraph or not continues_previous(sentence, subject, group) or hider.names_in(sentence[:60]):
+            subject, antecedent = headed or "", None
+        side = sides.read(sentence, title, is_new_paragraph=is_new_paragraph)
         text = visual_part(sentence, kind, hider)
-        if text is None or text in seen or refers_elsewhere(sentence):
+        if text is None or text in seen or refers_elsewhere(sentence, group):
             continue
         if subject != "race" and _ON_RACES.search(title):
             continue  # does not say which birds
         seen.add(text)
+        is_headed = headed == subject and antecedent is None
         yield (
             kind,
             Candidate(
@@ -172,17 +194,18 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
                 text=text,
                 subject=subject,
                 antecedent=antecedent if stated is None and subject not in ("", "adult") else None,
-                is_aside=is_about_another(text) or kind is SectionKind.OTHER,
+                is_aside=is_about_another(text, group) or kind is SectionKind.OTHER,
+                label=side or (str(subject) if is_headed and subject not in ("", "adult") else ""),
             ),
         )
 
 
 def _facts(article: Article, hider: NameHider) -> Iterator[Candidate]:
     """Yield the sentences of bare facts, except purely off-topic ones."""
-    looks = set(section_kinds(article)) & {SectionKind.LOOKS}
-    for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
+    looks = set(section_kinds(article, hider.group)) & {SectionKind.LOOKS}
+    for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS), hider.group)):
         sentence = article.text[span.start : span.end]
-        if has_looks(sentence) or not has_other_topics(sentence):
+        if has_looks(sentence, hider.group) or not has_other_topics(sentence, hider.group):
             yield Candidate(position=position, span=span, text=hider.hide(sentence))
 
 
@@ -195,13 +218,13 @@ def _leading(sentences: list[Candidate], max_words: int) -> list[Candidate]:
     ]
 
 
-def _choose(sentences: list[Candidate]) -> list[Candidate]:
+def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
     """Return the sentences that together cover most field marks in `MAX_WORDS`, in reading order.
 
     Greedy: the next sentence is the one with the most new field marks per word.
     """
     by_position = {sentence.position: sentence for sentence in sentences}
-    marks = {sentence.position: _marks(sentence) for sentence in sentences}
+    marks = {sentence.position: _marks(sentence, group) for sentence in sentences}
     taken: dict[int, Candidate] = {}
     covered: set[tuple[str, ...]] = set()
     words = 0
@@ -223,11 +246,11 @@ def _choose(sentences: list[Candidate]) -> list[Candidate]:
             continue
         if best_gain < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
             break
-        group = _self_contained(best, by_position, taken)
-        added = sum(len(sentence.text.split()) for sentence in group)
-        if not group or (taken and words + added > MAX_WORDS):
+        unit = _self_contained(best, by_position, taken)
+        added = sum(len(sentence.text.split()) for sentence in unit)
+        if not unit or (taken and words + added > MAX_WORDS):
             continue
-        for sentence in group:
+        for sentence in unit:
             taken[sentence.position] = sentence
             covered |= marks[sentence.position]
         words += added
@@ -238,6 +261,8 @@ def _self_contained(
     sentence: Candidate, by_position: dict[int, Candidate], taken: dict[int, Candidate]
 ) -> list[Candidate]:
     """Return the sentence so that it reads by itself: with its pronoun resolved, or after its antecedent."""
+    if sentence.label:
+        return [replace(sentence, text=labelled(sentence.text, sentence.label))]
     if sentence.antecedent is None or sentence.antecedent[0] in taken:
         return [sentence]
     resolved = with_subject(sentence.text, sentence.subject)
@@ -247,26 +272,28 @@ def _self_contained(
     return [antecedent, sentence] if antecedent is not None else []
 
 
-def _marks(sentence: Candidate) -> set[tuple[str, ...]]:
+def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
     """Return the field marks of a sentence, with the sex or age, as items that count once."""
     subject = sentence.subject
-    marks: set[tuple[str, ...]] = {("pair", subject, *pair) for pair in part_pairs(sentence.text)}
+    marks: set[tuple[str, ...]] = {("pair", subject, *pair) for pair in part_pairs(sentence.text, group)}
     for word in words_of(sentence.text):
-        group = group_of(word)
-        if group in ("part", "colour"):
-            marks.add((group, subject, word))
-        elif group == "size":
-            marks.add(("size", "metric" if word in ("cm", "mm", "in", "inches") else "size"))
-        elif group == "compare":
+        name = group_of(word, group)
+        if name in ("part", "colour"):
+            marks.add((name, subject, word))
+        elif name == "size":
+            kind = "metric" if word in ("cm", "mm", "in", "inches") else "size"
+            # "Tiny seeds" do not stand for the height of the plant.
+            marks.add(("size", kind) if group == BIRDS else ("size", subject, word))
+        elif name == "compare":
             marks.add(("compare", subject))
-    if subject in ("male", "female", "juvenile"):
+    if subject in ("male", "female", "juvenile", "larva", "pupa"):
         marks.add(("subject", subject))
     return marks
 
 
 _MARK_WEIGHTS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
 # Differences of races rarely show in a photo; the young are seen less often than adults.
-_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7}
+_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.4}
 _ASIDE_WEIGHT = 0.4
 
 

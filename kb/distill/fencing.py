@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.files import sha256_hex
+from data.lexicon.tables import BIRDS
 from data.records import Article, Span, Summary
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
@@ -37,13 +38,13 @@ class Fence:
     text: str
 
 
-def numbered_article(article: Article) -> list[NumberedSentence]:
+def numbered_article(article: Article, group: str = BIRDS) -> list[NumberedSentence]:
     """Return the sentences of an article, numbered from 1, without galleries, references and sounds.
 
     An article of more than `MAX_CHARACTERS` loses whole sections: those on other topics first, those on looks last.
     """
     sections = [(section.start, section.end, section.title) for section in article.sections]
-    kinds = section_kinds(article)
+    kinds = section_kinds(article, group)
     if not sections:
         sections, kinds = [(0, len(article.text), "")], [SectionKind.LEAD]
     wanted = [place for place, kind in enumerate(kinds) if kind is not SectionKind.NEVER]

@@ -9,8 +9,10 @@ from typing import Literal
 
 from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer
+from data.lexicon.tables import BIRDS, column
+from data.lexicon.taxa import group_of_taxon
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
-from kb.distill.extractive import ExtractiveDistiller
+from kb.distill.extractive import GROUPS_VERSION, ExtractiveDistiller
 from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary, one_line
 from kb.distill.model_reply import SCHEMA, CheckedReply, Rules, check_reply
 from kb.distill.prompts import DistilPrompts
@@ -67,12 +69,22 @@ class ModelDistiller:
         self._cost_usd = 0.0
         self._chat = chat
         self._prompts = prompts or DistilPrompts()
-        self.prompt_hash = self._prompts.digest(*PASSES[mode], "repair", *(["names_kept"] if keep_names else []))
+        self.prompt_hash = self._digest(BIRDS)
 
     @property
     def name(self) -> str:
-        """Kind and version, model and prompts: part of the fingerprint of every summary."""
+        """Kind and version, model and prompts: part of the fingerprint of every summary of birds."""
         return f"{self.mode}/1 {self._chat.name} prompts {self.prompt_hash}"
+
+    def name_for(self, taxon: Taxon) -> str:
+        """Return the name with the prompts for a taxon's group: part of the fingerprint of its summary."""
+        group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        name = f"{self.mode}/1 {self._chat.name} prompts {self._digest(group)}"
+        return name if group == BIRDS else f"{name} {group}/{GROUPS_VERSION}"
+
+    def _digest(self, group: str) -> str:
+        steps = (self._prompts.name_for(step, group) for step in PASSES[self.mode])
+        return self._prompts.digest(*steps, "repair", *(["names_kept"] if self._keep_names else []))
 
     async def distil_async(self, article: Article, taxon: Taxon) -> Distilled:
         """Return the summary of an article; None as summary if it does not describe the species.
@@ -87,7 +99,7 @@ class ModelDistiller:
         summary: Summary | None = None
         for step in PASSES[self.mode]:
             draft = summary
-            sentences = numbered_article(article) if draft is None else numbered_summary(draft)
+            sentences = numbered_article(article, hider.group) if draft is None else numbered_summary(draft)
             if not sentences:
                 return Distilled(summary=None)
             messages = self._messages(step, sentences, taxon, title=article.source.title if draft is None else "")
@@ -95,7 +107,7 @@ class ModelDistiller:
             found = await self._ask(messages, sentences, article, rules, hider, taxon)
             if not found.statements:
                 return Distilled(summary=None, draft=draft)
-            summary = self._summary(article, found, stage="refined" if rules.is_refined else "summary")
+            summary = self._summary(article, found, hider.group, stage="refined" if rules.is_refined else "summary")
         return Distilled(summary=summary, draft=draft)
 
     @property
@@ -120,20 +132,23 @@ class ModelDistiller:
     def first_request(self, article: Article, taxon: Taxon) -> ChatRequest:
         """Return the first request about an article."""
         step = PASSES[self.mode][0]
-        return _request(self._messages(step, numbered_article(article), taxon, title=article.source.title))
+        sentences = numbered_article(article, group_of_taxon(taxon.lineage, taxon.scientific_name))
+        return _request(self._messages(step, sentences, taxon, title=article.source.title))
 
     def _messages(
         self, step: Step, sentences: Sequence[NumberedSentence], taxon: Taxon, *, title: str
     ) -> tuple[ChatMessage, ...]:
         fence = fenced("summary" if step == "refine" else "article", sentences, title=title)
+        group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         prompt = self._prompts.fill(
-            step,
+            self._prompts.name_for(step, group),
             common_name=one_line(taxon.common_name),
             scientific_name=one_line(taxon.scientific_name),
             open=fence.open,
             close=fence.close,
             target_words=str(TARGET_WORDS[step]),
             max_words=str(MAX_WORDS[step]),
+            **{name: column("groups", name, group="")[group] for name in ("noun", "parts", "apart")},
         )
         if self._keep_names and step != "summarise":
             prompt = f"{prompt.rstrip()}\n\n{self._prompts.text('names_kept')}"
@@ -179,13 +194,15 @@ class ModelDistiller:
         self._replies.update(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self._cost_usd += reply.cost_usd or 0.0
 
-    def _summary(self, article: Article, found: CheckedReply, *, stage: Literal["summary", "refined"]) -> Summary:
+    def _summary(
+        self, article: Article, found: CheckedReply, group: str, *, stage: Literal["summary", "refined"]
+    ) -> Summary:
         return Summary(
             statements=found.statements,
             stage=stage,
-            scope=_scope(article, found),
+            scope=_scope(article, found, group),
             distiller=f"{self.mode}/1 {self._chat.name}{NAMES_KEPT if self._keep_names else ''}",
-            prompt_hash=self.prompt_hash,
+            prompt_hash=self._digest(group),
         )
 
 
@@ -199,9 +216,9 @@ def _describes_looks(article: Article, taxon: Taxon) -> bool:
     return summary is not None and summary.scope == "description"
 
 
-def _scope(article: Article, found: CheckedReply) -> Literal["description", "article", "facts"]:
+def _scope(article: Article, found: CheckedReply, group: str) -> Literal["description", "article", "facts"]:
     if article.source.url is None and article.source.revision is None:
         return "facts"
     spans = {span for statement in found.statements for span in statement.evidence}
-    kinds = {sentence.kind for sentence in numbered_article(article) if sentence.spans[0] in spans}
+    kinds = {sentence.kind for sentence in numbered_article(article, group) if sentence.spans[0] in spans}
     return "description" if SectionKind.LOOKS in kinds else "article"

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from data.json_object import json_object
+from data.lexicon.appearance import appearance
+from data.lexicon.tables import BIRDS
+from data.lexicon.word_groups import words_of
 from data.records import Statement
-from kb.distill.claims import swapped, unsupported
+from kb.distill.claims import swapped, swapped_sides, unsupported
 from kb.distill.fencing import NumberedSentence, one_line
 from kb.distill.prompts import cited_texts_schema
 from kb.distill.species_names import NameHider
+from kb.distill.subjects import title_subject
 from kb.distill.visual import describes_looks
 
 SCHEMA = cited_texts_schema("statements", cited="sentences")
@@ -126,16 +130,21 @@ def _statement(
     if len(text.split()) > MAX_WORDS_A_STATEMENT:
         raise _Dropped("too long", f"has more than {MAX_WORDS_A_STATEMENT} words")
     spans = tuple(dict.fromkeys(span for sentence in known for span in sentence.spans))
-    evidence = [hider.hide(article[span.start : span.end]) for span in spans]
+    headings = {span: sentence.heading for sentence in known for span in sentence.spans}
+    evidence = [_under_heading(hider.hide(article[span.start : span.end]), headings[span], hider) for span in spans]
     # Names are not claims: a red wren need not be red.
     nameless = hider.hide(text) if hider.names_in(text) else text
     # Parts and shades may be paraphrased; colours and numbers may not.
-    lacking = [word for word, kind in unsupported(nameless, evidence).items() if kind in ("colour", "number")]
+    lacking = [
+        word for word, kind in unsupported(nameless, evidence, hider.group).items() if kind in ("colour", "number")
+    ]
     if lacking:
         raise _Dropped("unsupported", f"has words that its sentences lack: {', '.join(lacking)}")
-    for colour, (owner, real) in swapped(nameless, evidence).items():
+    for colour, (owner, real) in swapped(nameless, evidence, hider.group).items():
         raise _Dropped("sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}")
-    if rules.is_refined and not describes_looks(nameless):
+    for colour, (side, other) in swapped_sides(nameless, evidence, hider.group).items():
+        raise _Dropped("sexes mixed up", f"says {colour} of the {side}, its sentences of the {other}")
+    if rules.is_refined and not describes_looks(nameless, hider.group):
         raise _Dropped("not visual")
     if rules.is_refined and nameless != text and not rules.keeps_names:
         text = nameless
@@ -144,3 +153,13 @@ def _statement(
         repairs["unknown sentence numbers"] += 1
     ended = text if text.endswith((".", "!", "?")) else text.rstrip(" ,;:") + "."
     return Statement(text=ended, evidence=spans)
+
+
+def _under_heading(passage: str, heading: str, hider: NameHider) -> str:
+    """Return a passage after the stage or side that its heading names: below "Larva", "it" is the larva."""
+    if hider.group == BIRDS:  # read as measured
+        return passage
+    known = appearance(hider.group).kept_apart
+    sides = {known[word] for word in words_of(heading) if word in known}
+    named = title_subject(heading, hider.group) or (sides.pop() if len(sides) == 1 else None)
+    return f"{named}: {passage}" if named else passage

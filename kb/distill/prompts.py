@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from data.lexicon.tables import BIRDS
 from data.prompts import Prompts
 
 _ARTICLE: Final = ("common_name", "scientific_name", "open", "close", "target_words", "max_words")
+_GROUP: Final = (*_ARTICLE, "noun", "parts", "apart")
 PLACEHOLDERS: Final = {
     "distil": _ARTICLE,
     "summarise": _ARTICLE,
     "refine": _ARTICLE,
+    "distil_group": _GROUP,
+    "summarise_group": _GROUP,
+    "refine_group": _GROUP,
     "repair": ("problems",),
     "names_kept": (),
     "context": ("query", "texts", "fence", "max_words"),
@@ -32,6 +37,16 @@ class DistilPrompts(Prompts):
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__("kb", PLACEHOLDERS, folder)
+        self._replaced = {path.stem for path in folder.glob("*.md")} if folder is not None else set()
+
+    def name_for(self, step: str, group: str) -> str:
+        """Return the name of the prompt of a step for a group of organisms: `distil_group` outside birds.
+
+        A `distil.md` of the user without a `distil_group.md` is for all groups.
+        """
+        name = f"{step}_group"
+        is_for_all = step in self._replaced and name not in self._replaced
+        return step if group == BIRDS or is_for_all else name
 
 
 def cited_texts_schema(name: str, *, cited: str) -> dict[str, object]:

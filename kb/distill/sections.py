@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from data.lexicon.tables import BIRDS
 from data.records import Article, Section
 
 
@@ -38,8 +39,27 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 
+# Headings of other groups than birds.
+_LOOKS_ELSEWHERE = re.compile(
+    r"^imago$|\badults?$|^(?:upper|under)sides?$|^habit$|macroscopic|fruit(?:ing)? ?bod|(?:basidio|asco|sporo)carps?|"
+    r"^shell$",
+    re.IGNORECASE,
+)
+_PARTS_ELSEWHERE = re.compile(  # also on food, flowering and growth
+    r"^(?:early stages?|larvae?|caterpillars?|pupae?|chrysali(?:s|des)|nymphs?|tadpoles?|instars?|juveniles?|"
+    r"(?:fe)?males?|flowers?|inflorescences?|fruits?|seeds?|leaves|leaf|foliage|stems?|bark|cap|gills?|stipe|thallus|skin|shell)"
+    r"(?: and [a-z]+)?$",
+    re.IGNORECASE,
+)
+_OTHER_ELSEWHERE = re.compile(
+    r"host|food ?plant|flight|cultivation|toxic|poison|edib|microscop|spores?\b|chemi|pollinat|pest|econom|"
+    r"life history|physiolog|jumping|respir|digest|circulat|nervous|genetic|genom|echolocation|communic|venom|"
+    r"medic|horticult",
+    re.IGNORECASE,
+)
 
-def section_kinds(article: Article) -> list[SectionKind]:
+
+def section_kinds(article: Article, group: str = BIRDS) -> list[SectionKind]:
     """Return the kind of every section of an article, in order.
 
     Its own heading decides, then the headings above it: below "Description", "Juvenile" is on looks and "Voice" is not.
@@ -49,17 +69,25 @@ def section_kinds(article: Article) -> list[SectionKind]:
     for section in article.sections:
         while above and above[-1][0] >= section.level:
             above.pop()
-        kind = _kind(section, above[-1][1] if above else SectionKind.NEUTRAL)
+        parent = above[-1][1] if above else SectionKind.NEUTRAL
+        kind = _kind(section, parent, group)
         above.append((section.level, kind if kind is not SectionKind.LEAD else SectionKind.NEUTRAL))
         kinds.append(kind)
     return kinds
 
 
-def _kind(section: Section, parent: SectionKind) -> SectionKind:
+def _kind(section: Section, parent: SectionKind, group: str) -> SectionKind:
     if section.level == 1 and not section.title:
         return SectionKind.LEAD
     if parent is SectionKind.NEVER or _NEVER.search(section.title):
         return SectionKind.NEVER
+    if group != BIRDS:  # read as measured
+        if _OTHER_ELSEWHERE.search(section.title) and not _LOOKS.search(section.title):
+            return SectionKind.OTHER
+        if _LOOKS_ELSEWHERE.search(section.title):
+            return SectionKind.LOOKS
+        if _PARTS_ELSEWHERE.search(section.title):
+            return SectionKind.LOOKS if parent is SectionKind.LOOKS else SectionKind.NEUTRAL
     if _LOOKS.search(section.title):
         return SectionKind.LOOKS
     if _OTHER.search(section.title):

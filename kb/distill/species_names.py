@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from data.lexicon.tables import column
+from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import group_of, groups, words_of
 from data.records import Taxon
 from kb.distill.trimming import capitalised, tidy
 
-_NOUNS = {"Aves": "bird", "Insecta": "insect", "Amphibia": "animal", "Mammalia": "animal", "Plantae": "plant"}
-_WHO_NOUN = r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?)"
+_WHO_NOUN = (
+    r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?|larvae?|caterpillars?|"
+    r"pupae?|tadpoles?|nymphs?|imagos?|workers?|queens?|calf|calves|cubs?)"
+)
 _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
 _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
 # A hidden name in parentheses.
@@ -41,7 +45,8 @@ class NameHider:
     """
 
     def __init__(self, taxon: Taxon, title: str = "") -> None:
-        self.noun = _NOUNS.get(taxon.lineage.get("class", "Aves"), "animal")
+        self.group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        self.noun = column("groups", "noun", group="")[self.group]
         joined = "|".join(_flexible(name) for name in own_names(taxon, title))
         self._name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
         heads = "|".join(sorted({_flexible(name.split()[-1]) for name in taxon.common_names if len(name.split()) > 1}))
@@ -67,6 +72,10 @@ class NameHider:
         )
         return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
 
+    def names_another(self, sentence: str) -> bool:
+        """Return whether a longer name stands first, of a relative: "The Pacific banana slug" under "Banana slug"."""
+        return re.match(rf"(?:The|An?) [A-Z][a-z]+ {self._name}", sentence) is not None
+
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
         if self._inside.search(sentence) is None:
@@ -76,8 +85,8 @@ class NameHider:
         text = self._head.sub("It", text)
         text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
         text = after_who.sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
-        text = adjective.sub(lambda m: f"{m['who']} {self.noun}{'s' if m['plural'] else ''}", text)
-        text = subject.sub(_pronoun, text, count=1)
+        text = adjective.sub(lambda m: f"{m['who']} {_plural(self.noun) if m['plural'] else self.noun}", text)
+        text = subject.sub(self._pronoun, text, count=1)
         return capitalised(tidy(_ONLY_A_NAME.sub("", self._inside.sub(self._common, text))))
 
     def names_in(self, sentence: str) -> list[str]:
@@ -91,23 +100,32 @@ class NameHider:
             return found[0]  # "tree frog" is another name than "frog"
         if found["plural"] or determiner in ("other", "most", "all", "some"):
             quantity = found["det"] if determiner in ("other", "most", "all", "some") else ""
-            text = f"{quantity}{self.noun}s of this species"
+            text = f"{quantity}{_plural(self.noun)} of this species"
         else:
             text = "this species"
         return text + ("'s" if found["own"] and not found["plural"] else "'" if found["own"] else "")
 
+    def _pronoun(self, found: re.Match[str]) -> str:
+        if found["own"]:
+            return "Their" if found["plural"] or found["own"] in ("'", "’") else "Its"
+        if found["noun"] and group_of(found["noun"].lower(), self.group) is not None:
+            return f"Its {found['noun']}"  # a part of it, not of its name
+        following = words_of(found.string[found.end() : found.end() + 60])
+        if found.string[found.end() : found.end() + 1] == "," or not following:
+            return f"These {_plural(self.noun)}" if found["plural"] else "This species"
+        if following[0] in groups(self.group)["verb"] or following[0] in (
+            "also",
+            "often",
+            "usually",
+            "typically",
+            "generally",
+        ):
+            return "They" if found["plural"] else "It"
+        return "This species"
 
-def _pronoun(found: re.Match[str]) -> str:
-    if found["own"]:
-        return "Their" if found["plural"] or found["own"] in ("'", "’") else "Its"
-    if found["noun"] and group_of(found["noun"].lower()) is not None:
-        return f"Its {found['noun']}"  # a part of the bird, not of its name
-    following = words_of(found.string[found.end() : found.end() + 60])
-    if found.string[found.end() : found.end() + 1] == "," or not following:
-        return "These birds" if found["plural"] else "This species"
-    if following[0] in groups()["verb"] or following[0] in ("also", "often", "usually", "typically", "generally"):
-        return "They" if found["plural"] else "It"
-    return "This species"
+
+def _plural(noun: str) -> str:
+    return {"fish": "fish", "fungus": "fungi"}.get(noun, f"{noun}s")
 
 
 def _flexible(name: str) -> str:

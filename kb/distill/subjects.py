@@ -3,43 +3,64 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from functools import cache
+from typing import Literal, get_args
 
-from data.lexicon.tables import column
+from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import group_of, groups, words_of
 
-Subject = Literal["", "adult", "male", "female", "season", "juvenile", "race"]
-READING_ORDER: tuple[Subject, ...] = ("", "adult", "male", "female", "season", "juvenile", "race")
+Subject = Literal[
+    "", "leaf", "flower", "fruit", "adult", "male", "female", "season", "juvenile", "larva", "pupa", "race"
+]  # fmt: skip
+READING_ORDER: tuple[Subject, ...] = get_args(Subject)
+"""Adults first; the parts of a plant in the order in which a flora has them."""
+_PLURALS: dict[Subject, str] = {"larva": "larvae", "pupa": "pupae", "leaf": "leaves"}
+_IN_SINGULAR: frozenset[Subject] = frozenset(("male", "female", "juvenile", "adult", "larva", "pupa"))
+"""Subjects that "it" may stand for; beside the leaves of a plant, it is the plant."""
 
 _BOTH = re.compile(
     r"\b(?:sexes|genders|(?:adult )?males? and (?:the )?(?:adult )?females?|"
     r"(?:adult )?females? and (?:the )?(?:adult )?males?)\b",
     re.IGNORECASE,
 )
-
-
-def _words_for(subject: str, *more: str) -> re.Pattern[str]:
-    words = [word for word, named in column("sexes", "subject").items() if named == subject]
-    return re.compile(rf"\b(?:{'|'.join([*words, *more])})\b", re.IGNORECASE)
-
-
-_PATTERNS: tuple[tuple[Subject, re.Pattern[str]], ...] = (
-    ("race", re.compile(r"\b(?:subspecies|races?|nominate|forms?|populations?)\b|^[A-Z]\. [a-z]+\. ", re.IGNORECASE)),
-    ("juvenile", _words_for("juvenile", "first[- ](?:year|winter)")),
-    (
-        "season",
-        re.compile(
-            r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I
-        ),
-    ),
-    ("female", _words_for("female")),
-    ("male", _words_for("male")),
-    ("adult", _words_for("adult")),
+_RACE = re.compile(r"\b(?:subspecies|races?|nominate|forms?|populations?)\b|^[A-Z]\. [a-z]+\. ", re.IGNORECASE)
+_SEASON = re.compile(
+    r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I
 )
+_SUBJECTS: tuple[Subject, ...] = ("female", "male", "adult", "larva", "pupa", "leaf", "flower", "fruit")
+_WHOLE = "whole"
+"""Of the whole plant, in the column of subjects."""
+_COMPARED = re.compile(r"\b(?:unlike|than|resembles?|from)(?: \w+)?\s$", re.IGNORECASE)
+_BEFORE_VERB = re.compile(r"[,;:]|\b(?:is|are|was|were|has|have|bears?|with|of|in|reach(?:es)?|forms?|grows?|up|to)\b")
+# "Larval food plants", "leaf-like": these words name no subject.
+_NO_ADJECTIVE = re.compile(r"\b(?:larval|pupal) (?:food|host|stage|development)\w*|\b\w+-like\b", re.IGNORECASE)
+_MOST_TITLE_WORDS = 3
+# Of adults alone: after "the caterpillar is green", "the wings are blue" goes on with the adult.
+_OF_ADULTS = re.compile(r"\b(?:(?:fore|hind)?wings?|wingspan|upperside|underside|elytra|antennae)\b", re.IGNORECASE)
+
+
+@cache
+def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
+    owners = column("sexes", "subject", group=group)
+
+    def words_for(subject: str, *more: str) -> re.Pattern[str]:
+        words = [word for word, named in owners.items() if named == subject]
+        return re.compile(rf"\b(?:{'|'.join([*words, *more]) or '(?!)'})\b", re.IGNORECASE)
+
+    return (
+        ("race", _RACE),
+        ("juvenile", words_for("juvenile", *(["first[- ](?:year|winter)"] if group == BIRDS else []))),
+        ("season", _SEASON),
+        *((subject, words_for(subject)) for subject in _SUBJECTS),
+        ("", words_for(_WHOLE)),
+    )
+
+
 # Characters; later on, a sex is a detail ("brighter in the male").
 _SUBJECT_REACH = 45
 
 _PRONOUN = re.compile(r"^(?P<pronoun>They|It|Their|Its|He|She|His|Her)\b")
+_THEY = re.compile(r"^(?:They|Their|These|Each)\b")
 _CONTINUES = re.compile(
     r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b"
 )
@@ -49,41 +70,74 @@ _REFERS_ELSEWHERE = re.compile(
     r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|In these|Of these|One of|"
     r"For example|For instance|In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
 )
+_THE_LARGEST = re.compile(r"^The (?:\w+-)?(?:largest|smallest|longest) (?:is|are)\b")
 _NAMED_SUBJECT = re.compile(r"^(?:The )?(?P<subject>[\w' ’-]{3,50}?) (?:is|are|has|have|lacks?|was|shows?)\b")
 _OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|similar|smaller|larger)\b")
-_PLAIN_SUBJECTS = groups()["plain-subject"]
 
 
-def stated_subject(sentence: str) -> Subject | None:
-    """Return the subject that a sentence names at its beginning, `""` for both sexes, or None.
+def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
+    """Return the subject that a sentence names at its beginning, `""` for both sexes or the whole plant, or None.
 
     Example:
         >>> stated_subject("The female is duller than the male."), stated_subject("The bill is black.")
         ('female', None)
+        >>> stated_subject("The caterpillar is green.", "lepidoptera"), stated_subject("Petals white.", "plants")
+        ('larva', 'flower')
     """
     both = _BOTH.search(sentence)
     if both and both.start() < _SUBJECT_REACH:
         return ""
+    head = sentence
+    if group != BIRDS:  # read as measured
+        head = _subject_of_parts(sentence) if group == "plants" else _NO_ADJECTIVE.sub("-", sentence)
     found = [
         (match.start(), i, subject)
-        for i, (subject, pattern) in enumerate(_PATTERNS)
-        if (match := pattern.search(sentence))
+        for i, (subject, pattern) in enumerate(_patterns(group))
+        for match in pattern.finditer(head)
+        if group == BIRDS or not _COMPARED.search(head[: match.start()])
     ]
     near = [item for item in found if item[0] < _SUBJECT_REACH]
     return min(near)[2] if near else None
 
 
-def continues_previous(sentence: str) -> bool:
-    """Return whether a sentence without a subject of its own may continue the one before it."""
+def _subject_of_parts(sentence: str) -> str:
+    """Return the words before the verb: what a plant is "with" is not what the sentence is about."""
+    found = _BEFORE_VERB.search(sentence)
+    return sentence[: found.start()] if found else sentence
+
+
+def title_subject(title: str, group: str) -> Subject | None:
+    """Return the sex, stage or part that a heading names alone, such as "Caterpillar" or "Flowers"; else None.
+
+    Example:
+        >>> title_subject("Larva", "lepidoptera"), title_subject("Larva and pupa", "lepidoptera")
+        ('larva', None)
+    """
+    owners = column("sexes", "subject", group=group)
+    named = {owner for word in words_of(title) if (owner := owners.get(word)) not in (None, _WHOLE, "both")}
+    is_short = len(words_of(title)) <= _MOST_TITLE_WORDS
+    return next((subject for subject in READING_ORDER if named == {subject}), None) if is_short else None
+
+
+def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS) -> bool:
+    """Return whether a sentence without a subject of its own may continue the one before it, on that subject.
+
+    Not if it is about wings and the one before about the caterpillar; of a plant's parts, only "they" go on.
+    """
+    if group != BIRDS and subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
+        return False
+    if subject in ("leaf", "flower", "fruit"):
+        return _THEY.match(sentence) is not None
     return _CONTINUES.match(sentence) is not None
 
 
-def refers_elsewhere(sentence: str) -> bool:
+def refers_elsewhere(sentence: str, group: str = BIRDS) -> bool:
     """Return whether a sentence cannot stand alone, such as "The latter is larger"."""
-    return _REFERS_ELSEWHERE.match(sentence) is not None
+    is_of_largest = group != BIRDS and _THE_LARGEST.match(sentence) is not None
+    return is_of_largest or _REFERS_ELSEWHERE.match(sentence) is not None
 
 
-def is_about_another(sentence: str) -> bool:
+def is_about_another(sentence: str, group: str = BIRDS) -> bool:
     """Return whether the subject looks like the name of another species: several words, the last one not a part.
 
     Example:
@@ -93,12 +147,13 @@ def is_about_another(sentence: str) -> bool:
     if _OF_ANOTHER.search(sentence[:60]):
         return True
     found = _NAMED_SUBJECT.match(sentence)
-    if found is None or stated_subject(sentence) is not None or _PRONOUN.match(sentence):
+    if found is None or stated_subject(sentence, group) is not None or _PRONOUN.match(sentence):
         return False
     words = words_of(found["subject"])
     if len(words) < 2 or words[0] in ("this", "these", "its", "their", "there", "both", "in", "a", "an"):
         return False
-    return group_of(words[-1]) is None and words[-1] not in _PLAIN_SUBJECTS and words[0] not in _PLAIN_SUBJECTS
+    plain = groups(group)["plain-subject"]
+    return group_of(words[-1], group) is None and words[-1] not in plain and words[0] not in plain
 
 
 def with_subject(sentence: str, subject: Subject) -> str | None:
@@ -109,9 +164,13 @@ def with_subject(sentence: str, subject: Subject) -> str | None:
         'Females have a brown cap.'
     """
     found = _PRONOUN.match(sentence)
-    if found is None or subject not in ("male", "female", "juvenile", "adult"):
+    if found is None or subject in ("", "season", "race"):
         return None
     pronoun, rest = found["pronoun"], sentence[found.end() :]
-    name = f"{subject.capitalize()}s" if pronoun in ("They", "Their") else f"The {subject}"
-    ending = {"Their": "'", "Its": "'s", "His": "'s", "Her": "'s"}.get(pronoun, "")
+    if pronoun not in ("They", "Their") and subject not in _IN_SINGULAR:
+        return None
+    plural = _PLURALS.get(subject, f"{subject}s")
+    name = plural.capitalize() if pronoun in ("They", "Their") else f"The {subject}"
+    own = "'" if name.endswith("s") else "'s"
+    ending = {"Their": own, "Its": "'s", "His": "'s", "Her": "'s"}.get(pronoun, "")
     return name + ending + rest

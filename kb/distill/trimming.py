@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from data.lexicon.tables import BIRDS
 from data.lexicon.word_groups import group_of, groups, words_of
 from kb.distill.visual import has_looks, has_other_topics
 
@@ -46,7 +47,7 @@ def tidy(text: str) -> str:
     return _DOUBLE_MARK.sub("", spaced)
 
 
-def drop_brackets(sentence: str) -> str:
+def drop_brackets(sentence: str, group: str = BIRDS) -> str:
     """Return the sentence without notes and parentheses, except parentheses that name a colour, part or sex.
 
     Example:
@@ -55,7 +56,7 @@ def drop_brackets(sentence: str) -> str:
     """
 
     def keep(found: re.Match[str]) -> str:
-        groups_inside = {group_of(word) for word in words_of(found[1])}
+        groups_inside = {group_of(word, group) for word in words_of(found[1])}
         describes = groups_inside & {"part", "colour", "pattern", "who"}
         is_aside = groups_inside & {"place", "taxonomy", "naming", "people"}
         return found[0] if describes and not is_aside and not any(sign.isdigit() for sign in found[1]) else ""
@@ -63,7 +64,7 @@ def drop_brackets(sentence: str) -> str:
     return tidy(_PARENTHESIS.sub(keep, _NOTE.sub("", _SPACES.sub(" ", sentence))))
 
 
-def trim_clauses(sentence: str) -> str:
+def trim_clauses(sentence: str, group: str = BIRDS) -> str:
     """Return the sentence without an opening connective and without off-topic clauses.
 
     A clause is dropped if it is about another topic and names no part, colour, pattern or size. The first clause stays,
@@ -84,12 +85,12 @@ def trim_clauses(sentence: str) -> str:
     was_cut = False
     for seam, piece in pieces[1:]:
         # A dependent clause goes with the one before it ("but other species, including ...").
-        was_cut = _is_off_topic(piece) or (was_cut and _DEPENDENT.match(piece) is not None)
+        was_cut = _is_off_topic(piece, group) or (was_cut and _DEPENDENT.match(piece) is not None)
         if was_cut:
             clauses[-1] = _closed_list(clauses[-1], seam, piece)
             continue
         clauses.append((seam, piece))
-    if len(clauses) > 1 and clauses[1][0].startswith(";") and _is_off_topic(clauses[0][1]):
+    if len(clauses) > 1 and clauses[1][0].startswith(";") and _is_off_topic(clauses[0][1], group):
         clauses = clauses[1:]
         clauses[0] = ("", capitalised(clauses[0][1]))
     shorter = tidy("".join(seam + piece for seam, piece in clauses).rstrip(" ,;:–—"))
@@ -97,14 +98,14 @@ def trim_clauses(sentence: str) -> str:
     return tidy(text) if is_incomplete else shorter + (mark or ".")
 
 
-def off_topic_clauses(sentence: str) -> list[str]:
+def off_topic_clauses(sentence: str, group: str = BIRDS) -> list[str]:
     """Return the off-topic clauses of a sentence.
 
     Example:
         >>> off_topic_clauses("It has a red head and a black tail, and feeds on seeds in the forest.")
         ['feeds on seeds in the forest']
     """
-    return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_off_topic(piece)]
+    return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_off_topic(piece, group)]
 
 
 def _split(body: str) -> list[tuple[str, str]]:
@@ -120,10 +121,12 @@ def _split(body: str) -> list[tuple[str, str]]:
     return pieces
 
 
-def _is_off_topic(clause: str) -> bool:
-    topics = {group_of(word) for word in words_of(clause)}
+def _is_off_topic(clause: str, group: str) -> bool:
+    topics = {group_of(word, group) for word in words_of(clause)}
     # "A call like a rusty hinge" has a colour word and no looks.
-    return (has_other_topics(clause) and not has_looks(clause)) or ("sound" in topics and "part" not in topics)
+    return (has_other_topics(clause, group) and not has_looks(clause, group)) or (
+        "sound" in topics and "part" not in topics
+    )
 
 
 def _closed_list(before: tuple[str, str], seam: str, dropped: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from data.lexicon.tables import BIRDS
 from data.lexicon.word_groups import OTHER_GROUPS, group_of, words_of
 
 # Points per word of a group, counted up to `_MOST` words. Fitted by logistic regression on 312 sentences labelled
@@ -34,24 +35,38 @@ LENGTH_WEIGHT = -0.06  # per word: descriptions are dense
 MEASURE_WEIGHT = 0.8  # a length in numbers, except of nests and eggs
 LOOK_ALIKE_WEIGHT = 0.8  # "may be confused with"
 SECTION_WEIGHT = 1.0  # in a section on looks
+# Elsewhere such sections also tell of anatomy; chosen on the development half of `training/distill/labels/groups`.
+SECTION_WEIGHT_ELSEWHERE = 0.5
 BIAS = -1.2  # sets the threshold to zero
 _MOST = 3
+_THINGS = ("place", "behaviour", "people", "breeding")  # may be of a colour themselves
 _MARKINGS = frozenset(
     ("stripe", "streak", "spot", "bar", "band", "patch", "patche", "line", "blotch", "blotche", "ring", "crescent")
 )
 _NEAR = 4
 _LENGTH = re.compile(r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)")
+_LENGTH_ELSEWHERE = re.compile(  # metres may be of depth or altitude
+    r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)|"
+    r"\d ?-?(?:m|met(?:er|re)s?|feet|ft)\b[^.;]{0,30}\b(?:tall|high|long|wide|across|length|height|wingspan|diameter)\b"
+)
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
 _OFF_TOPIC = re.compile(
     r"(?:\w+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|calls?|songs?(?! (?:thrush|sparrow))|voice|vocali[sz]ations?)\b",
     re.IGNORECASE,
 )
+_OFF_TOPIC_ELSEWHERE = re.compile(  # an egg-shaped cone is none
+    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|voice|droppings|tracks|spores?|genitalia|"
+    r"skull|fossil|molars?|teeth|metatarsals|cerebrum|brain|holes?)(?![\w-])",
+    re.IGNORECASE,
+)
+_LIKE = re.compile(r"\b\w+-like\b")
+_NAMED_AFTER_COLOUR = re.compile(r"(?<=[\w,;] )(?P<colour>[A-Z][a-z]+)(?= [A-Z][a-z]+)")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
-def visual_score(sentence: str, *, in_section_on_looks: bool = False) -> float:
-    """Return the visual score of a sentence: visual above zero, unbounded.
+def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str = BIRDS) -> float:
+    """Return the visual score of a sentence in the words of a group of organisms: visual above zero, unbounded.
 
     Example:
         >>> visual_score("The male has a black crown and a yellow bill.") > 0
@@ -59,31 +74,34 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False) -> float:
         >>> visual_score("It feeds on seeds and nests in hedges.") > 0
         False
     """
-    words = words_of(sentence)
-    found = [group_of(word) for word in words]
-    counts = Counter(group for group in found if group is not None)
+    words, found = _read(sentence, group)
+    counts = Counter(name for name in found if name is not None)
+    if group != BIRDS:
+        counts["shape"] += len(_LIKE.findall(sentence))  # "antler-like jaws"
+    if group != BIRDS and not any(counts[name] for name in ("colour", "pattern", "shape", "size", "compare")):
+        counts["part"] = min(counts["part"], 2)  # "removes parasites from its skin, mouth and gills"
     score = BIAS + LENGTH_WEIGHT * min(len(words), 40)
-    score += sum(weight * min(counts[group], _MOST) for group, weight in WEIGHTS.items())
-    score += PAIR_WEIGHT * min(len(part_pairs(sentence)), _MOST)
-    score += MEASURE_WEIGHT * (counts["breeding"] == 0 and _LENGTH.search(sentence) is not None)
+    score += sum(weight * min(counts[name], _MOST) for name, weight in WEIGHTS.items())
+    length = _LENGTH if group == BIRDS else _LENGTH_ELSEWHERE
+    score += PAIR_WEIGHT * min(len(part_pairs(sentence, group)), _MOST)
+    score += MEASURE_WEIGHT * (counts["breeding"] == 0 and length.search(sentence) is not None)
     score += LOOK_ALIKE_WEIGHT * (_LOOK_ALIKE.search(sentence) is not None)
     score += YEAR_WEIGHT * (_YEAR.search(sentence) is not None)
     score += NAME_WEIGHT * min(len(_INNER_CAPITAL.findall(sentence)), 4)
-    return score + SECTION_WEIGHT * in_section_on_looks
+    return score + (SECTION_WEIGHT if group == BIRDS else SECTION_WEIGHT_ELSEWHERE) * in_section_on_looks
 
 
-def part_pairs(sentence: str) -> set[tuple[str, str]]:
+def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
     """Return the field marks of a sentence: pairs of a body part and the colour, pattern or shape next to it.
 
     Example:
         >>> sorted(part_pairs("a red crown")), sorted(part_pairs("the head has a black stripe"))
         ([('crown', 'red')], [('head', 'stripe')])
     """
-    words = words_of(sentence)
-    found = [group_of(word) for word in words]
+    words, found = _read(sentence, group)
     pairs: set[tuple[str, str]] = set()
-    for i, group in enumerate(found):
-        if group != "part":
+    for i, name in enumerate(found):
+        if name != "part":
             continue
         near = range(max(0, i - _NEAR), min(len(words), i + _NEAR + 1))
         qualities = [j for j in near if found[j] in ("colour", "pattern", "shape")]
@@ -91,6 +109,29 @@ def part_pairs(sentence: str) -> set[tuple[str, str]]:
             nearest = min(qualities, key=lambda j: (abs(j - i), j))
             pairs.add((words[i], words[_marking(words, found, nearest) if nearest > i else nearest]))
     return pairs
+
+
+def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
+    """Return the words of a sentence and the word group of each.
+
+    Outside birds, a colour of a thing on another topic counts as that topic ("red clover", "white sand", "the Black
+    Sea"): food plants and places with colours are everywhere in texts on insects and fish.
+    """
+    if group == BIRDS:  # read as measured
+        words = words_of(sentence)
+        return words, [group_of(word, group) for word in words]
+    words = words_of(_NAMED_AFTER_COLOUR.sub(_without_colour, sentence))
+    found = [group_of(word, group) for word in words]
+    for i in range(len(words) - 2, -1, -1):
+        if found[i] == "colour" and found[i + 1] in _THINGS:
+            found[i] = found[i + 1]
+        if words[i] in ("range", "ranges") and words[i + 1] in ("from", "between", "in"):
+            found[i] = None  # of sizes or colours
+    return words, found
+
+
+def _without_colour(found: re.Match[str]) -> str:
+    return "" if group_of(found["colour"].lower()) == "colour" else found[0]
 
 
 def _marking(words: list[str], found: list[str | None], quality: int) -> int:
@@ -102,27 +143,28 @@ def _marking(words: list[str], found: list[str | None], quality: int) -> int:
     return last + 1 if is_marking and found[quality] in ("colour", "shape") else quality
 
 
-def has_looks(clause: str) -> bool:
+def has_looks(clause: str, group: str = BIRDS) -> bool:
     """Return whether a clause names a body part, colour, pattern or size."""
-    return any(group_of(word) in ("part", "colour", "pattern", "size") for word in words_of(clause))
+    return any(group_of(word, group) in ("part", "colour", "pattern", "size") for word in words_of(clause))
 
 
-def opens_off_topic(sentence: str) -> bool:
-    """Return whether a sentence begins with eggs, a nest or a song.
+def opens_off_topic(sentence: str, group: str = BIRDS) -> bool:
+    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks or spores.
 
     Example:
         >>> opens_off_topic("The eggs are blue with brown spots."), opens_off_topic("It has a brown nape.")
         (True, False)
     """
-    return _OFF_TOPIC.match(sentence) is not None
+    return (_OFF_TOPIC if group == BIRDS else _OFF_TOPIC_ELSEWHERE).match(sentence) is not None
 
 
-def has_other_topics(clause: str) -> bool:
+def has_other_topics(clause: str, group: str = BIRDS) -> bool:
     """Return whether a clause mentions sound, place, taxonomy, names, behaviour, breeding, weight or people."""
-    return any(group_of(word) in OTHER_GROUPS for word in words_of(clause))
+    return any(group_of(word, group) in OTHER_GROUPS for word in words_of(clause))
 
 
-def describes_looks(statement: str) -> bool:
+def describes_looks(statement: str, group: str = BIRDS) -> bool:
     """Return whether a statement of a summary describes looks."""
-    is_visual = visual_score(statement, in_section_on_looks=True) > 0
-    return (is_visual or (has_looks(statement) and not has_other_topics(statement))) and not opens_off_topic(statement)
+    is_visual = visual_score(statement, in_section_on_looks=True, group=group) > 0
+    is_of_looks = has_looks(statement, group) and not has_other_topics(statement, group)
+    return (is_visual or is_of_looks) and not opens_off_topic(statement, group)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.contracts import TextEncoder
+from data.lexicon.taxa import group_of_taxon
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
@@ -145,8 +146,9 @@ def _relatives(index: LookupIndex, taxon_ids: Sequence[str]) -> list[str]:
 
 def _mark_index(store: KnowledgeBase) -> MarkIndex:
     """Return the field marks of names and summaries."""
-    texts = zip(index_of(store).taxa, store.summary_texts(), strict=True)
-    return MarkIndex(f"{taxon.common_name}. {text}" for taxon, text in texts)
+    taxa = index_of(store).taxa
+    texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
+    return MarkIndex(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
 
 
 def _words_of_names(store: KnowledgeBase) -> frozenset[str]:

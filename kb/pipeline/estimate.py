@@ -97,7 +97,7 @@ def _measure(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -
     todo = [
         key
         for key, page in fetched.items()
-        if done.get(key) != distil_mark(page, parser=source.parser, distiller=distiller.name)
+        if done.get(key) != distil_mark(page, parser=source.parser, distiller=distiller.name_for(taxa[key]))
     ]
     lengths: list[float] = []
     # Evenly spaced, since neighbours in the order of names are of one family.

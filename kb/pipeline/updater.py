@@ -15,7 +15,7 @@ from data.contracts import ChatModel, Encoders
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Failure, PageRef, Progress, Stage, Taxon, Update
-from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of
+from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of, name_for
 from kb.distill.model import ModelDistiller
 from kb.distill.names import DistillerName
 from kb.pipeline.begin import begin
@@ -207,7 +207,9 @@ def _check_distiller(run: BuildRun, changed: set[str]) -> None:
         return
     taxa, done = run.ledger.subjects("taxon"), _distil_marks(run.ledger)
     marks = {
-        key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name)
+        key: distil_mark(
+            page, parser=run.source.parser, distiller=name_for(run.distiller, loads(Taxon, taxa[owner_of(key)]))
+        )
         for key, page in fetched_pages(run).items()
         if owner_of(key) in taxa and key not in changed
     }

@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from data.lexicon.appearance import kind_of
 from data.lexicon.marks import Mark, every_mark, find_marks
-from data.lexicon.plumage import kind_of
+from data.lexicon.tables import BIRDS
 
-_WHOLE: Final = ("", "plumage")  # "red all over", "the plumage is red"
-_Aspect = tuple[str, str, str]
-"""Part, sex or age, and kind of look of a mark."""
+_WHOLE: Final = ("", "plumage", "body")  # "red all over", "the plumage is red"
+_Aspect = tuple[str, str, str, str]
+"""Part, sex or stage of life, side, and kind of look of a mark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,9 @@ class PartContrast:
 
     part: str
     sex_age: str = ""
-    """As in a mark; females are compared with females."""
+    """As in a mark; females are compared with females, larvae with larvae."""
+    side: str = ""
+    """As in a mark; uppersides are compared with uppersides."""
     kind: str = "colour"
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
@@ -31,7 +34,8 @@ class PartContrast:
     @property
     def named(self) -> str:
         """The part with its sex or age: `crown of the female`."""
-        return f"{self.part} of the {self.sex_age}" if self.sex_age else self.part
+        part = f"{self.part} on the {self.side}" if self.side else self.part
+        return f"{part} of the {self.sex_age}" if self.sex_age else part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +49,12 @@ class Contrast:
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
         """Return the marks outside the differing parts."""
-        aspects = {(each.part, each.sex_age, each.kind) for each in self.differing}
+        aspects = {(each.part, each.sex_age, each.side, each.kind) for each in self.differing}
         return [mark for mark in marks if mark.marking or _aspect(mark) not in aspects]
 
 
-def contrast(ours: str, theirs: str) -> Contrast:
-    """Return the differences between two descriptions.
+def contrast(ours: str, theirs: str, group: str = BIRDS) -> Contrast:
+    """Return the differences between two descriptions, in the words of a group of organisms.
 
     Example:
         >>> found = contrast("Red crown, long tail.", "Blue crown, long tail and a white rump.")
@@ -59,15 +63,16 @@ def contrast(ours: str, theirs: str) -> Contrast:
         >>> [str(mark) for mark in found.elsewhere(found.only_theirs)]
         ['white rump']
     """
-    mine, other = find_marks(ours), find_marks(theirs)
-    every_mine, every_other = set(every_mark(ours)), set(every_mark(theirs))
+    mine, other = find_marks(ours, group), find_marks(theirs, group)
+    every_mine, every_other = set(every_mark(ours, group)), set(every_mark(theirs, group))
     looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
     return Contrast(
         differing=tuple(
             PartContrast(
                 part=aspect[0],
                 sex_age=aspect[1],
-                kind=aspect[2],
+                side=aspect[2],
+                kind=aspect[3],
                 ours=tuple(sorted(found.values())),
                 theirs=tuple(sorted(other_looks[aspect].values())),
             )
@@ -90,7 +95,7 @@ def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
 
 
 def _aspect(mark: Mark) -> _Aspect:
-    return mark.part, mark.sex_age, kind_of(mark.look)
+    return mark.part, mark.sex_age, mark.side, kind_of(mark.look)
 
 
 def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, dict[str, str]]:
@@ -104,5 +109,5 @@ def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, dict[str, str]]:
 
 def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
     """Return the marks without "wing bars" beside "white wing bars"."""
-    with_look = {(mark.part, mark.sex_age) for mark in marks if mark.look}
-    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age) not in with_look)
+    with_look = {(mark.part, mark.sex_age, mark.side) for mark in marks if mark.look}
+    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age, mark.side) not in with_look)

@@ -8,6 +8,7 @@ from typing import Final
 
 from data.contracts import KnowledgeStore
 from data.errors import UsageError
+from data.lexicon.taxa import shared_group
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.explanation.contrast import Contrast, contrast
 
@@ -96,7 +97,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
     texts = [entry.summary.text if entry.summary else "" for entry in entries]
-    found = contrast(*texts)
+    found = contrast(texts[0], texts[1], shared_group(entry.taxon.lineage for entry in entries))
     lead_by_stage = _lead_by_stage(identification.preset, first, second)
     lead = first.score - second.score
     ahead = [stage for stage, part in lead_by_stage.items() if part > 0 and not _lacks(first, stage)]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
+from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
 from data.lexicon.near import near_colours, near_parts
-from data.lexicon.plumage import kind_of
-from data.lexicon.tables import column
+from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import groups
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
@@ -25,14 +26,20 @@ CONFLICT = -0.3
 
 PartLook = tuple[str, str]
 
+BETWEEN_SIDES = 0.8
+"""Likeness of a look on one side of the wings to one whose side is not told."""
+_STAGES = ("larva", "pupa")
+
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
-_PARTS = frozenset((*column("parts", "field_mark"), "wingbars", "bars"))
-_BIRDS = groups()["bird-noun"]
 
 
 class MarkIndex:
     """The marks of each species, rows as in `texts`.
+
+    Args:
+        texts: names and summaries.
+        groups_of_rows: group of organisms of each text; by default birds. A query is read in the words of each group.
 
     Example:
         >>> index = MarkIndex(["The breast is rufous and the belly is white.", "A bird with a white breast."])
@@ -40,17 +47,24 @@ class MarkIndex:
         [0.7, -0.3]
     """
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        postings: dict[PartLook, dict[int, float]] = {}
+    def __init__(self, texts: Iterable[str], groups_of_rows: Sequence[str] | None = None) -> None:
+        by_group: dict[str, list[int]] = {}
+        postings: dict[str, dict[PartLook, dict[int, float]]] = {}
         self.size = 0
         for row, text in enumerate(texts):
             self.size += 1
-            for part, look, likeness in marks_of_text(text):
-                rows = postings.setdefault((part, look), {})
+            group = groups_of_rows[row] if groups_of_rows is not None else BIRDS
+            by_group.setdefault(group, []).append(row)
+            for part, look, likeness in marks_of_text(text, group):
+                rows = postings.setdefault(group, {}).setdefault((part, look), {})
                 rows[row] = max(likeness, rows.get(row, 0.0))
-        self._postings: dict[PartLook, tuple[IntArray, FloatArray]] = {
-            key: (np.fromiter(rows, dtype=np.intp), np.fromiter(rows.values(), dtype=np.float32))
-            for key, rows in postings.items()
+        self._rows: dict[str, IntArray] = {group: np.array(rows, dtype=np.intp) for group, rows in by_group.items()}
+        self._postings: dict[str, dict[PartLook, tuple[IntArray, FloatArray]]] = {
+            group: {
+                key: (np.fromiter(rows, dtype=np.intp), np.fromiter(rows.values(), dtype=np.float32))
+                for key, rows in found.items()
+            }
+            for group, found in postings.items()
         }
 
     def scores(self, description: str) -> tuple[FloatArray, FloatArray]:
@@ -60,79 +74,121 @@ class MarkIndex:
         marks in the description all fits are 0 and all shares 1.
         """
         fit = np.zeros(self.size, dtype=np.float32)
+        missing = np.ones(self.size, dtype=np.float32)
+        for group, rows in self._rows.items():
+            own_fit, own_missing = self._scores_in(group, len(rows), description)
+            fit[rows], missing[rows] = own_fit[rows], own_missing[rows]
+        return fit, missing
+
+    def _scores_in(self, group: str, size: int, description: str) -> tuple[FloatArray, FloatArray]:
+        """Return the scores by the marks that a description has in the words of a group of this size."""
+        fit = np.zeros(self.size, dtype=np.float32)
         missing = np.zeros(self.size, dtype=np.float32)
         most = 0.0
-        for part, look in marks_of_query(description):
-            likeness = self._likeness(part, look)
+        for part, look in marks_of_query(description, group):
+            likeness = self._likeness(part, look, group)
             n_alike = float(np.maximum(likeness, 0).sum())
-            rarity = math.log(1 + (self.size - n_alike + 0.5) / (n_alike + 0.5))
+            rarity = math.log(1 + (size - n_alike + 0.5) / (n_alike + 0.5))
             fit += np.float32(rarity) * likeness
             missing += np.float32(rarity) * ((likeness >= 0) & (likeness <= SOME_PART))
             most += rarity
         return (fit / np.float32(most), missing / np.float32(most)) if most else (fit, missing + 1)
 
-    def _likeness(self, part: str, look: str) -> FloatArray:
+    def _likeness(self, part: str, look: str, group: str) -> FloatArray:
         """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are."""
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
         looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
-        parts = {part: 1.0, **near_parts().get(part, {})} if part else {}
-        for (other_part, other_look), (rows, shares) in self._postings.items():
+        for (other_part, other_look), (rows, shares) in self._postings.get(group, {}).items():
             same_kind = kind_of(other_look) == kind_of(look)
             if other_part == part and part and same_kind and kind_of(look) != "pattern":
                 differs[rows] |= shares == 1
             if other_look in looks:
-                alike = looks[other_look] * parts.get(other_part, SOME_PART if kind_of(look) == "colour" else 0.0)
+                some_part = SOME_PART if kind_of(look) == "colour" else 0.0
+                alike = looks[other_look] * _alike(part, other_part, some_part, group)
                 likeness[rows] = np.maximum(likeness[rows], alike * shares)
         return np.where(differs & (likeness < -CONFLICT), np.float32(CONFLICT), likeness)
 
 
-def marks_of_query(description: str) -> list[PartLook]:
+def _alike(part: str, other: str, some_part: float, group: str) -> float:
+    """Return the likeness of two parts; looks of a larva are none of the adult's."""
+    (name, side, stage), (other_name, other_side, other_stage) = _split(part), _split(other)
+    if stage != other_stage or (side and other_side and side != other_side):
+        return 0.0 if stage != other_stage else some_part
+    likeness = 1.0 if name == other_name and name else near_parts(group).get(name, {}).get(other_name, some_part)
+    return likeness * (1.0 if side == other_side else BETWEEN_SIDES)
+
+
+def _split(part: str) -> tuple[str, str, str]:
+    name, _, stage = part.partition(" of the ")
+    name, _, side = name.partition(" on the ")
+    return name, side, stage
+
+
+def marks_of_query(description: str, group: str = BIRDS) -> list[PartLook]:
     """Return the part and look of each mark in a description, in order.
 
     Example:
         >>> marks_of_query("grey bird, belly white, long, pointed bill")
         [('plumage', 'grey'), ('belly', 'white'), ('bill', 'long'), ('bill', 'pointed')]
     """
-    return list(dict.fromkeys((part, look) for piece in _phrases(description) for part, look, _ in _marks(piece)))
+    others = appearance(group).others if group != BIRDS else {}
+    is_of_stage = any(others.get(word) in _STAGES for word in re.findall(r"[a-z-]+", description.lower()))
+    pieces = [description] if is_of_stage else list(_phrases(description, group))
+    marks = [mark for piece in pieces for mark in _marks(piece, group)]
+    return list(dict.fromkeys((part, look) for part, look, _ in marks))
 
 
-def marks_of_text(text: str) -> set[tuple[str, str, float]]:
+def marks_of_text(text: str, group: str = BIRDS) -> set[tuple[str, str, float]]:
     """Return part, look and likeness to a plain look of each mark in a name or summary.
 
     Example:
         >>> sorted(marks_of_text("The back and wings are black."))
         [('back', 'black', 1.0), ('wings', 'black', 1.0)]
     """
-    return set(_marks(_without_lists(text)))
+    return set(_marks(_without_lists(text, group), group))
 
 
-def _marks(text: str) -> Iterator[tuple[str, str, float]]:
-    for mark in every_mark(text):
+def _marks(text: str, group: str) -> Iterator[tuple[str, str, float]]:
+    for mark in every_mark(text, group):
+        part = mark.part + (f" on the {mark.side}" if mark.side else "")
+        part += f" of the {mark.sex_age}" if mark.sex_age in _STAGES else ""
         for look in mark.look.split(" and "):
-            yield mark.part, look or mark.part, MARKING if mark.marking else 1.0
+            yield part, look or part, MARKING if mark.marking else 1.0
 
 
-def _phrases(description: str) -> Iterator[str]:
+def _phrases(description: str, group: str) -> Iterator[str]:
     """Yield the phrases between commas, each with a part or a bird; a phrase without one belongs to the next."""
+    parts, wholes = _part_words(group), _whole_words(group)
     held: list[str] = []
     for phrase in _BREAK.split(description):
         held.append(phrase)
-        if any(word in _PARTS or word in _BIRDS for word in re.findall(r"[a-z-]+", phrase)):
+        if any(word in parts or word in wholes for word in re.findall(r"[a-z-]+", phrase)):
             yield " ".join(held)
             held = []
     if held:
         yield " ".join(held)
 
 
-def _without_lists(text: str) -> str:
+def _without_lists(text: str, group: str) -> str:
     """Return a text with "the back and wings are black" as two sentences."""
 
     def expand(found: re.Match[str]) -> str:
         words = re.findall(r"[a-z-]+", found[1])
         parts: Sequence[str] = [word for word in words if word not in ("and", "the")]
-        if len(parts) < 2 or not all(part in _PARTS for part in parts):
+        if len(parts) < 2 or not all(part in _part_words(group) for part in parts):
             return found[0]
         return ". ".join(f"The {part} {found[2]} {found[3]}" for part in parts)
 
     return _LIST_OF_PARTS.sub(expand, text.lower())
+
+
+@cache
+def _part_words(group: str) -> frozenset[str]:
+    return frozenset((*column("parts", "field_mark", group=group), "wingbars", "bars"))
+
+
+@cache
+def _whole_words(group: str) -> frozenset[str]:
+    named = groups(group)
+    return named.get("bird-noun", frozenset()) | named.get("whole-noun", frozenset())

@@ -7,7 +7,7 @@ from data.codec import dumps, loads
 from data.errors import StoreError
 from data.files import sha256_hex
 from data.records import Taxon
-from kb.distill.distillers import AsyncDistiller, kind_of
+from kb.distill.distillers import AsyncDistiller, kind_of, name_for
 from kb.distill.terms import term_from_article
 from kb.pipeline.stages.distil_by_model import distil_by_model
 from kb.pipeline.stages.fetch import fetched_pages, lost_body, read_article
@@ -35,7 +35,8 @@ def distil(run: BuildRun) -> None:
     names = ledger.subject_names("term")
     taxon_of = {key: taxa[owner_of(key)] for key in pages if owner_of(key) in taxa}
     marks = {
-        key: distil_mark(page, parser=run.source.parser, distiller=run.distiller.name) for key, page in pages.items()
+        key: distil_mark(page, parser=run.source.parser, distiller=name_for(run.distiller, taxon_of.get(key)))
+        for key, page in pages.items()
     }
     marks |= {key: fingerprint(dumps(term)) for key, term in given.items()}
     todo = run.todo("distil", marks)

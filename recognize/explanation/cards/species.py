@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from data.lexicon.marks import Mark, mark_words
+from data.lexicon.taxa import group_of_taxon, shared_group
 from data.records import Candidate, SpeciesEntry
 from recognize.explanation.cards.pictures import figures, source_text
 from recognize.explanation.contrast import Contrast, contrast
@@ -52,7 +53,7 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
     against = shown[focus]
     ours = against.candidate.summary or ""
     contrasts = {
-        each.rank: contrast(ours, each.candidate.summary)
+        each.rank: contrast(ours, each.candidate.summary, shared_group(_lineages(against, each)))
         for each in shown
         if each is not against and ours and each.candidate.summary
     }
@@ -114,10 +115,14 @@ def _pictures(each: Shown, anchor_file: Callable[[str], Path]) -> str:
     return figures(each.candidate.anchors, anchors, each.name, anchor_file)
 
 
+def _lineages(*shown: Shown) -> list[Mapping[str, str]]:
+    return [each.entry.taxon.lineage for each in shown]
+
+
 def _description(each: Shown, marks: Sequence[Mark]) -> str:
     if not each.candidate.summary:
         return f"<p>The knowledge base has no description of this {each.candidate.taxon_rank}.</p>"
-    pieces = mark_words(each.candidate.summary, marks)
+    pieces = mark_words(each.candidate.summary, marks, group_of_taxon(each.entry.taxon.lineage))
     text = "".join(f"<mark>{escape(piece)}</mark>" if is_mark else escape(piece) for piece, is_mark in pieces)
     source = f"<p class=small>{source_text(each.entry.source)}</p>" if each.entry.source else ""
     return f"<p>{text}</p>{source}"

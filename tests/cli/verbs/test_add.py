@@ -20,7 +20,9 @@ ADMIRAL = (
 def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "admiral.txt").write_text(TEXT)
     outcome = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
-    assert outcome.stdout.startswith("new    Vanessa atalanta\nadded  1 text\n")
+    assert outcome.stdout.startswith(
+        "new        Vanessa atalanta\nadded      1 text\nsentences  2 of 2 of admiral.txt\n"
+    )
     again = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
     assert "nothing new" in again.stdout
     shown = cli.call("show", "--kb", folder_kb, "Red", "Admiral", check=True).stdout
@@ -35,6 +37,32 @@ def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_pat
     assert allowed == "Vanessa atalanta: allowed again. Its texts and photos were deleted: add them again.\n"
     bare = cli.call("add", "--kb", folder_kb, "--name", "Vanessa atalanta", check=True).stdout
     assert bare == "Vanessa atalanta: nothing added. Give it a --text, a --page or a --photo.\n"
+
+
+def test_a_second_call_adds_names_and_lineage_and_reads_earlier_texts_again(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The wings are black with a red band. The caterpillar is black with yellow lines.")
+    name = ("add", "--kb", "a.kb", "--name", "Vanessa atalanta")
+    first = cli.call(*name, "--common-name", "Red Admiral", "--text", "a.txt", check=True).stdout
+    assert "caterpillar" not in first.partition("text  ")[2]  # food of an animal of no known group
+    given = ("--lineage", "class=Insecta", "--lineage", "order=Lepidoptera", "--common-name", "Admiral")
+    second = json.loads(cli.call(*name, *given, "--format", "json", check=True).stdout)
+    assert second["lineage"] == {"class": "Insecta", "order": "Lepidoptera"}
+    assert second["new_names"] == ["Admiral"]
+    assert second["read_again"] == 1
+    assert second["text"].endswith("The caterpillar is black with yellow lines.")
+    shown = cli.call("show", "--kb", "a.kb", "Admiral", check=True).stdout
+    assert "Insecta > Lepidoptera > Vanessa" in shown
+    again = json.loads(cli.call(*name, *given, "--format", "json", check=True).stdout)
+    assert (again["lineage"], again["new_names"], again["read_again"]) == ({}, [], 0)
+    assert "nothing new" in cli.call(*name, *given, check=True).stdout
+
+
+def test_a_text_without_looks_in_no_known_group_says_so(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("It lives in woods and was named in 1758.")
+    outcome = cli.call("add", "--kb", "a.kb", "--name", "Vanessa atalanta", "--text", "b.txt")
+    assert outcome.exit_code == 5
+    assert "no words for looks of its own group (genus Vanessa)" in outcome.stderr
+    assert "--lineage class=NAME" in outcome.stderr
 
 
 def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:

@@ -71,3 +71,44 @@ def test_a_mark_is_shown_in_the_words_of_its_text(text: str, expected: list[str]
 
 def test_the_words_of_a_mark_do_not_make_it_another_mark() -> None:
     assert find_marks("A slate head.") == find_marks("A blue-grey head.")
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "expected"),
+    [
+        (
+            "lepidoptera",
+            "Orange above and brown below.",
+            "orange wings on the upperside; brown wings on the underside",
+        ),
+        ("lepidoptera", "Underside: the hindwing has a white band.", "white band on the hindwings on the underside"),
+        ("lepidoptera", "The wings are red. The larva is green.", "red wings; green body of the larva"),
+        (
+            "lepidoptera",
+            "A green caterpillar. It has a red head.",
+            "green body of the larva; red head of the larva",
+        ),
+        ("amphibia", "The back is green. Tadpoles are black.", "green back; black body of the larva"),
+        (
+            "odonata",
+            "Wings clear, pterostigma black; the male has a blue abdomen.",
+            "black pterostigma; blue abdomen",
+        ),
+        ("fish", "The dorsal fin is red, the caudal fin forked.", "red dorsal fin; forked tail fin"),
+        ("plants", "White petals and red berries.", "white petals; red fruits"),
+        (
+            "plants",
+            "Leaves green above, white beneath.",
+            "green leaves on the upperside; white leaves on the underside",
+        ),
+        ("fungi", "The cap is slimy, the gills are white.", "slimy cap; white gills"),
+        ("mammalia", "The coat is brown, the tail long.", "brown coat; long tail"),
+        ("reptilia", "A brown carapace and a yellow plastron.", "brown shell; yellow plastron"),
+    ],
+)
+def test_marks_of_other_groups_have_their_parts_stages_and_sides(group: str, text: str, expected: str) -> None:
+    assert "; ".join(str(mark) for mark in find_marks(text, group) if mark.part) == expected
+
+
+def test_birds_have_no_sides_and_larvae_are_their_food() -> None:
+    assert [str(mark) for mark in find_marks("Grey above. The larva is green.")] == ["grey back", "green"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from data.lexicon import tables
 from data.lexicon.near import near_colours, near_parts
-from data.lexicon.tables import BIRDS, column, lines_of, rows
+from data.lexicon.tables import COMMON, column, group_names, lines_of, rows
 from data.lexicon.word_groups import equations, groups
 from recognize.starter.lexicon import ATTRIBUTES, PARTS
 
@@ -18,18 +19,27 @@ TABLES = ("colours", "looks", "markings", "parts", "sexes")
 
 
 @pytest.fixture
-def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A second animal group with its own words."""
     folder = tmp_path / "frogs"
     folder.mkdir()
+    (tmp_path / "common").mkdir()
+    (tmp_path / "groups.txt").write_text("group  extends\nfrogs  common\n", encoding="utf-8")
+    (tmp_path / "common" / "colours.txt").write_text("word  field_mark\nlime  yellow\nred   red\n", encoding="utf-8")
+    (tmp_path / "common" / "words.txt").write_text("[colour]\ntympanum red\n", encoding="utf-8")
     (folder / "words.txt").write_text("[part]\ntympanum  # an ear\n[synonym]\nbelly=venter\n", encoding="utf-8")
     (folder / "colours.txt").write_text("word   field_mark\n\nlime   green\nglass  -\n", encoding="utf-8")
     monkeypatch.setattr(tables, "files", lambda package: tmp_path)
-    return "frogs"
+    tables._rows.cache_clear()
+    yield "frogs"
+    tables._rows.cache_clear()
+    for cached in (column, groups, tables.folders):
+        cached.cache_clear()
 
 
-def test_each_group_is_read_from_its_own_folder(frogs: str) -> None:
-    assert column("colours", "field_mark", group=frogs) == {"lime": "green"}
+def test_a_group_adds_to_the_common_words_and_its_own_win(frogs: str) -> None:
+    assert column("colours", "field_mark", group=frogs) == {"lime": "green", "red": "red"}
+    assert groups(frogs)["colour"] == {"red"}
     assert groups(frogs)["part"] == {"tympanum"}
     assert equations("synonym", frogs) == [("belly", "venter")]
 
@@ -65,9 +75,24 @@ def test_the_starter_columns_match_the_trained_weights() -> None:
 
 
 def test_every_lexicon_file_is_known_and_has_lines() -> None:
-    names = {Path(file.name).stem for file in (files("data.lexicon") / BIRDS).iterdir()}
-    assert names == {*TABLES, "everyday", "near_colours", "near_parts", "part_phrases", "shapes", "words"}
-    assert all(lines_of(name) for name in names)
+    known = {
+        *TABLES,
+        "everyday",
+        "near_colours",
+        "near_parts",
+        "pairs",
+        "part_phrases",
+        "shapes",
+        "sided_parts",
+        "sides",
+    }
+    assert set(group_names()) | {COMMON} == {each.name for each in files("data.lexicon").iterdir() if each.is_dir()} - {
+        "__pycache__"
+    }
+    for group in (*group_names(), COMMON):
+        names = {Path(file.name).stem for file in (files("data.lexicon") / group).iterdir()}
+        assert names - {"words"} <= known
+        assert all(lines_of(name, group=group) for name in names)
 
 
 def test_near_colours_and_parts_are_those_of_field_marks() -> None:

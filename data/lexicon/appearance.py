@@ -1,0 +1,282 @@
+"""Parts of an organism, their looks and the markings on them, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from data.lexicon.tables import BIRDS, column, group_names, rows
+from data.lexicon.word_groups import equations, groups
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Looks of one kind exclude each other: a tail can be forked and short, but not long and short.
+_KINDS: Final = {
+    "pattern": "streaked barred scaly spotted plain", "length": "long short", "thickness": "slender stout",
+    "shape": "hooked curved conical forked rounded pointed",
+}  # fmt: skip
+_KIND: Final = {look: kind for kind, looks in _KINDS.items() for look in looks.split()}
+# Words before the colour of a marking: "tipped white".
+_COLOURED: Final = _words("tipped edged fringed bordered washed tinged")
+# The same with "with": "barred with white".
+_MARKED_WITH: Final[dict[str, str]] = {
+    "barred": "bars", "streaked": "streaks", "striped": "stripes", "spotted": "spots", "speckled": "spots",
+    "mottled": "markings", "marked": "markings", "banded": "bands", "patched": "patches",
+}  # fmt: skip
+_MARKED_AS: Final = _COLOURED | _MARKED_WITH.keys()
+_BETWEEN: Final = _words("and or very mostly mainly dark pale bright dull deep light rather also all")
+_SIZES: Final = _words("large small broad narrow fine faint bold distinct double single")
+_ARTICLES: Final = _words("the its each a an their both")
+_MOST_BETWEEN: Final = 12  # looks and adverbs in a row, which bounds the time for any text
+_COPULAS: Final = _words("is are was were appears appear looks look")
+_PLACING: Final = _words("over above behind below under beneath through around across between near beside")
+_ON: Final = _words("on to of at in along down")
+_NO_NOUNS: Final = _words("and or with but than that which while when the a it is are as by from for during")
+
+
+class Appearance:
+    """Words for parts and looks of a group of organisms, and how they go together in a sentence of words."""
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        colours = column("colours", "field_mark", group=group)
+        self._colour = {word: mixture.replace("+", " and ") for word, mixture in colours.items()}
+        self._part = column("parts", "field_mark", group=group)
+        # Parts of two words: "ear coverts" are not on the wing, an eye ring is not an eye.
+        self._pairs: dict[str, dict[str, str]] = {}
+        for first, second, part in rows("pairs", group=group):
+            self._pairs.setdefault(first, {}).setdefault(second, part)
+        self._look = column("looks", "field_mark", group=group)
+        # Shapes and the parts that may have them.
+        self._shaped = {
+            look: {
+                self._part.get(part, part)
+                for part, word, _ in rows("shapes", group=group)
+                if self._look.get(word) == look
+            }
+            | ({"legs", "feet"} if look in ("long", "short", "slender", "stout") else set())
+            for look in " ".join(_KINDS.values()).split()
+            if look not in _KINDS["pattern"].split()
+        }
+        self._marking = column("markings", "field_mark", group=group)
+        wholes = ("bird-noun", "bird-noun-of-marks", "whole-noun")
+        self._wholes = {word for name in wholes for word in groups(group).get(name, ())}
+        self._sides = column("sides", "part", group=group)
+        self.whole = self._part.get("body", "")
+        """Part of a look of the whole organism."""
+        self.kept_apart = column("sides", "side", group=group)
+        """Word -> side, for organisms whose sides are described one by one."""
+        self.sided = frozenset(part for (part,) in rows("sided_parts", group=group))
+        """Parts with such sides."""
+        self.participles = dict(equations("participle", group))
+        """Participle -> the part in "red-capped"."""
+        self.compounds = {word for word in (*colours, *self._part) if "-" in word}
+        """Hyphenated words not to be split: "olive-green", "ear-coverts"."""
+        owners = column("sexes", "field_mark", group=group)
+        self.males = frozenset(word for word, named in owners.items() if named in ("male", "both"))
+        self.adults = frozenset(word for word, named in owners.items() if named == "adult")
+        self.others = {word: named for word, named in owners.items() if named not in ("male", "both", "adult")}
+        """Word -> sex or stage of life whose looks are not those of the species in general."""
+
+    def has_look(self, word: str) -> bool:
+        """Return whether a word is a look by itself."""
+        return word in self._look or word in self._colour
+
+    def look_of(self, words: Sequence[str], place: int) -> str | None:
+        """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars"."""
+        word = words[place]
+        if place and word in self._pairs.get(_singular(words[place - 1]), {}):
+            return "" if word in self._look else None
+        return self._look.get(word) or self._colour.get(word)
+
+    def can_have(self, part: str, look: str) -> bool:
+        """Return whether a part of the body can have a look: a tail is long, a throat is not.
+
+        Example:
+            >>> birds = appearance()
+            >>> birds.can_have("tail", "long"), birds.can_have("throat", "long"), birds.can_have("throat", "red")
+            (True, False, True)
+        """
+        shaped = self._shaped.get(look)
+        return shaped is None or part in shaped
+
+    def part_at(self, words: Sequence[str], place: int) -> str | None:
+        """Return the part of the body of a word, alone or with its neighbour."""
+        if words[place] in ("side", "sides") and words[place + 1 : place + 2] == [
+            "of"
+        ]:  # sides of the neck are not flanks
+            parts = (self._named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
+            return next((part for part in parts if part is not None), None)
+        return self._named_part(words, place)
+
+    def is_name_of(self, word: str, part: str) -> bool:
+        """Return whether a word alone names a part: "cheek" the face, but not "coverts" of "ear coverts"."""
+        return part in (self._part.get(word), self._part.get(_singular(word)))
+
+    def marking_of(self, words: Sequence[str], place: int) -> str:
+        """Return the marking of a colour ("white-tipped", "barred with white"); empty for a colour of the whole part.
+
+        Only colours belong to markings: a long tail with a band has no long band.
+        """
+        if words[place] not in self._colour:
+            return ""
+        ahead = self._marking_ahead(words, place)
+        return self._marking[words[ahead]] if ahead is not None else self._marking_behind(words, place)
+
+    def part_of_marking(self, words: Sequence[str], place: int) -> str | None:
+        """Return the part with the marking of a colour: "white spots on the wings", "the wings are edged white".
+
+        Empty if the marking is over, between or beside parts ("a black stripe through the eye"); None if unknown.
+        """
+        if not self.marking_of(words, place):
+            return None
+        ahead = self._marking_ahead(words, place)
+        if ahead is None:
+            return self._part_before(words, place)
+        behind = words[ahead + 1 : ahead + 6]
+        if behind and behind[0] in _ON:
+            parts = (self.part_at(words, ahead + 2 + i) for i in range(len(behind) - 1))
+            return next((part for part in parts if part is not None), "")
+        return "" if _PLACING.intersection(behind[:3]) else None
+
+    def side_of(self, words: Sequence[str], place: int) -> str | None:
+        """Return the side of the bird in "blue above", "white below" and "above it is blue, below white".
+
+        Not in "white below the eye".
+        """
+        at = self._before_looks(words, place)
+        if at >= 2 and words[at] in _COPULAS and words[at - 1] == "it":
+            at -= 2
+        if at >= 0 and words[at] in self._sides and self._is_ahead(words, at):
+            return self._sides[words[at]]
+        side = (
+            self._sides.get(words[place + 1])
+            if place + 1 < len(words) and not self._is_ahead(words, place + 1)
+            else None
+        )
+        is_of_part = place + 2 < len(words) and (
+            words[place + 2] in _ARTICLES or self.part_at(words, place + 2) is not None
+        )
+        return None if is_of_part else side
+
+    def _is_ahead(self, words: Sequence[str], at: int) -> bool:
+        """Return whether a side stands before its look, as the first side of the sentence does or does not."""
+        first = next((place for place in range(at + 1) if words[place] in self._sides), at)
+        return first == 0 or not self._may_stand_between(words[first - 1])
+
+    def is_of_another(self, words: Sequence[str], part: int, look: int) -> bool:
+        """Return whether a look after a part describes a noun that follows: "a black head and white face"."""
+        after = words[look + 1] if look + 1 < len(words) else "and"
+        is_noun = not self._may_follow(after) and after not in _ON | _PLACING | _NO_NOUNS
+        return words[part + 1] in ("and", "or") and is_noun and not self.marking_of(words, look)
+
+    def is_of_all(self, words: Sequence[str], place: int) -> bool:
+        """Return whether a colour belongs to the whole bird: "a white owl", "red all over", "brown overall"."""
+        if words[place] not in self._colour:
+            return False
+        at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+        while at < end and self._may_follow(words[at]):
+            at += 1
+        if at >= len(words):
+            return False
+        is_all_over = words[at - 1 : at + 1] == ["all", "over"] and words[at + 1 : at + 2] not in (["the"], ["its"])
+        return is_all_over or words[at] in self._wholes or words[at] == "overall"
+
+    def is_placing(self, words: Sequence[str], place: int) -> bool:
+        """Return whether a part only places a mark: "over the eye"."""
+        before = without_articles(words[max(0, place - 2) : place])[-1:]
+        is_side = before == list(words[:1]) and words[0] in self.kept_apart  # "Above, the wings are orange"
+        return bool(_PLACING.intersection(before)) and not is_side
+
+    def copula_before(self, words: Sequence[str], place: int) -> int | None:
+        """Return the position of the "is" before a look, with only looks and adverbs between them."""
+        at = self._before_looks(words, place)
+        return at if at >= 0 and words[at] in _COPULAS else None
+
+    def _named_part(self, words: Sequence[str], place: int) -> str | None:
+        word = words[place]
+        after = words[place + 1] if place + 1 < len(words) else ""
+        before = _singular(words[place - 1]) if place else ""
+        of_two = self._pairs.get(_singular(word), {}).get(after) or self._pairs.get(before, {}).get(word)
+        return of_two or self._part.get(word) or self._part.get(_singular(word))
+
+    def _part_before(self, words: Sequence[str], place: int) -> str | None:
+        """Return the part before "tipped white" or "barred with white"."""
+        if not _MARKED_AS.intersection(words[max(0, place - 4) : place]):
+            return None
+        return next(
+            (part for at in range(place - 1, max(-1, place - 8), -1) if (part := self.part_at(words, at))), None
+        )
+
+    def _marking_ahead(self, words: Sequence[str], place: int) -> int | None:
+        """Return the position of the marking after a colour: "white bars", "white wing patch"."""
+        at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+        while at < end and words[at] not in self._marking and self._may_follow(words[at]):
+            at += 1
+        at += at < len(words) and self.part_at(words, at) is not None
+        return at if at < len(words) and words[at] in self._marking and self.part_at(words, at) is None else None
+
+    def _marking_behind(self, words: Sequence[str], place: int) -> str:
+        """Return the marking before a colour: "tipped white", "patch of white", "the wing patch is white"."""
+        at = self._before_looks(words, place)
+        before = words[at - 1] if at >= 1 else ""
+        if at < 0:
+            return ""
+        if words[at] in _COPULAS:
+            return self._marking_before(words, at)
+        if words[at] in _COLOURED and before not in self._colour:  # not in "grey-washed white"
+            return self._marking[words[at]]
+        if words[at] in ("with", "in") and not (place + 1 < len(words) and self.part_at(words, place + 1)):
+            return _MARKED_WITH.get(before, self._marking[before] if before in _COLOURED else "")
+        return self._marking.get(before, "") if words[at] == "of" else ""
+
+    def _before_looks(self, words: Sequence[str], place: int) -> int:
+        """Return the position of the word before a series of looks and adverbs; -1 for none."""
+        at = place - 1
+        while at >= max(0, place - _MOST_BETWEEN) and self._may_stand_between(words[at]):
+            at -= 1
+        return at
+
+    def _marking_before(self, words: Sequence[str], copula: int) -> str:
+        """Return the marking that is the subject of "is": "the wing patch is", "the tips of the wings are"."""
+        if not copula:
+            return ""
+        if words[copula - 1] in self._marking and not self.part_at(words, copula - 1):
+            return self._marking[words[copula - 1]]
+        subject = without_articles(words[max(0, copula - 4) : copula - 1])
+        return self._marking.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
+
+    def _may_stand_between(self, word: str) -> bool:
+        return word in _BETWEEN or word in self._look or word in self._colour
+
+    def _may_follow(self, word: str) -> bool:
+        return self._may_stand_between(word) or word in _SIZES
+
+
+@cache
+def appearance(group: str = BIRDS) -> Appearance:
+    """Return the words for parts and looks of a group."""
+    return Appearance(group)
+
+
+def kind_of(look: str) -> str:
+    """Return the kind of a look; looks of different kinds do not exclude each other."""
+    return _KIND.get(look, look if look in _looks() else "colour")
+
+
+@cache
+def _looks() -> frozenset[str]:
+    return frozenset(look for group in group_names() for look in column("looks", "field_mark", group=group).values())
+
+
+def without_articles(words: Sequence[str]) -> list[str]:
+    """Return the words without articles and determiners."""
+    return [word for word in words if word not in _ARTICLES]
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")

@@ -1,0 +1,53 @@
+"""The group of words for a taxon, by its lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from data.lexicon.tables import BIRDS, column
+
+GENERAL = "animals"
+"""Words for taxa of no other group."""
+
+
+def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str:
+    """Return the group of a taxon with this lineage, from the highest rank down.
+
+    A class of no group gives the general words; a taxon without any lineage those of birds, which fit any animal.
+
+    Example:
+        >>> group_of_taxon({"class": "Insecta", "order": "Lepidoptera", "family": "Nymphalidae"})
+        'lepidoptera'
+        >>> group_of_taxon({"order": "Lamiales"}), group_of_taxon({"order": "Agaricales", "family": "Amanitaceae"})
+        ('plants', 'fungi')
+    """
+    names = [*lineage.values(), *([scientific_name] if scientific_name and " " not in scientific_name else [])]
+    exact = [taxa[name] for name in reversed(names) if name in (taxa := _taxa())]
+    if exact:
+        return exact[0]
+    alike = [group for name in reversed(names) for ending, group in _endings() if name.endswith(ending)]
+    if alike:
+        return "fungi" if "fungi" in alike else alike[0]
+    return GENERAL if lineage else BIRDS
+
+
+def shared_group(lineages: Iterable[Mapping[str, str]]) -> str:
+    """Return the group of taxa that are compared: their own if they share it, else the general one.
+
+    Example:
+        >>> shared_group([{"class": "Aves"}, {"class": "Aves"}]), shared_group([{"class": "Aves"}, {"class": "Pisces"}])
+        ('birds', 'animals')
+    """
+    found = {group_of_taxon(lineage) for lineage in lineages}
+    return found.pop() if len(found) == 1 else GENERAL
+
+
+@cache
+def _taxa() -> Mapping[str, str]:
+    return column("taxa", "group", group="")
+
+
+@cache
+def _endings() -> list[tuple[str, str]]:
+    return [(taxon.removeprefix("-"), group) for taxon, group in _taxa().items() if taxon.startswith("-")]

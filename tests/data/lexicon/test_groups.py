@@ -1,0 +1,71 @@
+"""Words by group of organisms: chosen by lineage, complete, without conflicts, and those of birds unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import pytest
+
+from data.lexicon.appearance import appearance
+from data.lexicon.tables import BIRDS, column, group_names
+from data.lexicon.taxa import GENERAL, group_of_taxon
+from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups
+
+
+@pytest.mark.parametrize(
+    ("lineage", "group"),
+    [
+        ({"class": "Aves", "order": "Strigiformes"}, "birds"),
+        ({"class": "Insecta", "order": "Lepidoptera", "family": "Pieridae", "genus": "Pieris"}, "lepidoptera"),
+        ({"class": "Insecta", "order": "Odonata"}, "odonata"),
+        ({"class": "Insecta", "order": "Coleoptera"}, "insects"),
+        ({"class": "Amphibia", "order": "Anura"}, "amphibia"),
+        ({"class": "Reptilia", "order": "Squamata"}, "reptilia"),
+        ({"class": "Squamata"}, "reptilia"),
+        ({"class": "Mammalia", "order": "Proboscidea"}, "mammalia"),
+        ({"class": "Chondrichthyes", "order": "Chimaeriformes"}, "fish"),
+        ({"class": "Actinopterygii"}, "fish"),
+        ({"class": "Cephalopoda"}, "mollusca"),
+        ({"class": "Magnoliopsida", "order": "Cucurbitales"}, "plants"),
+        ({"order": "Asterales", "family": "Asteraceae"}, "plants"),
+        ({"family": "Orchidaceae"}, "plants"),
+        ({"class": "Agaricomycetes", "order": "Agaricales", "family": "Amanitaceae"}, "fungi"),
+        ({"order": "Agaricales", "family": "Amanitaceae"}, "fungi"),
+        ({"kingdom": "Fungi"}, "fungi"),
+        ({"class": "Arachnida", "order": "Araneae"}, "animals"),
+        ({"genus": "Vanessa"}, "animals"),
+        ({}, "birds"),
+    ],
+)
+def test_the_lineage_of_a_taxon_gives_its_group(lineage: dict[str, str], group: str) -> None:
+    assert group_of_taxon(lineage) == group
+
+
+def test_the_article_of_a_group_itself_is_read_in_its_words() -> None:
+    assert group_of_taxon({}, "Anura") == "amphibia"
+
+
+@pytest.mark.parametrize("group", group_names())
+def test_a_word_that_tells_topics_apart_has_one_topic_in_a_group(group: str) -> None:
+    counted = Counter(word for name in (*VISUAL_GROUPS, *OTHER_GROUPS) for word in groups(group).get(name, ()))
+    assert [word for word, n in counted.items() if n > 1] == []
+
+
+@pytest.mark.parametrize("group", [name for name in group_names() if name not in (BIRDS, "all_animals")])
+def test_parts_of_field_marks_are_looks_to_the_distiller_too(group: str) -> None:
+    """Stages such as larvae are whole bodies in marks."""
+    words = [word for word in column("parts", "field_mark", group=group) if "-" not in word]
+    assert [word for word in words if group_of(word, group) not in ("part", "who")] == []
+    assert appearance(group).sided <= set(column("parts", "field_mark", group=group).values())
+
+
+def test_every_group_is_described_and_reachable() -> None:
+    assert set(column("groups", "noun", group="")) == set(group_names())
+    reached = {*column("taxa", "group", group="").values(), GENERAL, "all_animals"}
+    assert reached == set(group_names())
+
+
+def test_the_words_of_birds_are_those_that_were_measured() -> None:
+    words = sorted((name, sorted(found)) for name, found in groups().items())
+    assert hashlib.sha256(repr(words).encode()).hexdigest()[:16] == "2fdd5bc26192312d"
