@@ -146,6 +146,8 @@ class Encoders:
     """Compares texts with texts: terms, and species by description."""
     detector: Detector | None = None
     """Finds the birds in photos; without it photos are encoded whole. Not part of a space, but of anchors' marks."""
+    observer: Detector | None = None
+    """Names animals in photos that are encoded whole, where there is no `detector`; part of no vector."""
 
     @property
     def spaces(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def answer_lines(row: Identification) -> list[str]:
         ['Probably not in the knowledge base (62 %).', 'Of the genus Larus, 90 % sure']
     """
     if row.status == "no_bird":
-        return [f"No bird found{f'. The detector sees: {row.shows}' if row.shows else ''}."]
+        return [f"No bird found.{seen_text(row)}"]
     answer = row.answer
     if is_reader_choice(row):
         is_none = answer is None or answer.rank == "none"
@@ -29,12 +29,15 @@ def answer_lines(row: Identification) -> list[str]:
             if answer is None or is_none
             else f"{answer_name(answer)}, chosen by the reader"
         ]
+    if is_strange(row):
+        lines = [f"Probably not in the knowledge base: unlike its reference photos.{seen_text(row)}"]
+        return [*lines, "Closest matches:"] if row.candidates else lines
     if answer is None or (answer.rank == "none" and answer.p_unknown is None):
         return ["No matching species"]
     closest = " Closest matches:" if row.candidates and answer.rank == "none" else ""
     lines = []
     if status_of(answer) == "unknown" and answer.p_unknown is not None:
-        lines.append(f"Probably not in the knowledge base ({percent(answer.p_unknown)}).")
+        lines.append(f"Probably not in the knowledge base ({percent(answer.p_unknown)}).{seen_text(row)}")
         if answer.looks_like:
             alike = both_names(answer.looks_like_common_name, answer.looks_like)
             lines.append(f"Looks like {alike}, which it does not hold.")
@@ -138,6 +141,16 @@ def candidate_name(candidate: Candidate) -> str:
 def is_answer(answer: Answer, candidate: Candidate) -> bool:
     """Return whether a candidate is the answer itself, not a species of a genus or family that is the answer."""
     return (answer.rank, answer.name) == (candidate.taxon_rank, candidate.scientific_name)
+
+
+def seen_text(row: Identification) -> str:
+    """Return a sentence on what the detector sees instead, after a space; empty if it is not sure."""
+    return f" The detector sees: {row.shows}." if row.shows else ""
+
+
+def is_strange(row: Identification) -> bool:
+    """Return whether a photo is unlike all of the knowledge base, without a probability of that."""
+    return row.status == "unknown" and row.answer is not None and row.answer.p_unknown is None
 
 
 def is_reader_choice(row: Identification) -> bool:

@@ -162,7 +162,8 @@ def encode_in_batches(
 def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool) -> tuple[list[Decoded], list[Views]]:
     """Return each photo of a batch once for each of its birds, and the views of the birds of readable photos."""
     pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
-    detected = iter([()] * len(pictures) if encoders.detector is None else encoders.detector.detect(pictures))
+    seer = encoders.detector or encoders.observer
+    detected = iter([()] * len(pictures) if seer is None else seer.detect(pictures))
     birds: list[Decoded] = []
     views: list[Views] = []
     for decoded in batch:
@@ -170,7 +171,7 @@ def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool)
             birds.append(decoded)
             continue
         detections = next(detected)
-        boxes = boxes_of(detections)[: 1 if one_bird else None]
+        boxes = [] if encoders.detector is None else boxes_of(detections)[: 1 if one_bird else None]
         views += views_of(decoded.photo.image, boxes)
         without_detail = not boxes and is_flat(decoded.photo.image)
         found = replace(decoded, detections=detections, n_birds=max(1, len(boxes)), is_flat=without_detail)

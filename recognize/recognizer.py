@@ -21,6 +21,7 @@ from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
 from recognize.confidence.chances import Chances, chances_of, even_unknown
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
+from recognize.confidence.familiarity import Familiarity, seen_kind
 from recognize.confidence.kinship import Kinship
 from recognize.confidence.lookalikes import LIKENESS, taxon_of
 from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
@@ -37,7 +38,7 @@ from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.scoring.stages import AnchorPooling, Queries, Ranking
-from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
+from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,10 +166,15 @@ class Recognizer:
         self._encoders = encoders
         self.detector = None if encoders.detector is None else encoders.detector.name
         """Name of the detector of birds; None where photos are compared whole."""
+        self.observer = None if encoders.observer is None else encoders.observer.name
+        """Name of the detector of other animals; None where there is none."""
         self._knowledge = read_knowledge(store, encoders)
         self._check = BirdCheck(encoders.visual, self._knowledge.anchors.vectors)
         self._maker = CandidateMaker(store, self._knowledge)
         self._kinship = Kinship(self._knowledge, self._maker.lineages)
+        self._familiarity = (
+            Familiarity(self._knowledge, self._maker.lineages) if encoders.profile == GENERAL_PROFILE else None
+        )
         self._parameters: Parameters | None = None
         self.calibration: Calibration | None = None
         """Source of confidences."""
@@ -258,10 +264,15 @@ class Recognizer:
                 answer, without_list, without_place, confidences = self._answers(
                     rankings[at], listed[at], shown[at], chances[at], likest, dates[at], taken[at], n=counts[at]
                 )
+                is_strange = self._is_strange(decoded, queries.visual[at])
+                if is_strange and chances[at] is None:
+                    answer = Answer(rank="none", name="")
+                status = "unknown" if is_strange and chances[at] is None else status_of(answer)
                 yield replace(
                     row,
-                    status=status_of(answer),
+                    status=status,
                     answer=answer,
+                    shows=seen_kind(decoded.detections) if is_strange and status == "unknown" else None,
                     answer_without_list=without_list,
                     place_name=place_text(taken[at]),
                     answer_without_place=without_place,
@@ -305,8 +316,19 @@ class Recognizer:
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
-        """Return whether detector or recognizer sees a bird; without a detector, only flat photos show none."""
+        """Return whether detector or recognizer sees a bird; without a detector, only flat photos show none.
+
+        In a knowledge base of any group, every photo may show one of its species: see `_is_strange`.
+        """
+        if self._familiarity is not None:
+            return True
         return not decoded.is_flat and (self._is_detected(decoded) or self._check.shows_bird(vector))
+
+    def _is_strange(self, decoded: Decoded, vector: FloatArray) -> bool:
+        """Return whether a photo is unlike all of a knowledge base of any group."""
+        if self._familiarity is None:
+            return False
+        return decoded.is_flat or self._familiarity.is_strange(vector, decoded.detections)
 
     def _sees_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
         """Return whether the detector sees a bird, or the photo is clearly like one.
@@ -339,7 +361,8 @@ class Recognizer:
                 if decoded.photo is None:
                     yield PhotoChances(image=decoded.name, error=decoded.error)
                     continue
-                if len(rankings[at].species) and self._shows_bird(decoded, queries.visual[at]):
+                is_strange = chances[at] is None and self._is_strange(decoded, queries.visual[at])
+                if len(rankings[at].species) and self._shows_bird(decoded, queries.visual[at]) and not is_strange:
                     lineages = self._maker.lineages(rankings[at].species)
                     shares = species_chances(rankings[at], chances[at], lineages, temperature=temperature)
                     for i, share in zip(rankings[at].species.tolist(), shares.tolist(), strict=True):

@@ -23,9 +23,13 @@ PLACE_ODDS: Final = 5.0
 """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing: a
 modest guess (`recognize.confidence.place`)."""
 
-Profile = Literal["starter", "paper", "best", "clip-336", "e5-v", "blip-2"]
+Profile = Literal["starter", "general", "paper", "best", "clip-336", "e5-v", "blip-2"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
 """Sets of encoders, by name."""
+BIRD_PROFILE: Final = "starter"
+"""The small models that ship: trained on birds."""
+GENERAL_PROFILE: Final = "general"
+"""What of them can be used for any group."""
 
 PHOTO_PRESETS: Final = ("default", "vr-rag-v1", "vr-rag-v2", "direct-rag")
 """Presets that name species; the others of `recognize.PRESETS` are single stages, for evaluation."""

@@ -255,7 +255,7 @@ def make_recognizer(
     encoders = encoders_of(store)
     made = recognize.Recognizer(
         store,
-        replace(encoders, detector=None) if fast else encoders,
+        replace(encoders, detector=None, observer=None) if fast else encoders,
         preset=preset,
         k=n,
         min_confidence=min_confidence,

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
+from cli.common.groups import bird_model_text
 from cli.common.language_models import open_distiller
 from data.errors import UsageError
 from data.records import HIGHER_RANKS
 from data.words import plural
-from recognize.settings import PROFILES
+from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE, PROFILES
 
 if TYPE_CHECKING:
     from data.records import Added
@@ -37,7 +38,11 @@ if TYPE_CHECKING:
 @click.option("--lineage", multiple=True, metavar="RANK=NAME",
               help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent of requests for pages.")
-@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="Encoders of a new knowledge base.  [default: starter for birds, general for other groups]",
+)
 @options.format_option("text", "json")
 def add(
     kb: Path | None,
@@ -65,6 +70,7 @@ def add(
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
     import kb as library
+    from kb.checklist.birds import is_bird
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
     from kb.store.layout import Layout
@@ -85,7 +91,12 @@ def add(
     path = wiring.required_path(settings)
     checklist = wiring.checklist_of(settings, path)
     subject = term or species_named(checklist, name or "", common_names=common_names, lineage=above)
-    encoders = wiring.load_encoders(Layout(path).profile or settings.profile)
+    own_profile, is_of_birds = Layout(path).profile, isinstance(subject, str) or is_bird(subject)
+    if own_profile == BIRD_PROFILE and not is_of_birds:
+        output.warn(bird_model_text(1))
+    encoders = wiring.load_encoders(
+        own_profile or settings.profile or (BIRD_PROFILE if is_of_birds else GENERAL_PROFILE)
+    )
     own_texts = [read_text_file(file, licence=licence, url=url) for file in texts]
     own_photos = [library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos]
     if pages:

@@ -96,6 +96,6 @@ def check_enough(n_photos: int, n_species: int, *, noun: str) -> None:
         raise BadInput(
             f"Too few photos for a calibration: {found}. Expected at least {LEAST_PHOTOS} photos of "
             f"{LEAST_SPECIES} species.",
-            hint="Add labelled photos of species in the knowledge base with --photos. Without a calibration, kb "
-            "identify estimates its confidence where it can.",
+            hint="Add labelled photos of species in the knowledge base with --photos, or build it with more reference "
+            "photos per species (--set anchors_per_species=6).",
         )

@@ -8,6 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 BIRD: Final = "bird"
+CLASSES: Final = {
+    BIRD: "Aves",
+    **dict.fromkeys(
+        ("person", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"), "Mammalia"
+    ),
+}
+"""Kind of animal -> its class."""
 _NAMES: Final = """
 person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant, stop sign,
 parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe, backpack, umbrella,

@@ -37,7 +37,8 @@ TILE_SCORE: Final = 0.45
 """Lowest score of a bird in a tile, where leaves and stones are as large as birds."""
 TILES: Final = 3
 """Tiles across and down, each half as long as the photo."""
-PREPROCESSING: Final = f"squeeze-{INPUT_PX}-bilinear-tiles-{TILES}"
+WHOLE: Final = f"squeeze-{INPUT_PX}-bilinear"
+PREPROCESSING: Final = f"{WHOLE}-tiles-{TILES}"
 
 _MEAN: Final = np.array([103.53, 116.28, 123.675], dtype=np.float32)  # BGR
 _DEVIATION: Final = np.array([57.375, 57.12, 58.395], dtype=np.float32)
@@ -50,8 +51,10 @@ _EDGE: Final = 0.02  # a box this near to an inner edge of a tile, as a share of
 class NanoDet:
     """A `Detector` of COCO's 80 kinds, safe to share between threads; opened on first use."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, is_tiled: bool = True) -> None:
+        """Keep the file of the model; without `is_tiled`, small birds are not sought in tiles."""
         self._path = path or Path(str(files("recognize.detect") / "weights")) / "nanodet.onnx"
+        self._is_tiled = is_tiled
         self._lock = threading.Lock()
         self._session: Any = None
         # Its threads start on first use.
@@ -60,7 +63,8 @@ class NanoDet:
     @cached_property
     def name(self) -> str:
         """Model, 12 hex digits of the SHA-256 of its file, and preprocessing."""
-        return f"nanodet/{hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]}/{PREPROCESSING}"
+        digest = hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]
+        return f"nanodet/{digest}/{PREPROCESSING if self._is_tiled else WHOLE}"
 
     def detect(self, images: Sequence[Image.Image]) -> list[tuple[Detection, ...]]:
         """Return the detections in each upright RGB photo, highest score first; no two of one kind overlap much."""
@@ -70,7 +74,7 @@ class NanoDet:
         whole = (0.0, 0.0, float(image.width), float(image.height))
         found = self._find(image, whole, range(len(KINDS)), MIN_SCORE)
         best = max((each.score for each in found if each.kind == BIRD), default=0.0)
-        if best < TILE_BELOW and max(image.size) >= TILE_SIDE:
+        if self._is_tiled and best < TILE_BELOW and max(image.size) >= TILE_SIDE:
             for tile in tiles_of(image.width, image.height):
                 birds = self._find(image, tile, (KINDS.index(BIRD),), TILE_SCORE)
                 found += [bird for bird in birds if not _is_cut_off(bird.box, tile, whole)]

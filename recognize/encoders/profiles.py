@@ -57,6 +57,12 @@ def _load_starter() -> Encoders:
     return load_starter()
 
 
+def _load_general() -> Encoders:
+    from recognize.general.encoders import load_general
+
+    return load_general()
+
+
 def _load_paper() -> Encoders:
     """Return the encoders of VR-RAG, sections 5.1, 5.2 and 6.1.
 
@@ -128,10 +134,11 @@ def _load_blip2() -> Encoders:
     return _searched_with("blip-2", Blip2Encoder())
 
 
-# All but `starter` need the extra `models` and weights of a hub; their loading is
+# All but `starter` and `general` need the extra `models` and weights of a hub; their loading is
 # tested, their accuracy is not.
 LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
+    "general": _load_general,
     "paper": _load_paper,
     "best": _load_best,
     "clip-336": _load_clip_336,

@@ -12,6 +12,7 @@ import click
 
 from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
+from cli.common.groups import note_group
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import named_calls
 from cli.common.wiring import load_encoders, open_checklist, open_web
@@ -46,7 +47,11 @@ if TYPE_CHECKING:
               help="Take web pages and files instead: a species or term, and an address, in each row.")  # fmt: skip
 @options.checklist_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of species.")
-@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of a new knowledge base.  [default: starter]")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="Encoders of a new knowledge base.  [default: starter for birds, general for other groups]",
+)
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option("--distiller", type=click.Choice(DISTILLERS),
               help="Writer of the summaries; the models need [llm.text].  "
@@ -88,15 +93,20 @@ def build(
         import kb as library
         from kb.checklist.selection import limits_of
         from kb.pipeline.begin import profile_to_build
+        from kb.pipeline.profile import with_profile
         from kb.pipeline.selection import require_species
         from kb.store.coverage import family_coverage
 
-        encoders = load_encoders(profile_to_build(path, settings.profile))
+        chosen_profile = profile_to_build(path, settings.profile)
         began = time.monotonic()
         distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
+        spaces = load_encoders(chosen_profile).anchor_spaces if given.kind == "starter" else ()
         meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
         journal = stack.enter_context(kept_look_ups(settings, path))
-        selection = select(given, settings, stack, path, spaces=encoders.anchor_spaces, journal=journal, report=meter)
+        selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
+        if chosen_profile is None and given.kind != "starter":
+            chosen_profile, selection = with_profile(selection)
+        encoders = load_encoders(chosen_profile)
         stopped: CostStop | None = None
         try:
             status = library.build(
@@ -133,6 +143,8 @@ def build(
     output.write(reports.status_text(status, path, cost=cost))
     if selection.source.n_requests and (unread := _unread_text(path)):
         output.warn(unread)
+    with library.open(path) as store:
+        note_group(store)
     limits = limits_of(selection.checklist) if selection.checklist is not None else ""
     if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
         output.note(limits)

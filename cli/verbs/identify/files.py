@@ -150,6 +150,8 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
         "unknown_prior": recognizer.unknown_prior,
         "detector": recognizer.detector,
     }
+    if recognizer.observer is not None:
+        parameters["observer"] = recognizer.observer
     if recognizer.species_list is not None:
         parameters["species_list"] = recognizer.species_list.id
     if recognizer.place is not None:

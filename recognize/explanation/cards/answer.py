@@ -10,8 +10,10 @@ from recognize.answer_text import (
     both_names,
     group_name,
     is_reader_choice,
+    is_strange,
     percent,
     place_line,
+    seen_text,
     unanswered_text,
     unknown_text,
 )
@@ -64,6 +66,8 @@ def _named(row: Identification) -> tuple[str, str, str]:
     if answer is None or answer.rank == "none":
         if by_reader:
             return "Chosen by the reader", "None of the candidates", ""
+        if is_strange(row):
+            return "No species identified", "Probably not in the knowledge base", ""
         if answer is None or answer.p_unknown is None:
             return "No answer", "No matching species", ""
         if status_of(answer) == "unknown":
@@ -79,9 +83,12 @@ def _named(row: Identification) -> tuple[str, str, str]:
 
 def _how_sure(row: Identification) -> str:
     if row.status == "no_bird":
-        seen = f" The detector sees: {escape(row.shows)}." if row.shows else ""
-        return f"<p>Neither the detector nor the comparison with known birds finds one.{seen}</p>"
+        return f"<p>Neither the detector nor the comparison with known birds finds one.{escape(seen_text(row))}</p>"
     answer = row.answer
+    if is_strange(row):
+        return (
+            f"<p>The photo is unlike all reference photos.{escape(seen_text(row))} The closest matches are listed.</p>"
+        )
     if is_reader_choice(row):
         return "<p>Confidence not available: the accuracy of this reader was not measured.</p>"
     if answer is None or (answer.confidence is None and answer.p_unknown is None):
@@ -108,6 +115,8 @@ def _how_sure(row: Identification) -> str:
         parts.append("<p>No species, genus, family or order is certain enough. The closest matches are listed.</p>")
     if answer.rank != "none" and status_of(answer) == "unknown":
         parts.append(f"<p>Probably not in the knowledge base ({percent(answer.p_unknown or 0)}).</p>")
+    if row.shows:
+        parts.append(f"<p>{escape(seen_text(row).strip())}</p>")
     if answer.looks_like:
         alike = escape(both_names(answer.looks_like_common_name, answer.looks_like))
         parts.append(f"<p>Looks like {alike}, which the knowledge base does not hold.</p>")

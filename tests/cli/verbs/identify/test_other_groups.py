@@ -1,0 +1,227 @@
+"""A knowledge base of drawn butterflies, as a user makes it: built, identified, calibrated; and pictures of others."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.drawn_birds import drawn_bird
+from tests.made_once import made_once
+from training.creatures.butterflies import BUTTERFLIES
+from training.creatures.others import DRAWN, draw
+
+N_REFERENCES, N_QUERIES = 4, 2
+TEXT = "The wings are black with a red band and white spots.\n"
+
+
+def write_folder(root: Path) -> None:
+    """Write a folder of articles and a CSV of names, as a user has them."""
+    rows = [f"{each.scientific_name},{each.common_name},{each.family},Insecta" for each in BUTTERFLIES]
+    root.mkdir(parents=True)
+    (root / "butterflies.csv").write_text("\n".join(["scientific_name,common_name,family,class", *rows]))
+    for each in BUTTERFLIES:
+        folder = root / "articles" / each.scientific_name
+        folder.mkdir(parents=True)
+        (folder / "article.txt").write_text(f"## Description\n\n{each.text}\n")
+        for number in range(N_REFERENCES):
+            each.draw(number).save(folder / f"{number}.png")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The butterflies as `butterflies.kb`, beside their folder; tests must not write to it."""
+    from click.testing import CliRunner
+
+    from cli.main import commands
+
+    def build(root: Path) -> None:
+        write_folder(root)
+        names, source, path = root / "butterflies.csv", f"folder:{root / 'articles'}", root / "butterflies.kb"
+        arguments = ["build", "--names", str(names), "--source", source, "--kb", str(path)]
+        done = CliRunner().invoke(commands, [*arguments, "--set", f"anchors_per_species={N_REFERENCES}"])
+        assert done.exit_code == 0, done.output
+        (root / "stderr.txt").write_text(done.stderr)
+
+    return made_once(tmp_path_factory, "butterflies", build)
+
+
+@pytest.fixture(scope="session")
+def queries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of other drawings of the butterflies, named by species."""
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        for each in BUTTERFLIES:
+            for number in range(N_QUERIES):
+                each.draw(20 + number).save(folder / f"{each.scientific_name} {number}.png")
+
+    return made_once(tmp_path_factory, "butterfly-queries", write)
+
+
+@pytest.fixture(scope="session")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of drawings of other groups, a drawn bird among them."""
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        for group in DRAWN:
+            for number in range(2):
+                draw(group, number).save(folder / f"{group}-{number}.png")
+        (folder / "bird.png").write_bytes(drawn_bird("cardinalis-cardinalis"))
+
+    return made_once(tmp_path_factory, "other-groups", write)
+
+
+@pytest.fixture(scope="session")
+def calibrated(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, calibrated with six more drawings of each species; tests must not write to it."""
+    from click.testing import CliRunner
+
+    from cli.main import commands
+
+    def calibrate(root: Path) -> None:
+        shutil.copytree(built / "butterflies.kb", root / "butterflies.kb")
+        for each in BUTTERFLIES:
+            (root / "labelled" / each.scientific_name).mkdir(parents=True)
+            for number in range(6):
+                each.draw(40 + number).save(root / "labelled" / each.scientific_name / f"{number}.png")
+        arguments = ["calibrate", "--kb", str(root / "butterflies.kb"), "--photos", str(root / "labelled"), "--quiet"]
+        done = CliRunner().invoke(commands, arguments)
+        assert done.exit_code == 0, done.output
+
+    return made_once(tmp_path_factory, "calibrated-butterflies", calibrate) / "butterflies.kb"
+
+
+def identified(cli: Any, photos: Path, *more: object) -> list[Any]:
+    done = cli.call("identify", photos, "--format", "jsonl", "--quiet", *more, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def share_right(rows: list[Any]) -> float:
+    right = [row["answer"]["name"] == Path(row["image"]).stem[:-2] for row in rows]
+    return sum(right) / len(rows)
+
+
+def test_species_that_are_no_birds_get_the_general_profile_and_a_plain_word(cli: Any, built: Path) -> None:
+    status = cli.call("status", "--kb", built / "butterflies.kb", check=True)
+    assert "\nprofile           general\n" in status.stdout
+    for text in (status.stderr, (built / "stderr.txt").read_text()):
+        assert text.count("The small models that ship were trained on birds.") == 1
+        assert "--profile best" in text
+
+
+def test_butterflies_are_named_and_answers_have_no_confidence_of_birds(cli: Any, built: Path, queries: Path) -> None:
+    rows = identified(cli, queries, "--kb", built / "butterflies.kb")
+    assert share_right(rows) >= 0.9
+    assert {row["calibration"] for row in rows} == {None}
+    assert {row["answer"]["confidence"] for row in rows} == {None}
+    scores = {name for row in rows for candidate in row["candidates"] for name in candidate["scores"]}
+    assert "prototype" not in scores, "the learned prototypes are of birds"
+
+
+def test_the_user_is_told_once_how_photos_are_compared_and_how_to_get_confidence(
+    cli: Any, built: Path, queries: Path
+) -> None:
+    photos = sorted(queries.iterdir())[:3]
+    done = cli.call("identify", *photos, "--kb", built / "butterflies.kb", "--explain", check=True)
+    assert done.stderr.count("trained on birds") == 1
+    assert "Confidence is not available: none ships for the profile general; kb calibrate" in done.stderr
+    assert "best match" in done.stdout
+    assert "scores higher than" in done.stdout
+
+
+def test_other_groups_are_unknown_to_a_knowledge_base_of_butterflies(cli: Any, built: Path, others: Path) -> None:
+    rows = identified(cli, others, "--kb", built / "butterflies.kb")
+    assert {(row["status"], row["answer"]["rank"], row["answer"]["name"]) for row in rows} == {("unknown", "none", "")}
+    text = cli.call("identify", others / "frog-0.png", "--kb", built / "butterflies.kb", check=True).stdout
+    assert "Probably not in the knowledge base: unlike its reference photos." in text
+
+
+def test_cards_say_that_a_photo_is_unlike_the_knowledge_base(
+    cli: Any, built: Path, others: Path, tmp_path: Path
+) -> None:
+    frog = others / "frog-0.png"
+    cli.call("identify", frog, "--kb", built / "butterflies.kb", "--cards", tmp_path / "cards", check=True)
+    page = next(path for path in (tmp_path / "cards").glob("*.html") if path.name != "index.html").read_text()
+    assert "<h1>Probably not in the knowledge base</h1>" in page
+    assert "The photo is unlike all reference photos." in page
+
+
+def test_a_calibration_gives_percentages_and_keeps_other_groups_unknown(
+    cli: Any, calibrated: Path, queries: Path, others: Path
+) -> None:
+    rows = identified(cli, queries, "--kb", calibrated)
+    assert share_right(rows) >= 0.9
+    assert sum(row["answer"]["confidence"] for row in rows) / len(rows) > 0.8
+    strange = identified(cli, others, "--kb", calibrated)
+    assert {row["status"] for row in strange} == {"unknown"}
+    assert min(row["answer"]["p_unknown"] for row in strange) > 0.5
+
+
+def test_without_enough_photos_calibrate_names_both_remedies(cli: Any, built: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(built / "butterflies.kb", tmp_path / "copy.kb")
+    refused = cli.call("calibrate", "--kb", path)
+    assert refused.exit_code == 5
+    assert "48 reference photos of 12 species. Expected at least 60" in refused.stderr
+    assert "--photos" in refused.stderr
+    assert "anchors_per_species" in refused.stderr
+
+
+def test_pictures_of_other_groups_get_no_species_of_birds(
+    cli: Any, built_kb: Path, others: Path, queries: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pictures"
+    shutil.copytree(others, folder)
+    (folder / "bird.png").unlink()
+    for photo in sorted(queries.iterdir())[::4]:
+        shutil.copy(photo, folder)
+    rows = identified(cli, folder, "--kb", built_kb)
+    assert {row["status"] for row in rows} <= {"unknown", "no_bird"}
+    assert all(row["answer"]["rank"] != "species" for row in rows)
+
+
+def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warns(
+    cli: Any, folder_kb: str, tmp_path: Path
+) -> None:
+    (tmp_path / "admiral.txt").write_text(TEXT)
+    admiral = ("--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--lineage", "class=Insecta")
+    new = cli.call("add", "--kb", "new.kb", *admiral, "--text", "admiral.txt", check=True)
+    assert "trained on birds" not in new.stderr
+    bird = cli.call("add", "--kb", "bird.kb", "--name", "Snowy Owl", "--text", "admiral.txt", "--as-is", check=True)
+    assert "trained on birds" not in bird.stderr
+    profiles = [
+        json.loads(cli.call("status", "--kb", kb, "--format", "json", check=True).stdout)["profile"]
+        for kb in ("new.kb", "bird.kb", folder_kb)
+    ]
+    assert profiles == ["general", "starter", "starter"]
+    mixed = cli.call("add", "--kb", folder_kb, *admiral, "--text", "admiral.txt", check=True)
+    assert "1 species of this knowledge base is no bird" in mixed.stderr
+    assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr
+
+
+def test_fast_looks_for_no_animals_in_photos(
+    cli: Any, built: Path, others: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recognize.detect.nanodet import NanoDet
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the detector ran")
+
+    monkeypatch.setattr(NanoDet, "detect", refuse)
+    rows = identified(cli, others / "frog-0.png", "--kb", built / "butterflies.kb", "--fast")
+    assert rows[0]["status"] == "unknown"
+
+
+def test_a_blank_picture_is_none_of_the_butterflies(cli: Any, built: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (300, 300), (200, 180, 40)).save(out, "PNG")
+    (tmp_path / "blank.png").write_bytes(out.getvalue())
+    (row,) = identified(cli, tmp_path / "blank.png", "--kb", built / "butterflies.kb")
+    assert (row["status"], row["answer"]["name"]) == ("unknown", "")

@@ -1,0 +1,62 @@
+"""Features of the tower without the metric of birds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recognize
+from data.contracts import TrainedOnPhotos, TrainedOnSpecies
+from recognize.general.features import DIM, N_TRUNKS, signs, summed
+from training.creatures.butterflies import BUTTERFLIES
+from training.creatures.others import DRAWN, draw
+
+
+def test_each_network_of_the_tower_counts_the_same() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.uniform(0, 1, (2, 12 * N_TRUNKS)).astype(np.float32)
+    louder = features.copy()
+    louder[:, :12] *= 9
+    matrix = rng.choice([-1.0, 1.0], (12 * N_TRUNKS, 8)).astype(np.float32)
+    np.testing.assert_allclose(summed(features, matrix), summed(louder, matrix), atol=1e-6)
+
+
+def test_a_row_does_not_depend_on_its_batch_and_no_pictures_give_no_rows() -> None:
+    features = np.random.default_rng(0).uniform(0, 1, (5, 30)).astype(np.float32)
+    matrix = signs(30)
+    together = summed(features, matrix)
+    assert all((summed(features[i : i + 1], matrix) == together[i]).all() for i in range(5))
+    assert summed(features[:0], matrix).shape == (0, DIM)
+
+
+def test_the_signs_stay_the_same_since_stored_vectors_depend_on_them() -> None:
+    found = signs(30)
+    assert set(np.unique(found)) == {-1.0, 1.0}
+    assert abs(float(found.mean())) < 0.03
+    assert found[0, :12].tolist() == [1.0, -1.0, 1.0, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
+
+
+def test_nothing_in_the_profile_was_trained_on_species() -> None:
+    encoders = recognize.load_encoders("general")
+    for encoder in (*encoders.text_image, encoders.visual):
+        assert not isinstance(encoder, TrainedOnSpecies | TrainedOnPhotos)
+    assert encoders.detector is None, "photos are compared whole"
+    assert "starter-look" not in " ".join(encoders.spaces)
+    assert "starter-pair" not in " ".join(encoders.spaces)
+
+
+@pytest.mark.parametrize("group", ["butterfly", *DRAWN])
+def test_kinds_of_other_groups_are_told_apart_by_three_reference_drawings(group: str) -> None:
+    """Kinds of the other groups differ in colour alone."""
+    n_kinds = 6 if group == "butterfly" else len(DRAWN[group][1])
+
+    def drawn(kind: int, number: int) -> object:
+        return BUTTERFLIES[kind].draw(number) if group == "butterfly" else draw(group, number, kind=kind)
+
+    encoder = recognize.load_encoders("general").visual
+    numbers = range(5)
+    vectors = encoder.encode_images([drawn(kind, n) for kind in range(n_kinds) for n in numbers])  # type: ignore[misc]
+    by_kind = vectors.reshape(n_kinds, len(numbers), -1)
+    centroids = by_kind[:, :3].mean(axis=1)
+    best = np.einsum("kqd,cd->kqc", by_kind[:, 3:], centroids).argmax(axis=2)
+    assert (best == np.arange(n_kinds)[:, None]).mean() >= 0.6, "by chance .2"
