@@ -78,7 +78,7 @@ def _lines(table: str, folder: str) -> list[str]:
 
 @cache
 def folders(group: str) -> tuple[str, ...]:
-    """Return the folders of a group's words: its own, those that it extends, and the common one.
+    """Return the folders of a group's words: its own, those of the groups that it extends, and the common one.
 
     Example:
         >>> folders("lepidoptera")

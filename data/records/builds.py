@@ -119,7 +119,7 @@ class TakenText:
     title: str
     """Name of the file."""
     sentences: int
-    """Sentences of the text that were taken; those that describe looks, unless all are kept."""
+    """Sentences taken from the text: by default the ones on looks."""
     of: int
     """All sentences of the text."""
 

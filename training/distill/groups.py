@@ -1,6 +1,6 @@
 """Precision of the extractive distiller by group of organisms: `python -m training.distill.groups`.
 
-Sentences in `labels/groups`: our own, and with `--data` (folder of the saved pages) those of pages. *Kept* are those
+Sentences in `labels/groups`: our own, and with `--data` (folder of the saved pages) those of pages. *Kept* are the ones
 that the distiller takes for visual by themselves. `stage` is the share of the visual sentences of our own whose sex,
 stage of life or part of a plant is read as labelled, also where there is none to read.
 """
