@@ -4,8 +4,8 @@
 
 Species with three photos or more, up to six each, without photos set aside. The first one or two photos of a species
 are reference photos, the others are asked for. Two folds of the species chose projection, weights and thresholds; the
-other three are reported too. `bird metric` is the shipped one, which was trained on most of these photos: a ceiling, not a
-rival. Drawn are twelve butterflies, and frogs, mushrooms, flowers and cats in five colours each.
+other three are reported too. `bird metric` is the shipped one, trained on most of these photos: a ceiling, not a rival.
+Drawn are twelve butterflies, and frogs, mushrooms, flowers and cats in five colours each.
 """
 
 from __future__ import annotations
