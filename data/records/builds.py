@@ -151,7 +151,7 @@ class Added:
     lineage: Mapping[str, str] = field(default_factory=dict)
     """Rank -> name of the higher taxa that are new or changed."""
     taken: tuple[TakenText, ...] = ()
-    """What was taken of each given text."""
+    """For each given text, the number of sentences taken."""
     read_again: int = 0
     """Earlier texts that were read in the words of another group, since the lineage changed."""
 
