@@ -76,7 +76,7 @@ def find_marks(text: str, group: str = BIRDS) -> tuple[Mark, ...]:
         ['white patch on the wings of the female']
         >>> text = "Above, the wings are orange; the underside is brown. The larva is green."
         >>> [str(mark) for mark in find_marks(text, "lepidoptera")]
-        ['orange wings on the upperside', 'brown wings on the underside', 'green (larva)']
+        ['orange wings on the upperside', 'brown wings on the underside', 'green body of the larva']
     """
     found = every_mark(text, group)
     named = {mark.look for mark in found if mark.part}

@@ -82,7 +82,7 @@ def folders(group: str) -> tuple[str, ...]:
 
     Example:
         >>> folders("lepidoptera")
-        ('lepidoptera', 'insects', 'animals', 'common')
+        ('lepidoptera', 'insects', 'animals', 'all_animals', 'common')
     """
     above = {row[0]: row[1] for row in _rows("groups", "")[1:]}
     found = [group]

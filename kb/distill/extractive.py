@@ -20,13 +20,14 @@ from data.lexicon.word_groups import group_of, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
-from kb.distill.sides import SideReader, labelled
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import (
     READING_ORDER,
+    SideReader,
     Subject,
     continues_previous,
     is_about_another,
+    labelled,
     refers_elsewhere,
     stated_subject,
     title_subject,

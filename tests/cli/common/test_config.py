@@ -74,9 +74,9 @@ def test_test_variables_and_empty_variables_are_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("profile = 3", '"profile" in .* expected one of starter, paper, best, .*, got 3'),
+        ("profile = 3", '"profile" in .* expected one of starter, general, paper, best, .*, got 3'),
         ('licences = "all"', "\"licences\" in .* expected one of free, any, got 'all'"),
-        ('profile = "grand"', "\"profile\" in .* expected one of starter, paper, best, .*, got 'grand'"),
+        ('profile = "grand"', "\"profile\" in .* expected one of starter, general, paper, best, .*, got 'grand'"),
         ("profile = ", "is not TOML"),
     ],
 )

@@ -42,8 +42,7 @@ def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_pat
 def test_a_second_call_adds_names_and_lineage_and_reads_earlier_texts_again(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The wings are black with a red band. The caterpillar is black with yellow lines.")
     name = ("add", "--kb", "a.kb", "--name", "Vanessa atalanta")
-    first = cli.call(*name, "--common-name", "Red Admiral", "--text", "a.txt", check=True).stdout
-    assert "caterpillar" not in first.partition("text  ")[2]  # food of an animal of no known group
+    cli.call(*name, "--common-name", "Red Admiral", "--text", "a.txt", check=True)
     given = ("--lineage", "class=Insecta", "--lineage", "order=Lepidoptera", "--common-name", "Admiral")
     second = json.loads(cli.call(*name, *given, "--format", "json", check=True).stdout)
     assert second["lineage"] == {"class": "Insecta", "order": "Lepidoptera"}

@@ -8,7 +8,7 @@ from recognize.settings import PROFILES
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of starter, paper, best'):
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of starter, general, paper, best'):
         load_encoders("big")
 
 
