@@ -27,7 +27,7 @@ FROG = Taxon(
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     path, encoders = tmp_path_factory.mktemp("listed") / "a.kb", toy_encoders()
-    kb.add(path, FROG, encoders, texts=[OwnText(text="The male has a red crown.", title="notes")])
+    kb.add(path, FROG, encoders, texts=[OwnText(text="The male has a red back.", title="notes")])
     for name in ("Pica pica", "Corvus corax"):
         taxon = load_checklist().find(name)
         assert taxon is not None
