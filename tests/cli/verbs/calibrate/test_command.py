@@ -157,7 +157,7 @@ def test_too_few_reference_photos_are_refused(cli: Any, own: Path) -> None:
     assert outcome.exit_code == 5
     assert "Too few photos for a calibration: 5" in outcome.stderr
     assert "reference photos of 19 species. Expected at least 60 photos of 10 species." in outcome.stderr
-    assert "hint: Add labelled photos of species in the knowledge base with --photos, or build it with" in outcome.stderr
+    assert "hint: Add labelled photos of species in the knowledge base with --photos, or build" in outcome.stderr
     assert "--set anchors_per_species=6" in outcome.stderr
     assert not (own / "calibration").exists()
 
