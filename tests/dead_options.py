@@ -228,6 +228,8 @@ def reset_to_default(context: click.Context, option: click.Option) -> None:
     context.set_parameter_source(option.name, click.core.ParameterSource.DEFAULT)
     if option.expose_value:
         context.params[option.name] = default
+    elif option.name == "language":  # stored as a setting by a callback
+        context.ensure_object(Invocation).set.pop("language")
     else:  # stored in the invocation by a callback
         field = {"set": "sets"}.get(option.name, option.name)
         setattr(context.ensure_object(Invocation), field, getattr(Invocation(), field))
