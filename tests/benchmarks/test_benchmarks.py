@@ -29,6 +29,7 @@ ARGUMENTS = {
     "lookups": ["--data", "{birds}", "--encoders", "starter", "--only", "species"],
     "names": [],
     "no_bird": ["--data", "{birds}", "--n", "4"],
+    "other_groups": ["--data", "{birds}"],
     "places": ["--data", "{whole}"],
     "near_queries": ["--queries", "{queries}"],
     "neighbours": ["--texts", "300", "--queries", "5"],
