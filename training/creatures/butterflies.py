@@ -100,17 +100,10 @@ def _wing(
             on.oval(*placed(x, y), 4 * tilt, 4, of)
         elif kind == "veins":
             root = placed(51, 46 if is_fore else 52)
-            for x, y in (
-                ((92, 14), (94, 22), (90, 34), (80, 47)) if is_fore else ((86, 58), (86, 68), (76, 80), (62, 82))
-            ):
+            for x, y in VEIN_ENDS[is_fore]:
                 on.line([root, placed(x, y)], of, 1.1)
         elif kind == "checks":
-            places = (
-                ((58, 40), (68, 28), (80, 18), (70, 44), (82, 34), (60, 50))
-                if is_fore
-                else ((60, 56), (72, 58), (80, 70), (66, 74), (58, 68))
-            )
-            for x, y in places:
+            for x, y in CHECKS[is_fore]:
                 on.oval(*placed(x, y), 4.6 * tilt, 4, of)
         else:  # a row of spots along the edge
             for x, y in EDGE_SPOTS[is_fore]:
