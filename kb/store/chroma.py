@@ -1,7 +1,6 @@
 """Chroma collections, embedded in the knowledge base's folder or on a server; only this module imports chromadb.
 
 Vectors are unit rows in inner-product space, since `cosine` would normalise them again and change their last bits.
-Distances are converted to similarities here.
 """
 
 from __future__ import annotations
@@ -33,12 +32,15 @@ BATCH_BYTES = 8 << 20  # written at a time: a server refuses requests above 40 M
 WAITS_S = (0.05, 0.1, 0.2)  # between retries after internal errors of Chroma
 ANSWER_TIMEOUT_S = 120.0  # chromadb sets none
 # Every batch is synced to the index files, so that no queue is left for readers to replay and readers write no file.
-# Chunks and anchors are scored as matrices and never searched in Chroma, so a minimal graph is enough.
-_INDEX: dict[str, Any] = {"space": "ip", "sync_threshold": 1, "batch_size": 1}
-# Chroma builds graphs in parallel, so narrow ones differ from build to build: with an `ef_search` of 400 alone, one
-# search in a hundred missed its best match among the species that ship.
-SEARCHED = {**_INDEX, "ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300}
-_STORED = {**_INDEX, "max_neighbors": 2, "ef_construction": 2}
+# Nothing is searched in Chroma, so a minimal graph is enough: graphs differ from build to build, and even wide ones
+# (`ef_search` 1,500, 48 neighbours) now and then missed the best match among the species that ship.
+_GRAPH: dict[str, Any] = {
+    "space": "ip",
+    "sync_threshold": 1,
+    "batch_size": 1,
+    "max_neighbors": 2,
+    "ef_construction": 2,
+}
 SPARE_BYTES = 8 << 20  # to remain free after a batch: on a full disk Chroma hangs
 
 AnswerT = TypeVar("AnswerT")
@@ -80,7 +82,7 @@ class Collections(Closing):
                 self._opened[name] = self._client.get_or_create_collection(
                     self._prefix + name,
                     embedding_function=None,
-                    configuration={"hnsw": SEARCHED if self.names[name][0] in ("species", "terms") else _STORED},
+                    configuration={"hnsw": _GRAPH},
                 )
             else:
                 self._opened[name] = self._client.get_collection(self._prefix + name, embedding_function=None)
@@ -193,17 +195,6 @@ class Collections(Closing):
         is_nothing = ids is not None and not ids  # which Chroma refuses
         found = None if is_nothing else self._run(name, methodcaller("get", **which, include=list(columns)))
         return found or {column: [] for column in ("ids", *columns)}
-
-    def query(self, name: str, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        """Return up to `n` `(id, cosine)` nearest to a `(dim,)` unit vector, best first, ties by id."""
-        n = min(n, self.count(name))
-        vectors = [np.asarray(vector, dtype=np.float32)]
-        ask = methodcaller("query", query_embeddings=vectors, n_results=n, include=["distances"])
-        found = self._run(name, ask) if n > 0 else None
-        if found is None:
-            return []
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return sorted(((row, 1.0 - float(distance)) for row, distance in pairs), key=lambda pair: (-pair[1], pair[0]))
 
     def close(self) -> None:
         """Close the folder or the connection."""

@@ -1,8 +1,8 @@
 """Reader of a knowledge base, for recognition and look-ups.
 
-Look-ups query Chroma. Scoring a photo needs all vectors of chunks and anchors at once: they are memory-mapped from
-`cache/`, which is filled from Chroma after each change. With a warm cache, chromadb is not loaded. If Chroma does not
-hold the state that was opened, the same answers are computed from the ledger's vectors.
+Look-ups and photos are scored against all vectors of a collection, exactly: they are memory-mapped from `cache/`, which
+is filled from Chroma after each change. With a warm cache, chromadb is not loaded. If Chroma does not hold the state
+that was opened, the same answers are computed from the ledger's vectors.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class KnowledgeBase(Closing):
             checklist=self.info.checklist,
         )
 
-    # --- nearest neighbours, queried in Chroma -------------------------------------------------------------------
+    # --- nearest neighbours --------------------------------------------------------------------------------------
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
@@ -290,17 +290,11 @@ class KnowledgeBase(Closing):
         return self._query("terms", vector, n)
 
     def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        name = collection_name(kind, self.info.sentence)
-        if name not in self._tables:
-            found = self._from_chroma(lambda collections: collections.query(name, vector, n))
-            if found is not None:
-                return found
-            self._tables[name] = self._ledger_table(name, kind)
-        table = self._tables[name]
+        table = self._table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
             return []
         scores: FloatArray = table.vectors @ np.asarray(vector, dtype=np.float32)  # (n_rows,)
-        return [(table.ids[row], float(scores[row])) for row in rank_descending(scores)[:n]]
+        return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
 
     def _ledger_table(self, name: str, kind: CollectionKind) -> VectorTable:
         entries = self.ledger.entries("term" if kind == "terms" else "taxon")

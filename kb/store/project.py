@@ -208,18 +208,21 @@ def is_newest(layout: Layout, generation: str) -> bool:
 
 
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of chunks and anchors, against which photos are scored, unless they are there.
+    """Write the matrices of all collections, against which photos and queries are scored, unless they are there.
 
     Raises:
         MissingRequirement: if the disk is full or read-only.
     """
-    names = {name: kind for name, (kind, _) in collections.names.items() if kind in ("chunks", "anchors")}
+    names = {name: kind for name, (kind, _) in collections.names.items()}
     try:
         with turn(layout.cache_lock):
             generation = ledger.generation()
             if any(read_table(layout.cache, generation, name) is None for name in names):
-                entries = ledger.entries("taxon")
-                tables = ((name, _chroma_table(entries, collections, name, kind)) for name, kind in names.items())
+                taxa, terms = ledger.entries("taxon"), ledger.entries("term")
+                tables = (
+                    (name, _chroma_table(terms if kind == "terms" else taxa, collections, name, kind))
+                    for name, kind in names.items()
+                )
                 write_tables(layout.cache, generation, tables)
     except OSError as error:
         raise MissingRequirement(

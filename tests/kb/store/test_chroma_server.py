@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -95,6 +96,7 @@ def test_verify_fills_a_server_address_written_into_kb_toml(
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
     toml = Layout(path).toml
     toml.write_text(toml.read_text().replace('chroma = ""', f'chroma = "{server.address}"'))
+    shutil.rmtree(Layout(path).cache)  # from which the answers would come
     with kb.open(path) as store, caplog.at_level(logging.WARNING):
         assert len(kb.search(store, "red crown", encoders.sentence, n=2)) == 2
     assert "The ledger is used instead" in caplog.text

@@ -71,6 +71,17 @@ def test_the_nearest_summary_to_a_summary_is_itself(path: Path, encoders: Encode
     store.close()
 
 
+def test_all_species_are_ranked_by_the_product_with_their_summary(path: Path, encoders: Encoders) -> None:
+    [query] = encoders.sentence.encode_texts(["a bird with a red crown and black wings"])
+    with kb.open(path) as store:
+        texts = encoders.sentence.encode_texts(store.summary_texts())
+        products = dict(zip(store.taxon_ids, (texts @ query).tolist(), strict=True))
+        found = dict(store.query_species(query, len(products)))
+    assert found == pytest.approx(products, abs=1e-5)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert len(found) == 5
+
+
 def test_reading_a_store_does_not_import_chromadb(path: Path) -> None:
     """Opening a store and reading matrices and entries avoids the slow import of chromadb."""
     code = (
