@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.files import sha256_hex
 from data.lexicon.tables import BIRDS
+from data.quoting import one_line
 from data.records import Article, Span, Summary
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
@@ -96,9 +96,3 @@ def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "")
     mark = sha256_hex("\n".join(lines))[:16]
     start, end = f"<<<{noun} {mark}>>>", f"<<<end of {noun} {mark}>>>"
     return Fence(open=start, close=end, text="\n".join([start, *lines, end]))
-
-
-def one_line(text: str) -> str:
-    """Return a text in one line, without invisible characters."""
-    shown = (" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp", "Zs") else sign for sign in text)
-    return " ".join("".join(sign for sign in shown if unicodedata.category(sign) not in ("Cf", "Co", "Cn")).split())

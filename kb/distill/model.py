@@ -11,9 +11,10 @@ from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.taxa import group_of_taxon
+from data.quoting import one_line
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distill.extractive import GROUPS_VERSION, ExtractiveDistiller
-from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary, one_line
+from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary
 from kb.distill.model_reply import SCHEMA, CheckedReply, Rules, check_reply
 from kb.distill.prompts import DistilPrompts
 from kb.distill.sections import SectionKind
@@ -138,7 +139,10 @@ class ModelDistiller:
     def _messages(
         self, step: Step, sentences: Sequence[NumberedSentence], taxon: Taxon, *, title: str
     ) -> tuple[ChatMessage, ...]:
-        fence = fenced("summary" if step == "refine" else "article", sentences, title=title)
+        # Names come from lists and wikis: they stand within the fence, as the text does.
+        names = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_name else taxon.scientific_name
+        named = f"{title}: {names}" if title else ""
+        fence = fenced("summary" if step == "refine" else "article", sentences, title=named)
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         prompt = self._prompts.fill(
             self._prompts.name_for(step, group),

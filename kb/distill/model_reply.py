@@ -11,9 +11,10 @@ from data.json_object import json_object
 from data.lexicon.appearance import appearance
 from data.lexicon.tables import BIRDS
 from data.lexicon.word_groups import words_of
+from data.quoting import one_line
 from data.records import Statement
 from kb.distill.claims import swapped, swapped_sides, unsupported
-from kb.distill.fencing import NumberedSentence, one_line
+from kb.distill.fencing import NumberedSentence
 from kb.distill.prompts import cited_texts_schema
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import title_subject

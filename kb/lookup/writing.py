@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
+from data.files import sha256_hex
 from data.lexicon.word_groups import group_of, words_of
+from data.quoting import quoted
 from data.records import ChatMessage, ChatRequest, Context, Source
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
@@ -24,7 +26,6 @@ MAX_TEXT_WORDS = 250  # per text in the request
 MAX_REPLY_TOKENS = 1_000
 MIN_SUPPORT = 0.6
 """Smallest share of a sentence's content words that must be in its sources or the query."""
-FENCE = "=== TEXTS ==="
 _SCHEMA = cited_texts_schema("sentences", cited="sources")
 _NUMBER_WORDS = frozenset(
     (
@@ -103,10 +104,11 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
 
 
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
-    """Return the request for a passage; the fence is removed from texts and query."""
-    listed = "\n".join(f"[{i}] {_without_fence(text.text)}" for i, text in enumerate(texts, start=1))
+    """Return the request for a passage; the lines around the texts contain a hash of them, so no text can end them."""
+    listed = "\n".join(f"[{i}] {quoted(text.text)}" for i, text in enumerate(texts, start=1))
     prompts = prompts or DistilPrompts()
-    prompt = prompts.fill("context", query=_without_fence(query), texts=listed, fence=FENCE, max_words=str(MAX_WORDS))
+    fence = f"=== TEXTS {sha256_hex(listed)[:16]} ==="
+    prompt = prompts.fill("context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS))
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )
@@ -167,7 +169,3 @@ def is_supported(sentence: str, text: str, query: str) -> bool:
 
 def _without_marks(sentence: str) -> str:
     return " ".join(_MARK.sub("", sentence).split())
-
-
-def _without_fence(text: str) -> str:
-    return " ".join(text.replace(FENCE, " ").replace("===", " ").split())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ import numpy as np
 from data.contracts import ChatModel
 from data.errors import SourceError, UsageError
 from data.prompts import Prompts
+from data.quoting import quoted
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
 from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
 from recognize.settings import MAX_READER_CANDIDATES
@@ -26,7 +26,6 @@ MAX_TOKENS: Final = 300  # of a reply
 _DECLINED: Final = "none of the candidates, where one must be chosen"
 _MAX_QUOTED: Final = 80  # characters of an unreadable reply
 _TOP_LOGPROBS: Final = 5  # alternatives per token, for the margin
-_FENCE: Final = re.compile(r"</?\s*candidates\s*>", re.IGNORECASE)
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
     "name_photo": ("none",),
     "read_photo": ("candidates", "labels", "none"),
@@ -201,8 +200,8 @@ def _described(candidate: Candidate, text: str | None) -> str:
     same = candidate.common_name in ("", candidate.scientific_name)
     name = candidate.scientific_name if same else f"{candidate.common_name} ({candidate.scientific_name})"
     if text is None:
-        return name
-    return f"{name}: {' '.join(_FENCE.sub(' ', text).split()) or 'no description.'}"
+        return quoted(name)
+    return f"{quoted(name)}: {quoted(text) or 'no description.'}"
 
 
 def _schema(answers: Sequence[str]) -> dict[str, object]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from data.benchmarks.retrieval.benchmark import VisualQuestion
 from data.contracts import ChatModel
+from data.quoting import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.prompting import Prompts
 
@@ -31,7 +32,7 @@ class AnswerJudge:
     async def judge(self, question: VisualQuestion, answer: str) -> ChatReply:
         """Return the model's reply; errors are those of the model."""
         prompt = self._prompts.fill(
-            "answer_judge", question=question.text, reference=" OR ".join(question.answers), answer=answer
+            "answer_judge", question=question.text, reference=" OR ".join(question.answers), answer=quoted(answer)
         )
         message = ChatMessage(role="user", text=prompt)
         return await self._chat.reply(ChatRequest(messages=(message,), max_tokens=MAX_TOKENS))

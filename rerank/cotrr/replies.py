@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from data.errors import MalformedAnswer
+from data.quoting import quoted
 from rerank.cotrr.rankings import json_in
 
 PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
@@ -137,8 +138,8 @@ def _judgement(value: object, name: str) -> str:
 
 
 def _reason(value: object) -> str:
-    """Return a reason as one line without marks that could end the block of notes in the prompt."""
-    line = " ".join(str(value or "").split()).replace("<", "‹").replace(">", "›")
+    """Return a reason as one line that cannot end the block of notes in the prompt."""
+    line = quoted(str(value or ""))
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 
 

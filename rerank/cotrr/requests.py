@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from data.quoting import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.cotrr import replies
 from rerank.cotrr.replies import QueryParts
@@ -124,5 +125,5 @@ def _for_task(prompt: str, query: Query) -> str:
 def _as_block(parts: QueryParts | None) -> str:
     if parts is None:
         return ""
-    listed = "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in parts.items())
+    listed = "\n".join(f"- {name}: {quoted(text)}" for name, text in parts.items())
     return f"\nThe query, taken apart:\n{listed}\n"

@@ -9,6 +9,7 @@ from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer, Refused
+from data.quoting import quoted
 from data.records import ChatMessage, ChatRequest
 from rerank.feedback.settings import Denoising
 from rerank.prompting import Prompts
@@ -48,7 +49,7 @@ async def denoise(
         SourceError: if the provider failed.
         CostStop: if the reply could exceed the cost limit.
     """
-    listed = "\n".join(f"- {caption}" for caption in captions)
+    listed = "\n".join(f"- {quoted(caption)}" for caption in captions)
     message = ChatMessage(role="user", text=prompts.fill(f"feedback_{form}", query=query, captions=listed))
     try:
         reply = await chat.reply(ChatRequest(messages=(message,), max_tokens=MAX_TOKENS))

@@ -16,10 +16,10 @@ CODE = sorted(
 CODE.append(ROOT / "fieldmark.py")
 MODULES = frozenset(("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml"))
 CALLS = frozenset(("eval", "exec", "compile", "__import__"))
-ATTRIBUTES = frozenset(
-    ["os.system", "os.popen", "pandas.read_pickle", "pd.read_pickle", "torch.hub.load", "subprocess.getoutput"]
-    + ["subprocess.getstatusoutput", "xml.etree.ElementTree.parse", "tarfile.open", "shutil.unpack_archive"]
-)
+ATTRIBUTES = frozenset((
+    "os.system", "os.popen", "pandas.read_pickle", "pd.read_pickle", "torch.hub.load", "subprocess.getoutput",
+    "subprocess.getstatusoutput", "xml.etree.ElementTree.parse", "tarfile.open", "shutil.unpack_archive",
+))  # fmt: skip
 REQUIRED = {"torch.load": ("weights_only", True), "torch.jit.load": ("never", True)}
 REFUSED = {"allow_pickle": True, "trust_remote_code": True, "shell": True, "weights_only": False}
 

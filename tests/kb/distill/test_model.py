@@ -69,7 +69,7 @@ def test_the_article_is_only_in_the_user_message() -> None:
     assert opening in system.text
     assert closing in system.text
     assert user.text.index("BUY TICKETS") < user.text.index(closing)
-    assert "Wrena rubra" in system.text
+    assert "Wrena rubra" in user.text
 
 
 def test_injected_instructions_do_not_reach_the_summary() -> None:
