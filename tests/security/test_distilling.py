@@ -1,4 +1,4 @@
-"""Orders in articles, titles, headings and names change no summary but their own, and that one only within its checks."""
+"""Orders in articles, titles, headings and names change at most their own summary, and that within its checks."""
 
 from __future__ import annotations
 
