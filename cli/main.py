@@ -144,7 +144,9 @@ def _print_traceback(invocation: Invocation) -> None:
     if invocation.debug:
         import traceback
 
-        click.echo(traceback.format_exc(), err=True)
+        from cli.common import output
+
+        click.echo(output.printable(traceback.format_exc()), err=True)
 
 
 def _discard_stdout() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.common import output
 from cli.common.config import Invocation, Settings
 from data.errors import MissingRequirement, UsageError
 from data.words import plural
@@ -149,6 +150,7 @@ def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> 
             f"{endpoint.api_key_env} of [llm.{kind}] contains spaces or characters that no API key has.",
             hint="Copy the key again, without quotation marks or an ellipsis.",
         )
+    output.hide(key)
     return key
 
 

@@ -20,7 +20,15 @@ _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads the output
 _LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
 MOST_NAMES = 10  # in a message
+SHORTEST_SECRET = 12  # characters; a placeholder such as "none" is no secret, and may be a word of a result
+_hidden: set[str] = set()
 _BETWEEN = 3  # columns of space from one column of a table to the next
+
+
+def hide(secret: str) -> None:
+    """Mask a secret from now on in all that this process writes, whatever error or library repeats it."""
+    if len(secret) >= SHORTEST_SECRET:
+        _hidden.add(secret)
 
 
 def write(text: str) -> None:
@@ -30,7 +38,7 @@ def write(text: str) -> None:
 
 def write_rows(rows: str) -> None:
     """Write rows, which end their lines themselves, to stdout; a terminal gets no control characters."""
-    click.echo(printable(rows) if sys.stdout.isatty() else rows, nl=False)
+    click.echo(printable(rows) if sys.stdout.isatty() else _masked(rows), nl=False)
 
 
 def note(text: str) -> None:
@@ -56,8 +64,14 @@ def as_one_message(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters, such as escape codes in names of files."""
-    return _STEERING.sub("", text)
+    """Return the text without secrets and control characters, such as escape codes in names of files."""
+    return _masked(_STEERING.sub("", text))
+
+
+def _masked(text: str) -> str:
+    for secret in _hidden:
+        text = text.replace(secret, "***")
+    return text
 
 
 @contextmanager
