@@ -77,11 +77,11 @@ def test_no_verb_writes_the_key_that_a_server_repeats(
         build,
         ["status", "--kb", "owls.kb", "--format", "json"],
         ["show", "Snowy Owl", "--kb", "owls.kb", "--format", "json"],
-        [*photos, "--format", "json"],
+        [*photos, "--format", "jsonl"],
         [*photos, "--output", "names.jsonl", "--cards", "cards"],
-        ["context", "a cere", "--kb", str(built_kb), "--write", "--format", "json"],
-        ["doctor", "--format", "json"],
-        ["export", "owls.parquet", "--kb", "owls.kb"],
+        ["context", "a cere", "--kb", str(built_kb), "--model", "--format", "json"],
+        ["doctor", "models", "--format", "json"],
+        ["export", "bundle", "--kb", "owls.kb"],
     ]
     texts = []
     for run in runs:
