@@ -1,29 +1,119 @@
-"""Scientific names without author and year, and their keys for comparison."""
+"""Scientific names in parts: one reader for checklists, taxoboxes and typed names."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
+from kb.checklist import name_words as known
 from kb.checklist.names import fold
 
 _PLAIN: Final = re.compile(r"[A-Z][a-z-]+(?: [a-z-]{2,}){0,2}")
-_EPITHET: Final = re.compile(r"[^\W\d_A-Z][^\W\d_]*(?:-[^\W\d_]+)*")
+_EPITHET: Final = re.compile(r"(?:\d{1,2}-?|[a-z]['’])?[^\W\d_]+(?:-[^\W\d_]+)*")  # 7-punctata, d'urvillei
+_IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_MAY_BE_CULTIVAR: Final = re.compile(r"\s['‘\"“]|\b(?:Group|Gp|grex|cv)\b")
+_CULTIVAR: Final = re.compile(
+    r"\s(?:['‘\"“][A-Z][^'’\"”]*['’\"”]|cv\. ?[A-Z][\w-]*|(?:[A-Z][\w-]* ){1,3}(?:Group|Gp|grex)\b)"
+)
 _HYBRID_SIGN: Final = re.compile(r"(?:^|(?<=\s))[x×]\s*(?=[^\W\d_])|×")
-_MARKERS: Final = frozenset(
-    {
-        *("subsp", "ssp", "var", "subvar", "f", "fo", "forma", "subf", "nothosubsp", "nothovar", "convar", "cv"),
-        *("morph", "ab", "race", "natio", "subsect", "sect", "subg"),
-    }
-)
-# Words of authorships that begin with a small letter: "Aus bus de Vries", "Aus bus auct. non L.".
-_OF_AUTHORS: Final = frozenset(
-    {
-        *("af", "al", "and", "apud", "auct", "d", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do"),
-        *("dos", "du", "e", "emend", "et", "ex", "fide", "in", "la", "le", "nec", "nom", "nomen", "non", "of", "sensu"),
-        *("ten", "ter", "van", "vel", "vom", "von", "y", "zu", "zum", "zur"),
-    }
-)
+_SIGNS: Final = frozenset("xX×")
+_BY_NUMBER: Final = ("", "", "species", "subspecies")  # words of a plain name
+
+
+class ScientificName(NamedTuple):
+    """A scientific name without author, year and remarks."""
+
+    text: str
+    """Hybrid signs and markers of ranks stay; subgenera in brackets, `agg.`, `s. str.`, `ined.` and `kl.` do not."""
+    rank: str
+    """`species`, `subspecies`, `variety`, `form`, `section`, `subgenus`, `series` or `cultivar`; `hybrid` for a cross
+    of two taxa, `unnamed` for `Aus sp.` and `Aus cf. bus`, empty for one word."""
+    is_several: bool = False
+    """Whether the species' nearest relatives are included (`agg.`, `complex`)."""
+
+
+def parse_name(name: str) -> ScientificName:
+    """Return the parts of a scientific name.
+
+    Example:
+        >>> [parse_name(name)[:2] for name in ("VANESSA ATALANTA (LINNAEUS, 1758)", "Pelophylax kl. esculentus")]
+        [('Vanessa atalanta', 'species'), ('Pelophylax esculentus', 'species')]
+        >>> [parse_name(name)[:2] for name in ("Bufo bufo agg.", "Amanita sect. Phalloideae (Fr.) Quél.")]
+        [('Bufo bufo', 'species'), ('Amanita sect. Phalloideae', 'section')]
+        >>> [parse_name(name).rank for name in ("Aus sp.", "Rosa 'Peace'", "Rosa canina × Rosa gallica")]
+        ['unnamed', 'cultivar', 'hybrid']
+    """
+    if _PLAIN.fullmatch(name) and known.NO_EPITHETS.isdisjoint(words := name.split()):
+        return ScientificName(name, _BY_NUMBER[len(words)])
+    whole = " ".join(name.split()).lstrip("†?* ")
+    if is_hybrid_formula(whole):
+        return ScientificName(whole, "hybrid")
+    if _MAY_BE_CULTIVAR.search(whole) and (cultivar := _CULTIVAR.search(whole)):
+        return ScientificName(whole[: cultivar.end()], "cultivar")
+    words = _IN_BRACKETS.sub(" ", whole).replace("×", " × ").split()
+    if len(words) > 1 and words[-1] in known.VIRUSES:
+        return ScientificName(whole, "species")
+    if len(words) > 1 and words[0].strip("'\"‘’") in ("Candidatus", "Ca."):
+        words = words[1:]
+    return _read(_in_sentence_case(words)) or ScientificName(whole, "unnamed")
+
+
+def _read(words: list[str]) -> ScientificName | None:
+    """Return a name read word by word, or None if it names no taxon."""
+    kept: list[str] = []
+    n_epithets, section = 0, ""
+    rank = marker = ""
+    has_genus = is_past_author = is_several = False
+    for word in words:
+        bare = word.strip(".,;:\"'‘’?")
+        if bare.lower() in known.UNSURE or (bare in known.UNNAMED and has_genus and not n_epithets):
+            return None
+        if word in _SIGNS:
+            kept += ["×"] if not is_past_author else []
+        elif not has_genus:
+            kept.append(bare if len(bare) > 2 else word.rstrip(",;"))
+            has_genus = True
+        elif marker in known.BELOW_GENUS:
+            section, rank, marker, is_past_author = f" {marker}. {bare}", known.BELOW_GENUS[marker], "", False
+        elif bare in known.BELOW_GENUS and not n_epithets:
+            marker = bare
+        elif bare in known.BELOW_SPECIES and (word.endswith(".") or len(bare) > 2):
+            marker = word
+        elif bare in known.SKIPPED:
+            continue
+        elif (not is_past_author or marker) and _is_epithet(bare) and (not word.endswith(".") or word is words[-1]):
+            kept += [marker, bare] if marker else [bare]
+            rank, section = known.BELOW_SPECIES.get(marker.rstrip("."), ""), ""
+            n_epithets, marker = n_epithets + 1, ""
+        else:
+            is_several = is_several or bare in known.SEVERAL
+            is_past_author, marker = True, ""
+    while kept and kept[-1] == "×":
+        kept.pop()
+    return ScientificName(" ".join(kept) + section, rank or _BY_NUMBER[min(n_epithets + 1, 3)], is_several)
+
+
+def _is_epithet(word: str) -> bool:
+    is_long = len(word) > 1 and word not in known.NO_EPITHETS
+    return is_long and word == word.lower() and _EPITHET.fullmatch(word) is not None
+
+
+def _in_sentence_case(words: list[str]) -> list[str]:
+    """Return the words with a capital at the genus only; in names all in capitals, as far as no author begins."""
+    at = next((i for i, word in enumerate(words) if word not in _SIGNS), None)
+    if at is None:
+        return words
+    before, (genus, *rest) = words[:at], words[at:]
+    if not (len(genus) > 1 and genus.isupper() and genus.replace("-", "").isalpha()):
+        return [*before, genus[:1].upper() + genus[1:], *rest]
+    if all(word.isupper() for word in rest if word[0].isalpha()):
+        for i, word in enumerate(rest):
+            following = rest[i + 1] if i + 1 < len(rest) else ""
+            is_short = word.endswith(".") and word[:-1].lower() not in known.NO_EPITHETS
+            if is_short or word.endswith(",") or following in ("&", "ET", "EX", "IN") or following.isdigit():
+                break
+            rest[i] = word.lower()
+    return [*before, genus.capitalize(), *rest]
 
 
 def without_authorship(name: str) -> str:
@@ -37,27 +127,7 @@ def without_authorship(name: str) -> str:
         >>> without_authorship("Mentha x piperita L."), without_authorship("Vanessa (Pyrameis) cardui de Vries, 1901")
         ('Mentha × piperita', 'Vanessa cardui')
     """
-    if _PLAIN.fullmatch(name) and _OF_AUTHORS.isdisjoint(name.split()):
-        return name
-    kept: list[str] = []
-    marker = ""
-    is_past_author = False
-    for word in re.sub(r"\([^()]*\)", " ", name).replace("×", " × ").split():
-        bare = word.rstrip(".,;")
-        if word in ("×", "x"):
-            kept += ["×"] if not is_past_author else []
-        elif not [part for part in kept if part != "×"]:
-            kept.append(bare)
-        elif bare.lower() in _MARKERS and bare.islower() and (word.endswith(".") or len(bare) > 2):
-            marker = word
-        elif _EPITHET.fullmatch(bare) and bare not in _OF_AUTHORS and (not is_past_author or marker):
-            kept += [marker, bare] if marker else [bare]
-            marker = ""
-        else:
-            is_past_author, marker = True, ""
-    while kept and kept[-1] == "×":
-        kept.pop()
-    return " ".join(kept)
+    return parse_name(name).text
 
 
 def name_key(name: str) -> str:
@@ -72,7 +142,7 @@ def name_key(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return fold(name)
     words = _HYBRID_SIGN.sub(" ", name).split()
-    is_marker = (word.endswith(".") and word.rstrip(".").lower() in _MARKERS for word in words)
+    is_marker = (word.endswith(".") and word.rstrip(".").lower() in known.MARKERS for word in words)
     return fold(" ".join(word for word, marker in zip(words, is_marker, strict=True) if not marker))
 
 
@@ -83,16 +153,7 @@ def is_hybrid_formula(name: str) -> bool:
         >>> [is_hybrid_formula(name) for name in ("Anas acuta × Anas crecca", "Mentha × piperita", "Anas acuta")]
         [True, False, False]
     """
+    if "×" not in name and " x " not in name:
+        return False
     left, sign, right = re.sub(r"\sx\s", " × ", name).partition("×")
     return bool(sign and right.strip()) and len(left.split()) > 1
-
-
-def rank_from_name(name: str) -> str:
-    """Return the rank that the words of a name without authorship suggest; empty for one word.
-
-    Example:
-        >>> [rank_from_name(name) for name in ("Vanessa", "Vanessa atalanta", "Vanessa atalanta rubria")]
-        ['', 'species', 'subspecies']
-    """
-    n = sum(word != "×" and not word.endswith(".") for word in name.split())
-    return "" if n < 2 else "species" if n == 2 else "subspecies"

@@ -12,7 +12,7 @@ from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, LeftOut, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
-from kb.checklist.tables import columns_of, read_names_file, table_rows
+from kb.checklist.tables import columns_of, read_names_file, table_rows, with_genus
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -229,6 +229,8 @@ def _named_rows(path: Path) -> Iterator[tuple[int, dict[str, str], list[str]]]:
         if is_plain and len(cells) > 1:
             raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
         row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
+        if "scientific" in row:
+            row["scientific"] = with_genus(row["scientific"], row.get("genus", ""))
         names = [row[column] for column in ("scientific", "common") if column in row]
         if not names:
             raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")

@@ -14,6 +14,7 @@ MAX_BYTES: Final = 64 * 2**20
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "scientific": (
         "scientificname", "sciname", "scientific", "binomial", "latinname", "latin", "species", "taxon",
+        "specificepithet", "epithet",
     ),
     "common": (
         "commonname", "comname", "common", "primarycomname", "englishname", "english", "vernacularname", "name",
@@ -80,3 +81,14 @@ def columns_of(heading: Sequence[str]) -> dict[str, int]:
         if not set(headings).isdisjoint(folded)
     }
     return found if {"scientific", "common", "code"} & set(found) else {}
+
+
+def with_genus(name: str, genus: str) -> str:
+    """Return a name with its genus before it, where a table gives genus and epithet in two columns.
+
+    Example:
+        >>> with_genus("bufo", "Bufo"), with_genus("bufo bufo", "Bufo"), with_genus("Bufo bufo", "Bufo")
+        ('Bufo bufo', 'bufo bufo', 'Bufo bufo')
+    """
+    is_whole = " " in name and name.split()[0] == genus.lower()
+    return f"{genus} {name}" if genus and name[:1].islower() and not is_whole else name

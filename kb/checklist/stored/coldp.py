@@ -15,7 +15,9 @@ from functools import partial
 from data.batches import grouped
 from data.errors import BadInput
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.darwin_core import heading, higher_of, status_of
+from kb.checklist.stored.darwin_core import heading, higher_of
+from kb.checklist.stored.name_parts import are_named_in_parts, name_from_parts
+from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import ChecklistFile, CommonName, Problems, Status, Usage, language_code, licence_name
 
 METADATA = "metadata.yaml"
@@ -63,15 +65,14 @@ def read_usage_table(container: Container, name: str) -> ChecklistFile:
 
 
 def _from_usages(container: Container, table: str, problems: Problems) -> Iterator[Usage]:
-    for number, row in _rows(container, table):
-        if not row.get("scientificname"):
-            problems.add("no scientific name", container.place(table, number))
+    for number, row in _rows(container, table, problems):
+        name, place = row.get("scientificname") or name_from_parts(row), container.place(table, number)
+        if not name:
+            problems.add("no scientific name", place)
             continue
-        status = status_of(row.get("status", ""), has_accepted=False)
-        if "synonym" in row.get("status", "").lower():  # "ambiguous synonym"
-            status = "synonym"
-        above = row.get("parentid", "")
-        yield _usage(number, row, row, status=status, parent=above, accepted=above if status == "synonym" else "")
+        status = status_of(row.get("status", ""), has_accepted=False, problems=problems, place=place)
+        above, named = row.get("parentid", ""), (name, row.get("rank", ""))
+        yield _usage(number, row, named, status=status, parent=above, accepted=above if status == "synonym" else "")
 
 
 def _from_parts(container: Container, problems: Problems) -> Iterator[Usage]:
@@ -79,33 +80,36 @@ def _from_parts(container: Container, problems: Problems) -> Iterator[Usage]:
     names, taxa, synonyms = (container.table(stem) for stem in ("Name", "Taxon", "Synonym"))
     with closing(sqlite3.connect("")) as db:
         db.execute("CREATE TABLE name (id TEXT PRIMARY KEY, name TEXT, rank TEXT) WITHOUT ROWID")
-        rows = ((row.get("id"), row.get("scientificname"), row.get("rank", "")) for _, row in _rows(container, names))
+        rows = (
+            (row.get("id"), row.get("scientificname") or name_from_parts(row), row.get("rank", ""))
+            for _, row in _rows(container, names, problems)
+        )
         for batch in grouped(rows, N_AT_A_TIME):
             db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?, ?)", [each for each in batch if each[0]])
         for table, key in ((taxa, "parentid"), (synonyms, "taxonid")):
-            for number, row in _rows(container, table) if table else ():
+            for number, row in _rows(container, table, problems) if table else ():
                 found = db.execute("SELECT name, rank FROM name WHERE id = ?", (row.get("nameid", ""),)).fetchone()
                 if found is None or not found[0]:
                     problems.add("no row in Name", container.place(table or "", number))
                     continue
-                name = {"scientificname": found[0], "rank": found[1]}
                 if key == "parentid":
                     provisional = row.get("provisional", "").lower() in ("true", "1")
                     status: Status = "provisional" if provisional else "accepted"
-                    yield _usage(number, row, name, status=status, parent=row.get(key, ""), accepted="")
+                    yield _usage(number, row, found, status=status, parent=row.get(key, ""), accepted="")
                 else:
                     status = status_of(row.get("status", ""), has_accepted=True)
-                    yield _usage(number, {}, name, status=status, parent="", accepted=row.get(key, ""))
+                    yield _usage(number, {}, found, status=status, parent="", accepted=row.get(key, ""))
 
 
 def _usage(
-    number: int, row: Mapping[str, str], name: Mapping[str, str], *, status: Status, parent: str, accepted: str
+    number: int, row: Mapping[str, str], named: tuple[str, str], *, status: Status, parent: str, accepted: str
 ) -> Usage:
+    """Return a row as a usage; `named` are its name and rank."""
     return Usage(
         line=number,
         id=row.get("id", ""),
-        name=name["scientificname"],
-        rank=name.get("rank", "").lower(),
+        name=named[0],
+        rank=named[1].lower(),
         status=status,
         parent=parent,
         accepted=accepted,
@@ -123,8 +127,10 @@ def _common_names(container: Container) -> Iterator[CommonName]:
             )
 
 
-def _rows(container: Container, table: str | None) -> Iterator[tuple[int, dict[str, str]]]:
-    rows = container.rows(table or "")
+def _rows(
+    container: Container, table: str | None, problems: Problems | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
+    rows = container.rows(table or "", problems=problems)
     columns = [heading(cell) for cell in next(rows, (0, []))[1]]
     for number, cells in rows:
         yield number, {term: text for term, cell in zip(columns, cells, strict=False) if (text := cell.strip())}
@@ -133,6 +139,7 @@ def _rows(container: Container, table: str | None) -> Iterator[tuple[int, dict[s
 def _require(container: Container, table: str, *columns: str) -> None:
     number, cells = next(container.rows(table), (1, []))
     found = {heading(cell) for cell in cells}
+    found |= {"scientificname"} if are_named_in_parts(found) else set()
     if missing := [column for column in columns if column not in found]:
         got = ", ".join(cells[:8])
         raise BadInput(f"{container.place(table, number)}: expected the column {missing[0]}, got {got}.")

@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
 from data.errors import BadInput
+from kb.checklist.stored.lines import raw_lines, split_rows
+from kb.checklist.stored.usage import Problems
 
 MAX_FILES: Final = 10_000
 MAX_UNPACKED_BYTES: Final = 32 * 2**30
@@ -96,12 +98,18 @@ class Container:
             raise BadInput(f"{self.place(name)}: expected UTF-8 text.") from error
 
     def rows(
-        self, name: str, *, delimiter: str | None = None, quote: str | None = None, encoding: str = "utf-8"
+        self,
+        name: str,
+        *,
+        delimiter: str | None = None,
+        quote: str | None = None,
+        encoding: str = "utf-8",
+        problems: Problems | None = None,
     ) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of each row that is not empty, the heading too.
 
-        Without a delimiter, that of the heading is taken: tab, semicolon or comma. Tables with tabs have no quotes
-        around cells with line ends.
+        Without a delimiter, that of the heading is taken: tab, semicolon or comma. Rows with a quotation mark that is
+        not closed are added to the problems.
 
         Raises:
             BadInput: with file and line, for another encoding, a line that is too long, or broken quotes.
@@ -115,18 +123,24 @@ class Container:
             quote = None if delimiter == "\t" else '"'
             lines = _with_first(first, lines)
         if quote is None:
-            for number, line in lines:
-                if line.strip():
-                    cells = line.rstrip("\r\n").split(delimiter)
-                    yield number, [_unquoted(cell) for cell in cells] if '"' in line else cells
+
+            def warn(number: int) -> None:
+                if problems is not None:
+                    problems.add("quotation mark not closed", self.place(name, number))
+
+            yield from split_rows(lines, delimiter, warn)
             return
-        reader = csv.reader((line for _, line in lines), delimiter=delimiter, quotechar=quote)
+        texts = (line.replace("\r", " ") for _, line in lines)  # which csv refuses outside quotes
+        reader = csv.reader(texts, delimiter=delimiter, quotechar=quote)
         try:
             for cells in reader:
                 if any(cells):
                     yield reader.line_num, cells
         except csv.Error as error:
-            raise BadInput(f"{self.place(name, reader.line_num)}: {error}.") from error
+            raise BadInput(
+                f"{self.place(name, reader.line_num)}: a cell is longer than {csv.field_size_limit():,} characters.",
+                hint="Close the quotation mark that opens it.",
+            ) from error
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes, unpacked."""
@@ -141,7 +155,7 @@ class Container:
         number = 0
         try:
             with self._reading(name) as stream:
-                while line := stream.readline(MAX_LINE_BYTES + 1):
+                for line in raw_lines(stream, MAX_LINE_BYTES):
                     number += 1
                     if number == 1:
                         if line.startswith(_UTF_16) or b"\0" in line[:200]:
@@ -186,7 +200,3 @@ class Container:
 def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     yield first
     yield from rest
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

@@ -15,12 +15,13 @@ from xml.etree import ElementTree
 
 from data.errors import BadInput
 from kb.checklist.stored.containers import Container
+from kb.checklist.stored.name_parts import are_named_in_parts, name_from_parts
+from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import (
     LADDER,
     ChecklistFile,
     CommonName,
     Problems,
-    Status,
     Usage,
     language_code,
     licence_name,
@@ -28,9 +29,7 @@ from kb.checklist.stored.usage import (
 
 META: Final = "meta.xml"
 _ID: Final = "id"
-_SYNONYM: Final = re.compile(r"synonym|invalid|not accepted|unaccepted|homonym|junior|replaced|superseded")
-_MISAPPLIED: Final = re.compile(r"misapplied|misidentif|auct")
-_PROVISIONAL: Final = re.compile(r"doubtful|provisional|uncertain|unresolved|unplaced|ambiguous")
+_NAMES: Final = ("scientificname", "canonicalname", "vernacularname")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +62,8 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
             hint="Give the archive of a checklist; archives of occurrences have no taxonomy.",
         )
     core = _table(container, meta, cores[0])
-    if "scientificname" not in core.columns and "canonicalname" not in core.columns:
-        raise BadInput(f"{container.place(meta)}: the core has no field scientificName.")
+    if not {"scientificname", "canonicalname"} & set(core.columns) and not are_named_in_parts(core.columns):
+        raise BadInput(f"{container.place(meta)}: the core has no field scientificName, nor genus and specificEpithet.")
     others = [
         _table(container, meta, node)
         for node in root
@@ -96,16 +95,6 @@ def heading(term: str) -> str:
     return re.sub(r"[^a-z0-9]", "", re.split(r"[:/#]", term.strip())[-1].lower())
 
 
-def status_of(text: str, *, has_accepted: bool) -> Status:
-    """Return the status that a word of the file means; without one, a name with another accepted name is a synonym."""
-    word = text.strip().lower().replace("_", " ")
-    if _MISAPPLIED.search(word):
-        return "misapplied"
-    if has_accepted or _SYNONYM.search(word):
-        return "synonym"
-    return "provisional" if _PROVISIONAL.search(word) else "accepted"
-
-
 def higher_of(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return rank and name of the taxa above that a row gives in columns."""
     return tuple((rank, row[rank]) for rank in LADDER if row.get(rank))
@@ -122,10 +111,11 @@ def _file(container: Container, core: Table, others: list[Table]) -> ChecklistFi
 
 
 def _usages(container: Container, core: Table, problems: Problems) -> Iterator[Usage]:
-    for file, number, row in _rows(container, core):
-        name = row.get("canonicalname") or row.get("scientificname") or ""
+    for file, number, row in _rows(container, core, problems):
+        name = row.get("canonicalname") or row.get("scientificname") or name_from_parts(row)
+        place = container.place(file, number)
         if not name:
-            problems.add("no scientific name", container.place(file, number))
+            problems.add("no scientific name", place)
             continue
         key = row.get(_ID) or row.get("taxonid") or ""
         own = {key, row.get("taxonid", "")} - {""}
@@ -141,7 +131,9 @@ def _usages(container: Container, core: Table, problems: Problems) -> Iterator[U
             id=key,
             name=name,
             rank=row.get("taxonrank", "").lower(),
-            status=status_of(row.get("taxonomicstatus", ""), has_accepted=bool(accepted)),
+            status=status_of(
+                row.get("taxonomicstatus", ""), has_accepted=bool(accepted), problems=problems, place=place
+            ),
             parent=row.get("parentnameusageid") or row.get("parentnameusage") or "",
             accepted=accepted,
             higher=higher_of(row),
@@ -160,16 +152,22 @@ def _common_names(container: Container, tables: list[Table]) -> Iterator[CommonN
                 )
 
 
-def _rows(container: Container, table: Table) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield file, line and term -> value of each row, empty values left out."""
+def _rows(
+    container: Container, table: Table, problems: Problems | None = None
+) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield file, line and term -> value of each row, empty values left out; a row of headings is skipped."""
     columns = list(table.columns.items())
     for file in table.files:
-        rows = container.rows(file, delimiter=table.delimiter, quote=table.quote, encoding=table.encoding)
+        rows = container.rows(
+            file, delimiter=table.delimiter, quote=table.quote, encoding=table.encoding, problems=problems
+        )
         for i, (number, cells) in enumerate(rows):
             if i < table.skipped_lines:
                 continue
             n = len(cells)
             row = {term: cell for term, at in columns if at < n and (cell := cells[at].strip())}
+            if i == table.skipped_lines and any(heading(row.get(term, "")) == term for term in _NAMES):
+                continue  # headings that meta.xml does not declare
             for term, value in table.defaults.items():
                 row.setdefault(term, value)
             yield file, number, row

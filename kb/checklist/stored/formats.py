@@ -7,6 +7,7 @@ from pathlib import Path
 from data.errors import BadInput
 from kb.checklist.stored import coldp, darwin_core, plain
 from kb.checklist.stored.containers import Container
+from kb.checklist.stored.name_parts import are_named_in_parts
 from kb.checklist.stored.usage import ChecklistFile
 
 EXPECTED = (
@@ -37,12 +38,13 @@ def open_checklist_file(path: Path) -> ChecklistFile:
     number, cells = next(container.rows(table), (1, []))
     columns = {darwin_core.heading(cell): i for i, cell in reversed(list(enumerate(cells)))}
     known = set(columns)
-    if "scientificname" in known and known & {
+    has_names = "scientificname" in known or are_named_in_parts(known)
+    if has_names and known & {
         *("taxonid", "acceptednameusageid", "acceptednameusage", "parentnameusageid", "parentnameusage"),
         *("taxonomicstatus", "taxonrank"),
     }:
         return darwin_core.read_table(container, table, columns)
-    if {"id", "scientificname"} <= known and known & {"parentid", "status"}:
+    if has_names and "id" in known and known & {"parentid", "status"}:
         return coldp.read_usage_table(container, table)
     if plain.name_column(cells) is not None:
         return plain.read_plain(container, table)

@@ -20,23 +20,30 @@ from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
 from kb.checklist.names import fold
-from kb.checklist.scientific_names import is_hybrid_formula, name_key, rank_from_name, without_authorship
+from kb.checklist.scientific_names import ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema
 from kb.checklist.stored.rows import write_meta
 from kb.checklist.stored.tree import Order, in_order
-from kb.checklist.stored.usage import LADDER, ChecklistFile, Usage
+from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage
 
 N_AT_A_TIME: Final = 20_000
 MAX_KNOWN: Final = 200_000  # paths in memory
 MAX_HOPS: Final = 8  # of a synonym of a synonym
 INFRASPECIFIC: Final = frozenset({"subspecies", "variety", "form", "forma", "subvariety", "subform"})
 RANKS: Final = {
-    "subsp.": "subspecies", "ssp.": "subspecies", "infraspecific name": "subspecies", "var.": "variety",
-    "varietas": "variety", "f.": "form", "sp.": "species", "gen.": "genus", "fam.": "family", "ord.": "order",
-    "cl.": "class", "regnum": "kingdom", "classis": "class", "ordo": "order", "familia": "family", "division": "phylum",
-    "divisio": "phylum", "nothospecies": "species",
+    "subsp": "subspecies", "ssp": "subspecies", "infraspecific name": "subspecies", "var": "variety",
+    "varietas": "variety", "f": "form", "fo": "form", "sp": "species", "spec": "species", "gen": "genus",
+    "fam": "family", "ord": "order", "cl": "class", "phyl": "phylum", "regnum": "kingdom", "classis": "class",
+    "ordo": "order", "familia": "family", "division": "phylum", "divisio": "phylum", "nothospecies": "species",
 }  # fmt: skip
-"""Rank of a file -> our word."""
+"""Rank of a file, without its final point -> our word."""
+OF_BINOMIALS: Final = INFRASPECIFIC | {
+    *("", "species", "hybrid", "cultivar", "cultivar group", "superspecies", "klepton", "unranked", "unknown"),
+    "strain",
+    *("species aggregate", "aggregate", "species group", "species subgroup", "species complex", "species hypothesis"),
+    *("race", "morph", "natio", "aberration", "pathovar", "section", "series", "subgenus", "other", "no rank"),
+}
+"""Known ranks of names of two and more words."""
 _PATH: Final = "\x1e"
 _PART: Final = "\x1f"
 
@@ -77,6 +84,7 @@ def index_checklist(
             _write_taxa(db, order, report)
             _write_homonyms(db)
             _write_names(db, order, report)
+            _report_no_species(db, file)
             described = {"form": file.form, "licence": file.licence, "problems": json.dumps(file.problems.lines())}
             write_meta(db, {**meta, **described})
             db.execute("COMMIT")
@@ -100,7 +108,10 @@ def _read_rows(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> N
     for batch in grouped(file.usages(), N_AT_A_TIME):
         rows, common = [], []
         for n, usage in enumerate(batch, done + 1):
-            rows.append((n, *_row(usage)))
+            parsed = parse_name(usage.name)
+            if not _is_usable(usage, parsed, file.problems):
+                continue
+            rows.append((n, *_row(usage, parsed)))
             common += [(None, n, name, language, 0) for name, language in usage.common_names]
         done += len(batch)
         db.executemany(
@@ -123,17 +134,41 @@ def _read_rows(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> N
         report("common names", n_common, 0)
 
 
-def _row(usage: Usage) -> tuple[int, str, str, str, str, str, str, str | None, str | None, str | None]:
-    is_cross = is_hybrid_formula(usage.name)
-    name = " ".join(usage.name.split()) if is_cross else without_authorship(usage.name) or usage.name
-    rank = RANKS.get(usage.rank, usage.rank)
-    if is_cross:
+def _is_usable(usage: Usage, parsed: ScientificName, problems: Problems) -> bool:
+    """Return whether a row names a taxon; report it if not, and an unknown rank of a species."""
+    place = f"line {usage.line}, {usage.name}"
+    if usage.status == "unusable":
+        problems.add("bare name, without a place in the classification", place)
+    elif parsed.rank == "unnamed":
+        problems.add("no species named (sp., cf., aff.)", place)
+    else:
+        rank = _rank(usage)
+        if parsed.rank == "species" and rank not in OF_BINOMIALS and usage.status != "synonym":
+            problems.add_word("unknown rank, not counted as species:", rank, place)
+        return True
+    return False
+
+
+def _rank(usage: Usage) -> str:
+    stated = usage.rank.rstrip(". ")
+    return RANKS.get(stated, stated)
+
+
+def _row(
+    usage: Usage, parsed: ScientificName
+) -> tuple[int, str, str, str, str, str, str, str | None, str | None, str | None]:
+    name, rank = parsed.text or usage.name, _rank(usage)
+    if parsed.rank == "hybrid":
         rank = "hybrid"
     elif not rank:
-        rank = rank_from_name(name) or _lowest_rank(usage)
+        rank = parsed.rank or _lowest_rank(usage, name)
+    elif rank == "species" and " " not in name:  # unusual spelling; its genus is another taxon
+        name = usage.name
+    elif parsed.is_several and rank != "species":  # beside the species itself
+        name = f"{name} agg."
     path = None
     if usage.status in ("accepted", "provisional"):
-        path = _path(name, rank, usage.higher)
+        path = _path(name, rank, tuple((each, _in_sentence_case(text)) for each, text in usage.higher))
     own_path = None if path is None else path + _PATH + rank + _PART + name
     other = usage.other_id if usage.other_id != usage.id else None
     return (
@@ -141,10 +176,14 @@ def _row(usage: Usage) -> tuple[int, str, str, str, str, str, str, str | None, s
     )  # fmt: skip
 
 
-def _lowest_rank(usage: Usage) -> str:
+def _lowest_rank(usage: Usage, name: str) -> str:
     """Return the rank of a one-word name that repeats the lowest column of its row, else `unranked`."""
     lowest = usage.higher[-1] if usage.higher else ("", "")
-    return lowest[0] if lowest[1] == usage.name else "unranked"
+    return lowest[0] if name in (_in_sentence_case(lowest[1]), without_authorship(lowest[1])) else "unranked"
+
+
+def _in_sentence_case(name: str) -> str:
+    return name.capitalize() if name.isupper() and name.isalpha() else name
 
 
 def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
@@ -326,6 +365,14 @@ def _write_taxa(db: sqlite3.Connection, order: Order, report: Report) -> None:
         db.executemany("INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
         done += len(batch)
         report("taxa", done, len(nodes))
+
+
+def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
+    """Note that the index has no species: of a checklist of genera, or a file read by the wrong column."""
+    if db.execute("SELECT 1 FROM taxon WHERE rank = 'species' LIMIT 1").fetchone() is None:
+        name = db.execute("SELECT name FROM taxon ORDER BY n LIMIT 1").fetchone()
+        first = name[0] if name else "no accepted name"
+        file.problems.add("no species, expected names such as Rana temporaria", first)
 
 
 def _write_homonyms(db: sqlite3.Connection) -> None:

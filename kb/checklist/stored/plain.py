@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from kb.checklist.scientific_names import parse_name
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
 from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage, language_code
-from kb.checklist.tables import COLUMNS
+from kb.checklist.tables import COLUMNS, with_genus
 
 EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
@@ -32,7 +33,7 @@ def read_plain(container: Container, name: str) -> ChecklistFile:
 
 
 def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usage]:
-    rows = container.rows(name)
+    rows = container.rows(name, problems=problems)
     heads = next(rows)[1]
     columns = [heading(cell) for cell in heads]
     named = name_column(heads)
@@ -42,6 +43,7 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
             continue
         row = {column: cell.strip() for column, cell in zip(columns, cells, strict=False) if cell.strip()}
         scientific = cells[named].strip() if named is not None and named < len(cells) else ""
+        scientific = with_genus(scientific, row.get("genus", ""))
         if not scientific:
             problems.add("no scientific name", container.place(name, number))
             continue
@@ -63,8 +65,21 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
                 if text.strip()
             ),
         )
-        for synonym in (text for column in _SYNONYMS for text in _SEVERAL.split(row.get(column, "")) if text.strip()):
-            yield Usage(line=number, id="", name=synonym.strip(), status="synonym", accepted=key)
+        for synonym in (text for column in _SYNONYMS for text in _synonyms_in(row.get(column, ""))):
+            yield Usage(line=number, id="", name=synonym, status="synonym", accepted=key)
+
+
+def _synonyms_in(cell: str) -> Iterator[str]:
+    """Yield the names in a cell; a comma separates them where a binomial follows, not before a year or an author."""
+    for text in _SEVERAL.split(cell):
+        name = ""
+        for part in text.split(","):
+            if name and parse_name(part.strip()).rank in ("species", "subspecies", "variety", "form"):
+                yield name
+                name = ""
+            name = f"{name}, {part.strip()}" if name else part.strip()
+        if name:
+            yield name
 
 
 def _language_of(cell: str) -> str | None:

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-Status = Literal["accepted", "provisional", "synonym", "misapplied"]
+MAX_WORDS: Final = 20  # unknown words that are listed one by one
+
+Status = Literal["accepted", "provisional", "synonym", "misapplied", "unusable"]
+"""`unusable`: a bare name, which has no place in the classification."""
 
 LADDER: Final = (
     *("kingdom", "phylum", "class", "order", "superfamily", "family", "subfamily", "tribe", "subtribe"),
@@ -66,6 +69,12 @@ class Problems:
         """Count a row."""
         self.counts[reason] += n
         self.first.setdefault(reason, place)
+
+    def add_word(self, reason: str, word: str, place: str) -> None:
+        """Count a row with an unknown word; each of the first `MAX_WORDS` words has a line of its own."""
+        full = f"{reason} {word[:40]!r}"
+        is_listed = full in self.counts or sum(each.startswith(reason) for each in self.counts) < MAX_WORDS
+        self.add(full if is_listed else f"{reason}, others", place)
 
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first."""

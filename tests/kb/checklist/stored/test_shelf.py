@@ -62,7 +62,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
         (b"scientific_name\n", "The checklist has no names"),
         (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
         (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 bytes"),
-        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "field larger than field limit"),
+        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "a cell is longer than 131,072 characters"),
     ],
 )
 def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path, content: bytes, message: str) -> None:
