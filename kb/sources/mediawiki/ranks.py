@@ -12,7 +12,7 @@ RANKS: Final = (
     "subgenus", "species", "subspecies",
 )  # fmt: skip
 """From the highest to the lowest."""
-# Latin, German, French, Spanish, Italian and Portuguese names.
+# Latin, German, French, Spanish, Italian, Portuguese, Dutch and Polish names.
 OTHER_NAMES: Final[Mapping[str, str]] = {
     "regnum": "kingdom", "reich": "kingdom", "règne": "kingdom", "reino": "kingdom", "regno": "kingdom",
     "stamm": "phylum", "embranchement": "phylum", "filo": "phylum",
@@ -27,8 +27,26 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
     "gattung": "genus", "genre": "genus", "género": "genus", "gênero": "genus", "genere": "genus",
     "untergattung": "subgenus",
     "art": "species", "espèce": "species", "especie": "species", "specie": "species", "espécie": "species",
+    "rijk": "kingdom", "orde": "order", "onderfamilie": "subfamily", "geslacht": "genus", "soort": "species",
+    "ondersoort": "subspecies", "królestwo": "kingdom", "typ": "phylum", "gromada": "class", "rząd": "order",
+    "rodzina": "family", "podrodzina": "subfamily", "rodzaj": "genus", "gatunek": "species", "podgatunek": "subspecies",
     "unterart": "subspecies", "sous-espèce": "subspecies", "sottospecie": "subspecies",
 }  # fmt: skip
+BELOW_GENUS: Final = frozenset(
+    {
+        *("section", "sectio", "subsection", "subsectio", "series", "subseries", "superspecies", "species complex"),
+        *("species group", "species subgroup", "sektion", "serie", "artengruppe", "artenkomplex", "sección", "sezione"),
+        *("seção", "sectie", "sekcja", "série", "complexe d'espèces"),
+    }
+)
+"""Rows between genus and species."""
+BELOW_SPECIES: Final[Mapping[str, str]] = {
+    "subspecies": "", "infraspecies": "", "trinomial": "", "nombre trinomial": "",
+    **dict.fromkeys(("variety", "varietas", "varietät", "variété", "variedad", "varietà", "odmiana"), "var."),
+    **dict.fromkeys(("form", "forma", "forme"), "f."),
+}  # fmt: skip
+"""Row of a taxon below the species -> marker in its name."""
+CULTIVAR: Final = frozenset({"cultivar", "cultivar group", "cultivargroep", "sortengruppe", "sorte", "grex"})
 # The codes of nomenclature fix the endings of families; the other endings are only usual.
 _FAMILY = re.compile(r"(?:idae|aceae)$")
 _ENDINGS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,12 +11,19 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from data.records import Infobox
-from kb.sources.mediawiki.ranks import NO_TAXON, StatedTaxon, lowest, rank_named
+from kb.sources.mediawiki.ranks import (
+    BELOW_GENUS,
+    BELOW_SPECIES,
+    CULTIVAR,
+    NO_TAXON,
+    StatedTaxon,
+    lowest,
+    rank_named,
+)
+from kb.sources.mediawiki.written_names import parse_binomial, taxon_of_name, trinomial
 
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")
-_BINOMIAL = re.compile(r"^[†?×\s]*([A-Z][a-zà-ÿ-]+)\s+(?:\([A-Z][a-z]+\)\s+)?(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
-_ABBREVIATED = re.compile(r"^[†?\s]*([A-Z])[a-z]{0,2}\.\s*(?:×\s*)?([a-zà-ÿ]{2}[a-zà-ÿ-]*)")
 _VIRUS = re.compile(r"virus\b", re.IGNORECASE)
 _SPECIES_HEADINGS = frozenset({"species", "extant species"})
 _BINOMIAL_HEADINGS = frozenset(
@@ -62,23 +69,29 @@ def stated_taxon(box: Infobox) -> StatedTaxon:
         return StatedTaxon("species", box.binomial)
     if "realm" in box.classification or _VIRUS.match(box.rows.get("(unranked)", "")):
         return StatedTaxon("virus", box.name)
-    trinomial = next((name for key, name in box.rows.items() if key.lower() == "trinomial name"), "")
-    if trinomial or "subspecies" in box.classification:
-        return StatedTaxon("subspecies", " ".join(trinomial.split()[:3]) or box.classification["subspecies"])
+    rows = {key.lower(): text for key, text in box.rows.items()}
+    genus, written = box.classification.get("genus", ""), box.classification.get("species", "")
+    named = next((rows[key] for key in rows if key in _BINOMIAL_HEADINGS), written)
+    species = taxon_of_name(named, genus)
+    if group := next((rows[key] for key in rows if key in CULTIVAR), ""):
+        return StatedTaxon("cultivar", f"{species.name} {group}".strip())
+    if lower := _below_species(rows):
+        epithet = species.name.removeprefix(f"{genus} ") if genus and species.rank == "species" else ""
+        return StatedTaxon("subspecies", trinomial(lower[1], genus, epithet, BELOW_SPECIES.get(lower[0], "")))
+    if species.rank in ("hybrid", "group"):
+        return species
+    if genus and (group := next((rows[key] for key in rows if key in BELOW_GENUS), "")):
+        return StatedTaxon("group", taxon_of_name(group, genus).name or group)
     ranked = {rank: name for rank, name in box.classification.items() if rank != "clade"}
     headed = next((StatedTaxon(rank, name) for rank, name in ranked.items() if name == box.name), NO_TAXON)
     return headed if headed.rank else lowest(ranked)
 
 
-def parse_binomial(text: str) -> str | None:
-    """Return the binomial at the start of a text, or None.
-
-    Example:
-        >>> parse_binomial("Loxodonta africana (Blumenbach, 1797)"), parse_binomial("L. africana")
-        ('Loxodonta africana', None)
-    """
-    match = _BINOMIAL.match(text)
-    return f"{match[1]} {match[2]}" if match else None
+def _below_species(rows: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return row and name of the taxon below a species that a taxobox is about."""
+    keys = [key for key in rows if rank_named(key) == "subspecies" or key in BELOW_SPECIES]
+    keys = [key for key in rows if key == "trinomial name"] + keys
+    return next(((key, rows[key]) for key in keys), None)
 
 
 def plain(tag: Tag) -> str:
@@ -135,24 +148,23 @@ def _is_foreign(word: str, rank: str) -> bool:
 def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> str | None:
     if table.find(class_="trinomial") or _is_virus(rows):
         return None
-    for marked in table.find_all(class_="binomial"):
-        if found := parse_binomial(plain(marked)):
-            return found
+    genus = classification.get("genus", "")
+    named = [plain(marked) for marked in table.find_all(class_="binomial")]
     for row, following in pairwise(rows):
-        heading = row.texts[0].lower().rstrip(":").strip()
-        if len(row.texts) == 1 and heading in _BINOMIAL_HEADINGS and (found := parse_binomial(following.texts[0])):
-            return found
-    if "subspecies" in classification or any("trinomial name" in row.texts[0].lower() for row in rows):
+        if len(row.texts) == 1 and _key(row) in _BINOMIAL_HEADINGS:
+            named.append(following.texts[0])
+    is_lower = "subspecies" in classification or "trinomial name" in map(_key, rows)
+    if is_lower or any(_key(row) in BELOW_SPECIES or _key(row) in CULTIVAR for row in rows if len(row.texts) == 2):
         return None
-    if species := classification.get("species"):
-        if found := parse_binomial(species):
-            return found
-        genus, match = classification.get("genus", ""), _ABBREVIATED.match(species)
-        if match and genus.startswith(match[1]):
-            return f"{genus} {match[2]}"
-        if genus and re.fullmatch(r"[a-z-]{3,}", species):
-            return f"{genus} {species}"
+    found = [taxon_of_name(text, genus) for text in (*named, classification.get("species", "")) if text]
+    stated = next((taxon for taxon in found if taxon.rank), NO_TAXON)
+    if stated.rank:
+        return stated.name if stated.rank == "species" else None
     return _only_species(table)
+
+
+def _key(row: _Row) -> str:
+    return row.texts[0].lower().rstrip(": ").strip()
 
 
 def _is_virus(rows: list[_Row]) -> bool:

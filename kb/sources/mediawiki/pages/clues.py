@@ -11,9 +11,10 @@ from functools import cache
 from data.records import Article, Taxon
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import epithet_stem, fold
-from kb.sources.mediawiki.html.taxobox import parse_binomial, stated_taxon
+from kb.sources.mediawiki.html.taxobox import stated_taxon
 from kb.sources.mediawiki.pages.taxobox_template import Box, read_box
 from kb.sources.mediawiki.ranks import NO_TAXON, StatedTaxon
+from kb.sources.mediawiki.written_names import parse_binomial
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350

@@ -7,13 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kb.sources.mediawiki.html.taxobox import parse_binomial
-from kb.sources.mediawiki.ranks import NO_TAXON, RANKS, StatedTaxon, lowest, rank_named, rank_of_group
+from kb.sources.mediawiki.ranks import (
+    BELOW_GENUS,
+    BELOW_SPECIES,
+    CULTIVAR,
+    NO_TAXON,
+    RANKS,
+    StatedTaxon,
+    lowest,
+    rank_named,
+    rank_of_group,
+)
+from kb.sources.mediawiki.written_names import taxon_of_name, trinomial
 
 _START = re.compile(
     r"\{\{\s*(?P<name>speciesbox|subspeciesbox|infraspeciesbox|automatic[ _]taxobox|(?:population[ _])?taxobox"
-    r"(?:[ _](?:début|taxon))?|hybridbox|virusbox|ichnobox|oobox|paraphyletic[ _]group|infobox[ _](?:species|fungus|"
-    r"cultivar|plant|taxon)|(?:infobox[ _])?\w+[ _]breed|ficha[ _]de[ _]taxón|tassobox|info/taxonomia)\s*(?=[|}\n])",
+    r"(?:[ _](?:début|taxon|begin|rijk|stam|klasse|orde|familie|geslacht|soort))?|hybridbox|virusbox|ichnobox|"
+    r"oobox|paraphyletic[ _]group|infobox[ _](?:species|fungus|cultivar|plant|taxon)|(?:infobox[ _])?\w+[ _]breed|"
+    r"ficha[ _]de[ _]taxón|tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm)[ _]infobox)\s*(?=[|}\n])",
     re.IGNORECASE,
 )
 _KINDS: Final[Mapping[str, str]] = {
@@ -22,14 +33,12 @@ _KINDS: Final[Mapping[str, str]] = {
     "population taxobox": "population",
 }  # fmt: skip
 """Template -> kind of a subject that is no species."""
-_BELOW_SPECIES = ("subspecies", "trinomial", "varietas", "forma", "infraspecies", "nombre trinomial")
 _BINOMIAL_KEYS = ("binomial", "binome", "nome binomial", "nome_binomial")
 _INNERMOST = re.compile(r"\{\{[^{}]*\}\}")
 _LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _ITALIC_BINOMIAL = re.compile(r"''+([A-Z][a-zà-ÿ-]*\.? [a-zà-ÿ-]{3,})''+")
-_HYBRID = re.compile(r"×|\bx [a-z]")
 Template = tuple[str, Mapping[str, str], Sequence[str]]
 """Name, named parameters and positional ones."""
 
@@ -53,8 +62,12 @@ def read_box(wikitext: str, lead: str) -> Box | None:
         return Box(taxon=StatedTaxon("cultivar", values.get("name", "")))
     if name == "taxobox début":
         values = {**values, **_french(found)}
+    elif name == "taxobox begin":
+        values = {**values, **_dutch(found)}
     elif "taxon_wissname" in values:
         values = {**values, **_german(values)}
+    elif own := values.get("w-naam") or values.get("nazwa łacińska"):  # Dutch, Polish
+        values = {**values, "taxon": own}
     lineage = _lineage(values)
     taxon = _taxon(name, values, lineage, lead)
     if taxon.rank == "species":
@@ -63,55 +76,42 @@ def read_box(wikitext: str, lead: str) -> Box | None:
 
 
 def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lead: str) -> StatedTaxon:
+    capitalised = _CAPITALISED.search(values.get("genus", ""))
+    genus = capitalised[0] if capitalised else ""
     stated = next((values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)), "")
-    if not stated and " " in values.get("species", "") and values["species"][0].islower():  # lupus familiaris
-        stated = f"{values.get('genus', '')} {values['species']}"
-    binomial = _binomial(values)
+    named = [values.get(key, "") for key in (*_BINOMIAL_KEYS, "taxon", *(["species"] if genus else []))]
+    found = next((taxon for text in named if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
     if (kind := _KINDS.get(name)) not in (None, "subspecies"):
-        return StatedTaxon(kind or "", stated or values.get("trinomial", "") or binomial or values.get("name", ""))
-    if kind == "subspecies" or any(values.get(key) for key in _BELOW_SPECIES) or _is_trinomial(stated):
-        return StatedTaxon("subspecies", _trinomial(values, stated, binomial or ""))
-    if _HYBRID.search(stated) or _HYBRID.match(values.get("species", "")):
-        return StatedTaxon("hybrid", stated or f"{values.get('genus', '')} {values.get('species', '')}")
-    if binomial:
-        return StatedTaxon("species", binomial)
-    if group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", values.get("taxon", "")):
+        return StatedTaxon(kind or "", stated or values.get("trinomial", "") or found.name or values.get("name", ""))
+    if group := next((values[key] for key in CULTIVAR if values.get(key)), ""):
+        return StatedTaxon("cultivar", f"{found.name} {group}".strip())
+    lower = next((key for key in BELOW_SPECIES if values.get(key)), None)
+    if lower is not None or kind == "subspecies":
+        epithet = found.name.removeprefix(f"{genus} ") if genus and found.rank == "species" else ""
+        given = values[lower] if lower else stated
+        return StatedTaxon("subspecies", trinomial(given, genus, epithet, BELOW_SPECIES.get(lower or "", "")))
+    if found.rank:
+        return found
+    if only := _only_listed(values):
+        return StatedTaxon("species", only)
+    if named_group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", values.get("taxon", "")):
         lists = values.get("subdivision_ranks", "")
-        return StatedTaxon(rank_of_group(group[1], lead, lists), group[1])
-    if values.get("taxon"):  # a section or subgenus: Viola sect. Melanium
+        return StatedTaxon(rank_of_group(named_group[1], lead, lists), named_group[1])
+    if values.get("taxon"):  # a subgenus: Bombus (Pyrobombus)
         return StatedTaxon("group", values["taxon"])
+    if genus and (group := next((values[key] for key in BELOW_GENUS if values.get(key)), "")):
+        return StatedTaxon("group", taxon_of_name(group, genus).name or group)
     return lowest({rank: taxon for rank, taxon in lineage.items() if rank not in ("species", "subspecies")})
 
 
-def _trinomial(values: Mapping[str, str], stated: str, binomial: str) -> str:
-    given = next((values[key] for key in _BELOW_SPECIES[::-1] if values.get(key)), stated)
-    last = given.split()[-1:] or [""]
-    return f"{binomial} {last[0]}".strip() if binomial and not given.startswith(binomial) else given
-
-
-def _is_trinomial(name: str) -> bool:
-    words = re.sub(r"\([^()]*\)", "", name).split()
-    return len(words) >= 3 and words[1].islower() and words[2].islower() and words[1].isalpha()
-
-
-def _binomial(values: Mapping[str, str]) -> str | None:
-    for key in (*_BINOMIAL_KEYS, "taxon"):
-        if found := parse_binomial(values.get(key, "")):
-            return found
-    genus = _CAPITALISED.search(values.get("genus", ""))
-    species = values.get("species", "").strip(" †?").split(" (")[0].split()
-    if species and species[0][:1].isupper() and len(species) > 1:  # V. atalanta
-        species = species[1:]
-    if genus and len(species) == 1:
-        return parse_binomial(f"{genus[0]} {species[0]}")
+def _only_listed(values: Mapping[str, str]) -> str | None:
+    """Return the species of a genus that lists exactly one."""
     listed = set(_ITALIC_BINOMIAL.findall(values.get("subdivision italic", "")))
-    if rank_named(values.get("subdivision_ranks", "")) == "species" and len(listed) == 1:
-        only = listed.pop()
-        name = values.get("taxon") or values.get("genus", "")
-        epithet = only.split()[1]
-        group = _CAPITALISED.match(name)
-        return f"{group[0]} {epithet}" if group and only[0] == group[0][0] else None
-    return None
+    if rank_named(values.get("subdivision_ranks", "")) != "species" or len(listed) != 1:
+        return None
+    only = listed.pop()
+    group = _CAPITALISED.match(values.get("taxon") or values.get("genus", ""))
+    return f"{group[0]} {only.split()[1]}" if group and only[0] == group[0][0] else None
 
 
 def _lineage(values: Mapping[str, str]) -> dict[str, str]:
@@ -141,6 +141,15 @@ def _french(found: Sequence[Template]) -> dict[str, str]:
         pair = cells[:2] if name == "taxobox" else cells[1:3] if name == "taxobox taxon" else []
         if len(pair) == 2 and (rank := rank_named(pair[0])):
             ranks["binomial" if rank == "species" else rank] = pair[1]
+    return ranks
+
+
+def _dutch(found: Sequence[Template]) -> dict[str, str]:
+    """Return rank -> name of {{Taxobox familie | Ranidae}} and {{Taxobox soort | Rana | temporaria}}."""
+    ranks = {}
+    for name, _, cells in found:
+        if cells and (rank := rank_named(name.removeprefix("taxobox "))):
+            ranks["binomial" if rank == "species" else rank] = " ".join(cells)
     return ranks
 
 

@@ -60,7 +60,20 @@ def test_saved_pages_state_their_taxon_and_classification(shared: Path, line: st
         (("Reich:|Tiere", "Klasse:|Insecta", "Familie:|Nymphalidae", "Gattung:|Vanessa"), ("genus", "Vanessa")),
         (("Kingdom:|Plantae", "Clade:|Eudicots", "Order:|Rosales", "Family:|Rosaceae"), ("family", "Rosaceae")),
         (("Genus:|†Raptor", "Species:|†R. rex"), ("species", "Raptor rex")),
-        (("Genus:|Canis", "Species:|C. lupus", "Subspecies:|C. l. dingo"), ("subspecies", "C. l. dingo")),
+        (("Genus:|Canis", "Species:|C. lupus", "Subspecies:|C. l. dingo"), ("subspecies", "Canis lupus dingo")),
+        (("Genus:|Amanita", "Section:|Amanita sect. Phalloideae"), ("group", "Amanita sect. Phalloideae")),
+        (("Genus:|Anopheles", "Species complex:|A. gambiae complex"), ("group", "A. gambiae complex")),
+        (("Genus:|Pelophylax", "Species:|P. kl. esculentus"), ("species", "Pelophylax esculentus")),
+        (("Genus:|Saxifraga", "Species:|S. × urbium"), ("hybrid", "Saxifraga × urbium")),
+        (("Genus:|Orcinus", "Species:|O. sp."), ("group", "Orcinus sp.")),
+        (
+            ("Genus:|Brassica", "Species:|B. oleracea", "Variety:|B. o. var. capitata"),
+            ("subspecies", "Brassica oleracea var. capitata"),
+        ),
+        (
+            ("Genus:|Brassica", "Species:|B. oleracea", "Cultivar group:|Capitata Group"),
+            ("cultivar", "Brassica oleracea Capitata Group"),
+        ),
     ],
 )
 def test_boxes_of_any_kingdom_state_a_taxon(rows: tuple[str, ...], taxon: tuple[str, str]) -> None:
@@ -69,3 +82,25 @@ def test_boxes_of_any_kingdom_state_a_taxon(rows: tuple[str, ...], taxon: tuple[
     assert box is not None
     assert stated_taxon(box) == taxon
     assert (box.binomial is not None) == (taxon[0] == "species")
+
+
+@pytest.mark.parametrize(
+    ("mark", "name", "taxon"),
+    [
+        ("binomial", "<i>Pelophylax</i> kl. <i>esculentus</i>", ("species", "Pelophylax esculentus")),
+        ("binomial", "<i>Saxifraga</i> × <i>urbium</i>", ("hybrid", "Saxifraga × urbium")),
+        (
+            "trinomial",
+            "<i>Brassica oleracea</i> var. <i>capitata</i>",
+            ("subspecies", "Brassica oleracea var. capitata"),
+        ),
+    ],
+)
+def test_a_marked_name_keeps_its_sign_and_marker(mark: str, name: str, taxon: tuple[str, str]) -> None:
+    head = f"<tr><th>{mark.capitalize()} name</th></tr><tr><td><span class='{mark}'>{name}</span></td></tr>"
+    genus = taxon[1].split()[0]
+    box = read(
+        f"<table class='infobox biota'><tr><th>Box</th></tr><tr><td>Genus:</td><td>{genus}</td></tr>{head}</table>"
+    ).infobox
+    assert box is not None
+    assert stated_taxon(box) == taxon

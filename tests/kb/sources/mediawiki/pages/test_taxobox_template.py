@@ -42,6 +42,23 @@ OLD_PLANT = (
         ("{{Infobox cultivar|name=Fuji|genus=Malus|species=M. domestica}}", "cultivar", "Malus domestica"),
         ("{{Infobox dog breed|name=Beagle}}", "cultivar", "Beagle"),
         ("{{Ichnobox|taxon=Grallator}}", "trace fossil", "Grallator"),
+        ("{{Automatic taxobox|taxon=Amanita sect. Phalloideae}}", "group", "Amanita sect. Phalloideae"),
+        ("{{Taxobox|genus=''Viola''|sectio=''V.'' sect. ''Melanium''}}", "group", "Viola sect. Melanium"),
+        ("{{Speciesbox|genus=Pelophylax|species=kl. esculentus}}", "species", "Pelophylax esculentus"),
+        ("{{Speciesbox|taxon=Pelophylax kl. esculentus}}", "species", "Pelophylax esculentus"),
+        ("{{Speciesbox|genus=Orcinus|species=sp.}}", "group", "Orcinus sp."),
+        ("{{Infraspeciesbox|genus=Brassica|species=oleracea|variety=capitata}}", "subspecies",
+         "Brassica oleracea var. capitata"),
+        ("{{Taxobox|genus=Brassica|species=B. oleracea|trinomial=''Brassica oleracea'' var. ''capitata''}}",
+         "subspecies", "Brassica oleracea var. capitata"),
+        ("{{Taxobox|genus=Brassica|species=B. oleracea|cultivar group=Capitata Group}}", "cultivar",
+         "Brassica oleracea Capitata Group"),
+        ("{{Taxobox begin | naam = Kikker}}\n{{Taxobox familie|Ranidae}}\n{{Taxobox soort|Rana|temporaria}}",
+         "species", "Rana temporaria"),
+        ("{{Taxobox | naam = Kikker | orde = Anura | familie = [[Echte kikkers|Ranidae]] | w-naam = Rana temporaria}}",
+         "species", "Rana temporaria"),
+        ("{{Zwierzę infobox\n |nazwa łacińska=Rana temporaria\n |rodzina=[[żabowate]]}}", "species", "Rana temporaria"),
+        ("{{Zwierzę infobox\n |nazwa łacińska=Nymphalidae\n |rząd=[[motyle]]}}", "family", "Nymphalidae"),
         ("{{Infobox dish|name=Frog legs}}", "", ""),
         ("{{Taxobox\n| Taxon_WissName = Vanessa atalanta\n| Taxon_Rang = Art\n| Taxon2_WissName = Vanessa\n"
          "| Taxon2_Rang = Gattung\n}}", "species", "Vanessa atalanta"),
@@ -68,6 +85,10 @@ def test_the_ranks_above_are_read_from_the_page() -> None:
         "{{Taxobox|Taxon_WissName=Vanessa atalanta|Taxon_Rang=Art|Taxon2_WissName=Nymphalidae|Taxon2_Rang=Familie}}"
     )
     assert clues_from_wikitext(german).lineage == {"family": "Nymphalidae", "genus": "Vanessa"}
+    dutch = "{{Taxobox|rijk=[[Dieren|Animalia]]|orde=Anura|familie=Ranidae|w-naam=Rana temporaria}}"
+    assert clues_from_wikitext(dutch).lineage == {
+        "kingdom": "Animalia", "order": "Anura", "family": "Ranidae", "genus": "Rana",
+    }  # fmt: skip
     assert clues_from_wikitext("{{Speciesbox|taxon=Vanessa atalanta}}").lineage == {"genus": "Vanessa"}
 
 
