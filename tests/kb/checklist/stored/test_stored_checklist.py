@@ -10,7 +10,8 @@ import pytest
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import Taxon
 from kb.checklist.reconcile import Reconciler
-from kb.checklist.selection import find_taxon, read_names, select, species_ids
+from kb.checklist.names_table import read_names
+from kb.checklist.selection import find_taxon, select, species_ids
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from tests.kb.checklist.stored.checklist_files import FORMATS, PLAIN, coldp_usages, darwin_core, plain
