@@ -30,6 +30,4 @@ def with_names_as_checklist(selection: Selection, table: Path, path: Path, folde
     name = name_of_file(table)
     name = f"names-{name}" if name.startswith(AVILIST_NAME) or name == WIKI else name
     made = checklist_of_species(selection.named, folder / "names.sqlite", name)
-    return replace(
-        selection, checklist=WithTaxoboxes(made) if isinstance(looked_up_in, WithTaxoboxes) else made
-    )
+    return replace(selection, checklist=WithTaxoboxes(made) if isinstance(looked_up_in, WithTaxoboxes) else made)

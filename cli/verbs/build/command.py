@@ -247,15 +247,18 @@ def select(
         checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
     try:
         return from_wiki(checklist)
-    except UnknownTaxon:
-        if given.checklist is not None or not checklist.group:
+    except UnknownTaxon as unlisted:
+        if given.checklist is not None or not (checklist.group or is_of_names):
             raise
         try:
             found = from_wiki(WikiChecklist())
         except MissingContact as error:
             output.note(f"The wiki was not asked for {', '.join(given.taxa)}: {error} {error.hint}")
-        except UnknownTaxon:
-            pass
+        except UnknownTaxon as missing:
+            where = f"{checklist.name}, nor in {missing.where}"
+            raise UnknownTaxon(
+                missing.name, suggestions=unlisted.suggestions, where=where, limits=missing.limits
+            ) from None
         else:
             output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
             return found
