@@ -138,7 +138,8 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
     missed = result.unmatched[0]
     if missed.is_of_several:
         what = {"hybrid": "a hybrid", "genus only": "a genus without a species"}.get(missed.reason, "several species")
-        near = f"Did you mean {', '.join(unknown.suggestions)}?" if unknown.suggestions else None
+        names = missed.suggestions or unknown.suggestions
+        near = f"Did you mean {', '.join(names)}?" if names else None
         raise BadInput(f'"{name}" names {what}, expected one taxon.', hint=near)
     raise unknown
 

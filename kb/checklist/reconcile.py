@@ -307,7 +307,9 @@ class Reconciler:
         near = self._names.possessives(label)
         tried: list[tuple[Variant, Fitting]] = [("plural", self._plural(label)), ("possessive", near)]
         if short := _ABBREVIATED.match(label):
-            tried.append(("abbreviation", self._names.abbreviated(short[1], short[2])))
+            short_for = self._names.abbreviated(short[1], short[2])
+            tried.append(("abbreviation", short_for))
+            near = near or short_for
         for genus, epithet, _ in _BINOMIAL.findall(label):
             if self._names.lacks(f"{genus} {epithet}"):
                 continue
