@@ -336,7 +336,9 @@ class Reconciler:
         if self._checklist.find(label) is not None:
             return {}
         found = ((name, self._species(name)) for name in singulars(label)[1:])
-        return {taxon.taxon_id: (name, taxon) for name, taxon in found if taxon is not None}
+        return {
+            taxon.taxon_id: (self._matching_name(name, taxon)[1], taxon) for name, taxon in found if taxon is not None
+        }
 
     def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
         if len(missed.name) > LONGEST_NAME:
