@@ -140,6 +140,7 @@ class UnknownTaxon(BadInput):
     def __init__(
         self, name: str, *, suggestions: Sequence[str] = (), where: str = "the taxonomy", limits: str = ""
     ) -> None:
+        self.name, self.suggestions, self.where, self.limits = name, tuple(suggestions), where, limits
         nearest = f"Did you mean {', '.join(suggestions)}?" if suggestions else ""
         super().__init__(
             f'Unknown taxon "{name}": not in {where}.', hint=" ".join(filter(None, (nearest, limits))) or None

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.common.output import as_fields
+from cli.common.output import as_fields, as_table
 from data.records import HIGHER_RANKS, Failure, Source, Status, Taxon
 from kb.reasons import FAMILY_ARTICLE, GENUS_ARTICLE, NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
 
 if TYPE_CHECKING:
+    from kb.lookup.species_list import ListedSpecies
     from kb.store.coverage import FamilyCoverage
 
 NOTES = {
@@ -21,6 +22,8 @@ NOTES = {
     FAMILY_ARTICLE: "family article",
 }
 """Mark of an incomplete species, or of an entry that stands for several -> words."""
+MISSING = "known by name only"
+"""Note of a species of the checklist that the knowledge base lacks."""
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
@@ -45,6 +48,17 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         **(cost or {}),
     }
     return "\n".join([as_fields(counts), *failure_lines(status.failures)])
+
+
+def species_table(species: Sequence[ListedSpecies]) -> str:
+    """Return a table of species: words of the description, reference photos, notes."""
+    rows = [
+        (each.common_name, each.scientific_name, each.description_words or None, each.reference_photos or None,
+         ", ".join(NOTES[note] for note in each.notes) if each.is_included else MISSING)
+        for each in species
+    ]  # fmt: skip
+    heads = ["common name", "scientific name", "words", "photos", "notes"]
+    return as_table(heads, rows, right=["words", "photos"])
 
 
 def coverage_text(families: Sequence[FamilyCoverage]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,22 @@ from data.words import plural
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE, PROFILES
 
 if TYPE_CHECKING:
-    from data.records import Added
+    from data.contracts import Checklist
+    from data.records import Added, Taxon
 
 
-@click.command()
+class _AddCommand(click.Command):
+    """The command, with the spelling of ranks for those who give them as options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for arg in args:
+            option, _, name = arg.partition("=")
+            if (rank := option.removeprefix("--")) in HIGHER_RANKS and option != rank:
+                raise UsageError(f"No such option {option}.", hint=f"Use --lineage {rank}={name or 'NAME'}.")
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_AddCommand)
 @options.kb_option("Knowledge base; created if it does not exist.", needed=True)
 @click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet; with "
               "--common-name or --lineage also one word.")  # fmt: skip
@@ -116,7 +129,25 @@ def add(
             )
     else:
         added = library.add(path, subject, encoders, texts=own_texts, photos=own_photos, as_is=as_is)
+    if added.is_new and not isinstance(subject, str):
+        _warn_of_new_name(subject, checklist, path)
     output.write_record(form, added, lambda: added_text(added))
+
+
+def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:
+    """Warn of a new name that may be misspelt: a letter from another, or not in the checklist of another group."""
+    from kb.curate.placing import near_names
+    from kb.pipeline.selection import held_species
+
+    name = species.scientific_name
+    if checklist.find(name) is not None:
+        return
+    others = [taxon for taxon in held_species(path) if taxon.taxon_id != species.taxon_id]
+    if near := near_names(species, others, checklist):
+        undo = f"kb remove {shlex.quote(name)} --kb {shlex.quote(str(path))}"
+        output.warn(f"{name} is new, one letter from {' and '.join(near)}. If misspelt: {undo}")
+    elif checklist.digest and not checklist.group:
+        output.warn(f"{name} is new and not in the checklist {checklist.name}")
 
 
 def _lineage_of(pairs: tuple[str, ...]) -> dict[str, str]:

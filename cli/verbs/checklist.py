@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -12,9 +13,11 @@ from cli.common import options, output
 from cli.common.progress import named_calls
 
 if TYPE_CHECKING:
+    from data.contracts import Checklist
     from kb.checklist.shelf import Shelf
     from kb.checklist.stored.stored_checklist import StoredChecklist
 
+RESERVED = ("avilist", "wiki")
 MAX_LANGUAGES = 8
 MAX_TOP_TAXA = 8
 
@@ -69,10 +72,27 @@ def list_() -> None:
 @checklist.command()
 @click.argument("name")
 def show(name: str) -> None:
-    """Show a checklist: edition, species, languages of the common names, and skipped rows."""
+    """Show a checklist: edition, species, languages of the common names, and skipped rows.
+
+    NAME is that of a checklist, or a file, which is not added.
+    """
+    with TemporaryDirectory() as folder:
+        _show(_opened(name, Path(folder)))
+
+
+def _opened(name: str, folder: Path) -> Checklist:
+    """Return the checklist of that name, or of a file, which is indexed in a folder and not added."""
+    from kb.checklist.shelf import Shelf, digest_of
+
+    shelf, file = _shelf(), Path(name).expanduser()
+    if name in shelf.names() or name.lower() in RESERVED or not file.exists():
+        return shelf.open(name)
+    return shelf.with_digest(digest_of(file)) or Shelf(folder).add(file)
+
+
+def _show(found: Checklist) -> None:
     from kb.checklist.stored.stored_checklist import StoredChecklist
 
-    found = _shelf().open(name)
     if isinstance(found, StoredChecklist):
         output.write(_text(found))
         return

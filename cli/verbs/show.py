@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.reports import NOTES, lineage_text, source_text
+from cli.common.reports import NOTES, lineage_text, source_text, species_table
+from data.errors import BadInput
 from data.words import plural
 
 MOST_RANGE_SENTENCES = 8  # shown; JSON has all
@@ -26,15 +27,26 @@ if TYPE_CHECKING:
 def show(name: str, kb: Path | None, form: str) -> None:
     """Show a species or a term: summary with its evidence, range, reference photos with credits, terms.
 
-    NAME is a scientific name, a common name or a term.
+    NAME is a scientific name, a common name or a term. Of a genus, family or order, the species are listed.
 
     Example: kb show "Northern Cardinal"
     """
+    from data.codec import to_json
     from data.records import Term
     from kb.lookup.entries import find_entry
+    from kb.lookup.species_list import members_of
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
-        found = find_entry(store, name)
+        try:
+            found = find_entry(store, name)
+        except BadInput:
+            if not (members := members_of(store, name)):
+                raise
+            if form == "json":
+                output.write(output.as_json([to_json(each) for each in members]))
+            else:
+                output.write(species_table(members))
+            return
     if isinstance(found, Term):
         output.write(output.as_json(term_payload(found)) if form == "json" else term_text(found))
     else:

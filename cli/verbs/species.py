@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import delimited, options, output, wiring
-from cli.common.reports import NOTES
+from cli.common.reports import MISSING, species_table
 from data.words import plural
 
 COLUMNS = (
@@ -16,7 +16,6 @@ COLUMNS = (
 )
 MOST_ROWS = 200
 """Rows of a table with missing species, of which the checklist has thousands; CSV and JSON have all."""
-MISSING = "known by name only"
 
 
 @click.command()
@@ -48,13 +47,7 @@ def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) ->
         output.write_rows(delimited.as_csv(COLUMNS, rows))
     else:
         shown = found[:MOST_ROWS] if missing else found
-        table = [
-            (each.common_name, each.scientific_name, each.description_words or None, each.reference_photos or None,
-             ", ".join(NOTES[note] for note in each.notes) if each.is_included else MISSING)
-            for each in shown
-        ]  # fmt: skip
-        heads = ["common name", "scientific name", "words", "photos", "notes"]
-        output.write(output.as_table(heads, table, right=["words", "photos"]) if table else "No species found.")
+        output.write(species_table(shown) if shown else "No species found.")
         if len(shown) < len(found):
             output.note(f"First {MOST_ROWS} of {len(found):,} species. --taxon narrows the list; --format csv has all.")
     n_included = sum(each.is_included for each in found)

@@ -11,7 +11,7 @@ from cli.common.groups import note_group
 from data.errors import UsageError
 
 LEFT_OUT_COLUMNS = ("name", "reason", "detail")
-FAMILY_COLUMNS = ("family", "species", "articles", "summaries", "reference photos")
+FAMILY_COLUMNS = ("family", "species", "articles", "summaries", "with photos")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ import click
 from cli.common import delimited, options, output, wiring
 from cli.common.delimited import escape_formulas
 from cli.common.reports import lineage_text
-from data.errors import BadInput, UsageError
+from data.errors import BadInput, UnknownTaxon, UsageError
 
 if TYPE_CHECKING:
+    from data.contracts import Checklist
     from kb.checklist.reconcile import Reconciled
+    from kb.checklist.selection import FoundTaxon
 
 COLUMNS = (
     *("name", "scientific_name", "common_name", "taxon_id", "rule", "matched_name"),
@@ -41,10 +43,9 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: s
     """Find the taxon with the scientific or common NAME, and its lineage.
 
     Names are compared without case, accents and hyphens; in other checklists than AviList, author and year may follow.
-    An unknown name gives exit code 5 and the nearest names, a name of several taxa the choices.
-
-    With --file, class labels of datasets (`009.Brewer_Blackbird`), names of other checklists, eBird codes, subspecies
-    and spellings without the possessive are matched to species too; the report gives the rule of each match.
+    Synonyms, subspecies, plurals, abbreviated genera, labels of datasets (`009.Brewer_Blackbird`) and eBird codes match
+    too, and *matched as* gives the rule. An unknown name gives exit code 5 and the nearest names, a name of several
+    taxa the choices. With --file, the report has a row for each name.
 
     Example: kb taxa Strigiformes
     """
@@ -64,7 +65,6 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     """Print the taxon with a name, and the number of its species in the knowledge base, if there is one."""
     from data.codec import to_json
     from data.records import TaxonMatch
-    from kb.checklist.selection import find_taxon
     from kb.checklist.wiki_checklist import WikiChecklist
     from kb.lookup.not_included import missing_species, why_missing
 
@@ -80,7 +80,7 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
                 notes = " ".join(why_missing(store, missing))
     elif isinstance(checklist, WikiChecklist):
         raise UsageError("--checklist wiki is for kb build, and for a knowledge base built with it.", hint="Add --kb.")
-    found = find_taxon(checklist, name, held)
+    found, matched_as = find_by_any_rule(checklist, name, held)
     taxon = found.taxon
     if notes:
         output.note(notes)
@@ -92,9 +92,10 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
             rank=taxon.rank,
             score=1.0,
         )
-        output.write(output.as_json([to_json(match)]))
+        row = {**to_json(match), "lineage": dict(taxon.lineage), "matched_as": matched_as}
+        output.write(output.as_json([row]))
         return
-    row = {
+    fields = {
         "rank": taxon.rank,
         "scientific name": taxon.scientific_name,
         "common name": taxon.common_name,
@@ -102,8 +103,45 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
         "species": f"{found.n_species:,}",
     }
     if found.n_held is not None:
-        row["in knowledge base"] = f"{found.n_held:,}"
-    output.write(output.as_table(list(row), [list(row.values())], right=["species", "in knowledge base"]))
+        fields["in knowledge base"] = f"{found.n_held:,}"
+    if matched_as:
+        fields["matched as"] = matched_as
+    output.write(output.as_table(list(fields), [list(fields.values())], right=["species", "in knowledge base"]))
+
+
+def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | None) -> tuple[FoundTaxon, str]:
+    """Return the taxon with a name, and the rule and name that matched; empty for a name that it goes by.
+
+    Raises:
+        UnknownTaxon: with suggestions.
+        AmbiguousTaxon: with the choices, if several taxa have the name.
+        BadInput: for the name of a hybrid or of several species.
+    """
+    from kb.checklist.names import fold
+    from kb.checklist.reconcile import reconciler_of
+    from kb.checklist.selection import find_taxon
+
+    unknown: UnknownTaxon | None = None
+    try:
+        found = find_taxon(checklist, name, held)
+        taxon = found.taxon
+        if taxon.rank != "species" or fold(name) in map(fold, (taxon.scientific_name, *taxon.common_names[:1])):
+            return found, ""
+    except UnknownTaxon as error:
+        unknown = error
+    result = reconciler_of(checklist).reconcile([name])
+    for match in result.matched:
+        rule = f"{match.rule}: {match.matched_name}"
+        return find_taxon(checklist, match.taxon.scientific_name, held), rule
+    if unknown is None:
+        return found, ""
+    missed = result.unmatched[0]
+    if missed.is_of_several:
+        what = {"hybrid": "a hybrid", "genus only": "a genus without a species"}.get(missed.reason, "several species")
+        names = missed.suggestions or unknown.suggestions
+        near = f"Did you mean {', '.join(names)}?" if names else None
+        raise BadInput(f'"{name}" names {what}, expected one taxon.', hint=near)
+    raise unknown
 
 
 def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -> None:

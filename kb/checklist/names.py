@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 N_COMPARED: Final = 200  # names that are compared letter by letter
-MIN_LIKENESS: Final = 0.6
+MIN_LIKENESS: Final = 0.8  # below it, names of quite other taxa look alike
 _FOLDED_LETTERS = str.maketrans(
     {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
     | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from data.contracts import Checklist
 from data.records import Taxon
+from data.words import singulars
 from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key, without_authorship
@@ -33,19 +34,22 @@ MatchKind = Literal[
 ]
 """Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.
 Synonyms and other English names come from eBird and BirdLife."""
-Variant = Literal["spelling", "possessive", "ending", "genus", "inside"]
+Variant = Literal["spelling", "possessive", "plural", "abbreviation", "ending", "genus", "inside"]
 """Difference from the checklist's name: hyphens, spaces, apostrophes, accents or `gray` for `grey`; a missing
-possessive; the ending of the epithet; another genus of the family; or further words around it."""
-Reason = Literal["several species", "not a species", "unknown"]
+possessive; a plural; a genus of one letter; the ending of the epithet; another genus of the family; or further words
+around it."""
+Reason = Literal["several species", "hybrid", "genus only", "not a species", "unknown"]
 
 N_SUGGESTED: Final = 3
 LONGEST_NAME: Final = 500  # characters; longer texts are not names, and would take minutes
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
-_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s|^un(?:identified|specified)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s|\s(?:cf|aff)\.?\s|^un(?:identified|specified)\b", re.IGNORECASE)
 _SEVERAL_IN_BRACKETS = re.compile(r"\((?:gen[.,]* )?spp?\.?\)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
+_GENUS_ONLY = re.compile(r"^[A-Z][a-z-]+ spp?\.?$")
+_ABBREVIATED = re.compile(r"^([A-Z])\.\s*([a-z][a-z-]+)$")
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
 _WORDS_ABOUT_ONE: Final = re.compile(
     r"^(?:an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
@@ -83,6 +87,11 @@ class UnmatchedName:
     name: str
     reason: Reason
     suggestions: tuple[str, ...] = ()
+
+    @property
+    def is_of_several(self) -> bool:
+        """Whether the name is known to stand for no single species."""
+        return self.reason in ("several species", "hybrid", "genus only")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +202,7 @@ class Reconciler:
             if isinstance(result, MatchedName):
                 matched.append(result)
                 continue
-            if result.reason != "several species":
+            if not result.is_of_several:
                 if most_suggested is None or n_unknown < most_suggested:
                     result = replace(result, suggestions=self._suggestions(result))
                 n_unknown += 1
@@ -203,7 +212,7 @@ class Reconciler:
     def _row(self, names: Sequence[str], given: Mapping[str, str]) -> MatchedName | UnmatchedName:
         results = [self._match(name, given) for name in names]
         for result in results:
-            if isinstance(result, UnmatchedName) and result.reason == "several species" and not result.suggestions:
+            if isinstance(result, UnmatchedName) and result.is_of_several and not result.suggestions:
                 return replace(result, name=names[0])
         matches = [result for result in results if isinstance(result, MatchedName)]
         if not matches:
@@ -231,7 +240,9 @@ class Reconciler:
         if names_several(name, label):
             if one := self._named_twice(name, label):
                 return one
-            return UnmatchedName(name=name, reason="several species")
+            is_genus = _GENUS_ONLY.match(label.strip()) is not None
+            reason: Reason = "hybrid" if _HYBRID.search(label) else "genus only" if is_genus else "several species"
+            return UnmatchedName(name=name, reason=reason)
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
         return found or self._inside(name, label) or self._altered(name, label)
 
@@ -241,7 +252,7 @@ class Reconciler:
             found = self._checklist.find(label)
             if found is not None:
                 if found.rank == "hybrid":
-                    return UnmatchedName(name=name, reason="several species")
+                    return UnmatchedName(name=name, reason="hybrid")
                 return self._named(name, label) or self._lumped(name, label)
             if several := self._checklist.homonyms(label):
                 return UnmatchedName(name=name, reason="several species", suggestions=tuple(choices(several)))
@@ -294,7 +305,11 @@ class Reconciler:
     def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
         """Match by possessive, ending or genus, if only one species fits."""
         near = self._names.possessives(label)
-        tried: list[tuple[Variant, Fitting]] = [("possessive", near)]
+        tried: list[tuple[Variant, Fitting]] = [("plural", self._plural(label)), ("possessive", near)]
+        if short := _ABBREVIATED.match(label):
+            short_for = self._names.abbreviated(short[1], short[2])
+            tried.append(("abbreviation", short_for))
+            near = near or short_for
         for genus, epithet, _ in _BINOMIAL.findall(label):
             if self._names.lacks(f"{genus} {epithet}"):
                 continue
@@ -315,6 +330,15 @@ class Reconciler:
         if self._checklist.find(label) is not None:
             return UnmatchedName(name=name, reason="not a species")
         return UnmatchedName(name=name, reason="unknown")
+
+    def _plural(self, label: str) -> Fitting:
+        """Return the species with a label in the plural, unless a larger taxon has that name."""
+        if self._checklist.find(label) is not None:
+            return {}
+        found = ((name, self._species(name)) for name in singulars(label)[1:])
+        return {
+            taxon.taxon_id: (self._matching_name(name, taxon)[1], taxon) for name, taxon in found if taxon is not None
+        }
 
     def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
         if len(missed.name) > LONGEST_NAME:

@@ -1,32 +1,22 @@
-"""Selection of species by taxon or by a table of names."""
+"""Selection of species by the name of a taxon."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
-from data.records import HIGHER_RANKS, LeftOut, Taxon, taxon_id
-from kb import reasons
+from data.records import HIGHER_RANKS, Taxon, taxon_id
 from kb.checklist.names import fold
-from kb.checklist.tables import columns_of, read_names_file, table_rows, with_genus
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
 
+RANKS_ABOVE = ("kingdom", "phylum", *HIGHER_RANKS)
 LIKE_A_GENUS = 0.87
 """A name of one word nearer than this to a genus of the checklist is a misspelt genus (Turduss), no name of its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameList:
-    """The species of a table of names, and the unmatched rows."""
-
-    taxa: tuple[Taxon, ...]
-    left_out: tuple[LeftOut, ...] = ()
 
 
 def limits_of(checklist: Checklist) -> str:
@@ -35,7 +25,7 @@ def limits_of(checklist: Checklist) -> str:
         return ""
     return (
         f"{checklist.name} holds {checklist.group} only; kb build and kb taxa take another with --checklist. "
-        "--checklist wiki takes the taxoboxes of a wiki, --names a table with a class, order or family in each row."
+        "kb checklist add FILE adds one; kb build --names takes a table with a class, order or family in each row."
     )
 
 
@@ -118,7 +108,7 @@ def choices(taxa: Sequence[Taxon]) -> list[str]:
     names = [taxon.scientific_name for taxon in taxa]
     if len(set(names)) == len(names):
         return names
-    for rank in ("kingdom", "phylum", *HIGHER_RANKS):
+    for rank in RANKS_ABOVE:
         above = [taxon.lineage.get(rank) for taxon in taxa]
         if all(above) and len(set(above)) == len(above):
             return [f"{group}: {name}" for group, name in zip(above, names, strict=True)]
@@ -143,7 +133,7 @@ def species_named(
     name = " ".join(name.split())
     found = checklist.find(name)
     if found is None:
-        if (genus := _misspelt_genus(checklist, name)) and (lineage or {}).get("genus") != name:
+        if (genus := misspelt_genus(checklist, name)) and (lineage or {}).get("genus") != name:
             raise BadInput(
                 f"{name} looks like the genus {genus}, expected a species.",
                 hint=f"Give genus and epithet, or --lineage genus={name} if that is the whole name.",
@@ -155,103 +145,7 @@ def species_named(
     return replace(found, common_names=tuple(dict.fromkeys((*found.common_names, *common_names))))
 
 
-def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
-    """Return the species of a table of names, in its order, each once.
-
-    The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
-    order, or a plain list with one name per line; lines that begin with `#` and empty lines are skipped. The
-    scientific name is looked up first. A row that is not in the checklist makes a taxon of its own if it has a
-    scientific name and a class, order, family or English name (so that frogs can be built from a table); otherwise it
-    is left out as "not in the checklist". Such a name may be one word ("Pikachu"), unless it is or looks like a genus
-    of the checklist, or is the genus of another row.
-
-    Raises:
-        BadInput: with the line number, if the table is not readable or has no names; or if none is of a species,
-            unless `may_be_empty`.
-    """
-    taxa: dict[str, Taxon] = {}
-    unmatched: list[LeftOut] = []
-    rows = list(_named_rows(Path(path)))
-    genera = {name.split(" ")[0] for _, _, names in rows for name in names[:1] if " " in name}
-    for number, row, names in rows:
-        listed = [taxon for name in names for taxon in _listed(checklist, name, row)]
-        found = next((taxon for taxon in listed if taxon.rank == "species"), None)
-        if found is None and (several := next(filter(None, map(checklist.homonyms, names)), None)):
-            detail = f"line {number}: {', '.join(choices(several))}"
-            unmatched.append(LeftOut(name=names[0], reason=reasons.SEVERAL_TAXA, detail=detail))
-            continue
-        if found is None and (lower := next((taxon for taxon in listed if "species" in taxon.lineage), None)):
-            detail = f"line {number}: a {lower.rank} of {lower.lineage['species']}"
-            unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_A_SPECIES, detail=detail))
-            continue
-        is_genus = names[0] in genera or _misspelt_genus(checklist, names[0]) is not None
-        found = found or _taxon_of_row(row, may_be_one_word=not listed and not is_genus)
-        if found is not None:
-            taxa.setdefault(found.taxon_id, found)
-            continue
-        nearest = ", ".join(checklist.suggest(names[0], 3))
-        detail = f"line {number}" + (f"; did you mean {nearest}?" if nearest else "")
-        unmatched.append(LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail))
-    if not taxa and not may_be_empty:
-        hint = " ".join(filter(None, (_sentence(unmatched[0].detail), limits_of(checklist)))) if unmatched else None
-        raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
-    return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a full stop, unless it ends as a sentence."""
-    return text if not text or text.endswith(("?", ".")) else f"{text}."
-
-
-def names_in(path: Path) -> list[str]:
-    """Return the scientific name in each row of such a table, or else the common name.
-
-    Raises:
-        BadInput: with the line number, if the table is not readable or has no names.
-    """
-    return list(dict.fromkeys(names[0] for _, _, names in _named_rows(path)))
-
-
-def _named_rows(path: Path) -> Iterator[tuple[int, dict[str, str], list[str]]]:
-    """Yield the line number of each row, its cells by column, and its names, the scientific one first."""
-    rows = table_rows(read_names_file(path), path)
-    if not rows:
-        raise BadInput(f"{path}: expected names of species, got an empty table.")
-    (first, heading), *body = rows
-    columns = columns_of(heading)
-    is_plain = not {"scientific", "common"} & set(columns)
-    if is_plain:
-        if len(heading) > 1:
-            expected = "expected a column scientific_name or common_name"
-            raise BadInput(f"{path}: line {first}: {expected}, got {', '.join(heading)}.")
-        columns, body = {"scientific": 0}, rows
-    for number, cells in body:
-        if is_plain and len(cells) > 1:
-            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
-        row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
-        if "scientific" in row:
-            row["scientific"] = with_genus(row["scientific"], row.get("genus", ""))
-        names = [row[column] for column in ("scientific", "common") if column in row]
-        if not names:
-            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
-        yield number, row, names
-
-
-def _listed(checklist: Checklist, name: str, row: Mapping[str, str]) -> list[Taxon]:
-    """Return the taxon with a name, or of several the one in the higher taxa of the row."""
-    found = checklist.find(name)
-    if found is not None:
-        return [found]
-    given = {rank: row[rank] for rank in HIGHER_RANKS if rank in row}
-    fits = [
-        taxon
-        for taxon in (checklist.homonyms(name) if given else ())
-        if all(taxon.lineage.get(rank, above) == above for rank, above in given.items())
-    ]
-    return fits if len(fits) == 1 else []
-
-
-def _misspelt_genus(checklist: Checklist, name: str) -> str | None:
+def misspelt_genus(checklist: Checklist, name: str) -> str | None:
     """Return the genus of the checklist that a name of one word is nearly equal to."""
     if " " in name:
         return None
@@ -306,18 +200,5 @@ def own_taxon(
         scientific_name=" ".join(words),
         rank="species",
         common_names=tuple(common_names),
-        lineage={rank: value for rank in HIGHER_RANKS if (value := known.get(rank))},
+        lineage={rank: value for rank in RANKS_ABOVE if (value := known.get(rank))},
     )
-
-
-def _taxon_of_row(row: Mapping[str, str], *, may_be_one_word: bool) -> Taxon | None:
-    """Return a species outside the checklist, or None if the row has too little information."""
-    lineage = {rank: row[rank] for rank in HIGHER_RANKS if rank in row}
-    common_names = [row["common"]] if "common" in row else []
-    if not (lineage or common_names):
-        return None
-    try:
-        name = row.get("scientific", "")
-        return own_taxon(name, common_names=common_names, lineage=lineage, may_be_one_word=may_be_one_word)
-    except BadInput:
-        return None

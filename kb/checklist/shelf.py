@@ -45,7 +45,7 @@ class Shelf:
             UsageError: for a name with other characters than letters, digits, points and hyphens, or for `avilist` or
                 `wiki`.
         """
-        name = _slug(file) if name is None else name
+        name = name_of_file(file) if name is None else name
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name) or name.lower() in (AVILIST_NAME, WIKI):
             raise UsageError(
                 f'A checklist cannot be named "{name}".',
@@ -165,6 +165,7 @@ def digest_of(path: Path) -> str:
     return whole.hexdigest()
 
 
-def _slug(file: Path) -> str:
+def name_of_file(file: Path) -> str:
+    """Return the name of a checklist that is made of a file."""
     stem = file.resolve().name.split(".")[0] if file.is_file() else file.resolve().name
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "checklist"

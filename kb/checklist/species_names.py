@@ -38,6 +38,9 @@ class SpeciesNames(Protocol):
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
 
+    def abbreviated(self, initial: str, epithet: str) -> Fitting:
+        """Return the species with that epithet whose genus begins with a letter."""
+
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""
 
@@ -57,6 +60,9 @@ class NamesInMemory:
             (without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
         )
         self._stems = _by_key((stem(name), name, taxon) for name, taxon in scientific)
+        self._by_initial = _by_key(
+            (f"{name[:1]} {name.split()[-1]}", name, taxon) for name, taxon in scientific if name
+        )
         self._in_families = _by_key(
             (stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon) for name, taxon in scientific
         )
@@ -80,6 +86,10 @@ class NamesInMemory:
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
         return self._possessives.get(without_possessives(label), {})
+
+    def abbreviated(self, initial: str, epithet: str) -> Fitting:
+        """Return the species with that epithet whose genus begins with a letter."""
+        return self._by_initial.get(f"{initial} {epithet}", {})
 
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""

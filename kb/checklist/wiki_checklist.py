@@ -112,4 +112,4 @@ class WithTaxoboxes:
         n_lacking = self.lacks(taxa)
         if not n_lacking:
             return self.name, self.digest
-        return (WIKI, "") if n_lacking == len(taxa) else (f"{self.name}{AND_WIKI}", self.digest)
+        return (WIKI, "") if n_lacking == len(taxa) and self.listed.group else (f"{self.name}{AND_WIKI}", self.digest)

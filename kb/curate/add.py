@@ -25,6 +25,7 @@ from data.records import (
     Taxon,
     Term,
 )
+from kb.curate.placing import with_relatives
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
@@ -90,7 +91,8 @@ def add(
 
     They complement those of a source, and updates keep them. A text or photo that is added again replaces itself. A
     species that is there already takes the higher taxa of the given one; if these change the group of its words, its
-    earlier texts are read again. A removed species or term is no longer left out by builds.
+    earlier texts are read again. A new one takes those of its genus. A removed species or term is no longer left out
+    by builds.
 
     Args:
         path: the knowledge base; created if it does not exist.
@@ -136,9 +138,9 @@ def add(
             if isinstance(subject, str):
                 addition = _with_term(layout, subject, texts, photos, as_is=as_is)
             else:
-                record = ledger.subjects("taxon").get(key)
-                held = loads(Taxon, record) if record else None
-                subject = with_lineage(held, subject)
+                taxa = {each: loads(Taxon, record) for each, record in ledger.subjects("taxon").items()}
+                held = taxa.get(key)
+                subject = with_lineage(held, subject if held else with_relatives(subject, list(taxa.values())))
                 read = [_read_text(subject, text, as_is=as_is) for text in texts]  # all, before any is written
                 taken = tuple(_taken(article, summary) for article, summary in read)
                 new = [_written_text(layout, article, summary) for article, summary in read]
@@ -197,7 +199,7 @@ def with_lineage(held: Taxon | None, given: Taxon) -> Taxon:
     names = tuple(dict.fromkeys((*held.common_names, *given.common_names)))
     order = (*(rank for rank in ranks if rank not in HIGHER_RANKS), *HIGHER_RANKS)
     lineage = {rank: ranks[rank] for rank in order if rank in ranks}
-    return replace(held, common_names=names, lineage=lineage)
+    return replace(held, common_names=names, lineage=lineage).with_names(given.names_by_language)
 
 
 def _news(held: Taxon | None, taxon: Taxon) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -12,10 +12,12 @@ from data.contracts import Encoders
 from data.errors import BadInput, SourceError
 from data.records import Added, Article, FetchedPage, LeftOut, PageRef, SpeciesEntry, Taxon, Term
 from kb.curate.add import OwnPhoto, OwnText, add
+from kb.curate.placing import with_relatives
 from kb.distill.distillers import AnyDistiller, AsyncDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.builder import build
+from kb.pipeline.selection import held_species
 from kb.sources.web.source import WebSource, page_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -54,6 +56,8 @@ def add_pages(
     key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
     pages = list({page.subject_id: page for page in (page_of(key, address) for address in addresses)}.values())
     articles = _read(source, pages)
+    if isinstance(subject, Taxon):
+        subject = with_relatives(subject, held_species(Path(path)))
     _check(subject, articles, distiller)
     held = _held(Path(path))
     if texts or photos or isinstance(subject, Taxon):  # a name alone lets a removed species in again

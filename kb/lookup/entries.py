@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
 
 N_SUGGESTIONS = 5
+ADD = "kb add takes your own text or photo of it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +73,17 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         raise AmbiguousTaxon(name, choices=choices(listed), where=store.checklist.name)
     if listed:
         raise _not_included(store, listed[0])
-    for mention in index_of(store).names.find(name):
+    index = index_of(store)
+    for mention in index.names.find(name):
+        if mention.kind == "term" and mention.text == name.strip():  # of the glossary
+            return index.terms[mention.ids[0]]
         if mention.kind == "group" and mention.text == name.strip():
             members = [entry.taxon.common_name for entry in store.species(mention.ids[:N_SUGGESTIONS])]
             hint = f"Did you mean {', '.join(members)}? For more: kb search {shlex.quote(mention.text)}"
             raise BadInput(f'"{mention.text}" names {plural(len(mention.ids), "species", "species")}.', hint=hint)
-    near = [known[text] for text in get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.6)]
+    if reason := _left_out(store, name):
+        raise BadInput(f'"{name}" was left out of {store.path}: {reason}.', hint=ADD)
+    near = [known[text] for text in get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.7)]
     near += [text for text in store.checklist.suggest(name, N_SUGGESTIONS) if fold(text) not in known]
     raise UnknownTaxon(name, suggestions=near[:N_SUGGESTIONS], where=str(store.path))
 
@@ -89,7 +95,15 @@ def _not_included(store: KnowledgeBase, taxon: Taxon) -> BadInput:
         article = "an" if taxon.rank[:1] in "aeiou" else "a"
         return BadInput(f"{taxon.scientific_name} is {article} {taxon.rank}, expected a species or a term.", hint=hint)
     message, hint = why_missing(store, taxon)
+    if reason := _left_out(store, taxon.scientific_name):
+        return BadInput(f"{message.removesuffix('.')}; left out: {reason}.", hint=f"{hint} {ADD}")
     return BadInput(message, hint=hint)
+
+
+def _left_out(store: KnowledgeBase, name: str) -> str:
+    """Return the reason that a name is left out of a knowledge base, empty if it is not."""
+    wanted = fold(name)
+    return next((reason for left, reason, _ in store.ledger.left_out() if fold(left) == wanted), "")
 
 
 def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:

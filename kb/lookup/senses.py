@@ -15,13 +15,10 @@ from importlib.resources import files
 
 from data.lexicon.organisms import organisms
 from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
+from data.words import singulars
 
 _ANIMALS = "animals"
 _NO_ANIMALS = frozenset(("plants", "fungi"))
-_IRREGULAR = {
-    "geese": ["goose"], "mice": ["mouse"], "feet": ["foot"], "larvae": ["larva"], "pupae": ["pupa"], "oxen": ["ox"],
-    "youngs": ["young"],
-}  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -185,22 +182,3 @@ def _describes_looks(word: str) -> bool:
 
 def _bare(word: str) -> str:
     return word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
-
-
-def singulars(word: str) -> list[str]:
-    """Return possible singulars of a word: itself first, then without plural endings.
-
-    Example:
-        >>> singulars("finches"), singulars("geese")
-        (['finches', 'finch', 'finche'], ['geese', 'goose'])
-    """
-    forms = [word]
-    if word.endswith("ies"):
-        forms.append(word[:-3] + "y")
-    if word.endswith("ves"):
-        forms += [word[:-3] + "f", word[:-3] + "fe"]
-    if word.endswith("es"):
-        forms.append(word[:-2])
-    if word.endswith("s"):
-        forms.append(word[:-1])
-    return forms + _IRREGULAR.get(word, [])

@@ -85,6 +85,15 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
     return listed
 
 
+def members_of(store: KnowledgeBase, name: str) -> list[ListedSpecies]:
+    """Return the species of a knowledge base below a genus, family or other taxon; empty if it holds none."""
+    found = store.checklist.find(name)
+    wanted = {fold(name), fold(found.scientific_name if found is not None else name)}
+    if not any(wanted & set(map(fold, taxon.lineage.values())) for taxon in store.taxa()):
+        return []
+    return [each for each in list_species(store, [name]) if each.is_included]
+
+
 def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Taxon]:
     """Return the species below a taxon of the checklist, or of the lineages in the knowledge base."""
     own = [taxon for taxon in held if fold(name) in map(fold, (*taxon.all_names, *taxon.lineage.values()))]

@@ -9,9 +9,10 @@ from itertools import pairwise
 
 from data.lexicon.word_groups import groups
 from data.records import Article, FetchedPage, PageRef, Term
+from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
-from kb.lookup.senses import groups_in, sense_lists, singulars
+from kb.lookup.senses import groups_in, sense_lists
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.source import WikipediaSource

@@ -124,6 +124,8 @@ def note_names(
 
 def keep_checklist(layout: Layout, ledger: Ledger, checklist: Checklist | None) -> None:
     """Keep what later builds and look-ups need of the checklist of this build, once its species are known."""
+    if isinstance(checklist, WithTaxoboxes):
+        checklist = checklist.listed
     if checklist is not None:
         from kb.checklist.stored.part import keep
         from kb.checklist.stored.stored_checklist import StoredChecklist

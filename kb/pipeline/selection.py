@@ -16,7 +16,8 @@ from data.errors import BadInput, SourceError
 from data.records import LeftOut, PageRef, Status, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import is_binomial, limits_of, names_in, own_taxon, read_names, select, species_ids
+from kb.checklist.names_table import names_in, read_names
+from kb.checklist.selection import is_binomial, limits_of, own_taxon, select, species_ids
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
@@ -45,6 +46,8 @@ class Selection:
     terms: Sequence[Term | tuple[str, str | None]] = ()
     checklist: Checklist | None = None
     """The checklist that gave the species."""
+    named: tuple[Taxon, ...] = ()
+    """All species of a table of names, those without a page too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,7 @@ def select_from_folder(
         name=_name(chosen, unknown),
         terms=read_terms(terms) if terms is not None else (),
         checklist=checklist,
+        named=tuple(chosen) if names is not None else (),
     )
 
 
@@ -139,7 +143,7 @@ def select_from_wiki(
         if not is_by_page:
             chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
     wiki = open_wiki()
-    wiki.leaves_out_birds = isinstance(checklist, WithTaxoboxes)
+    wiki.leaves_out_birds = isinstance(checklist, WithTaxoboxes) and bool(checklist.listed.group)
     if isinstance(checklist, WikiChecklist):
         titles = _titles(wiki, taxa, list_page=list_page, category=category, names=names)
         located = _matched(wiki, titles, checklist, below=None)
@@ -150,8 +154,15 @@ def select_from_wiki(
         located = _matched(wiki, titles, checklist, below=below)
     else:
         located = chain(_looked_up(wiki, chosen, checklist), _unlisted(wiki, unknown, checklist))
+        if names is None:
+            located = chain(located, _unclaimed(wiki, checklist))
         return Selection(
-            source=wiki, located=located, name=_name(chosen, unknown), terms=known_terms, checklist=checklist
+            source=wiki,
+            located=located,
+            name=_name(chosen, unknown),
+            terms=known_terms,
+            checklist=checklist,
+            named=tuple(chosen) if names is not None else (),
         )
     # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
     name = repr((titles, tuple(taxa)))
@@ -168,12 +179,8 @@ def select_pages(
     """
     from kb.pipeline.page_list import read_pages
 
-    held: list[Taxon] = []
-    if (file := Layout(path).ledger).is_file():
-        with closing(Ledger(file, read_only=True)) as ledger:
-            held = [loads(Taxon, record) for record in ledger.subjects("taxon").values()]
     checklist = checklist or load_checklist()
-    listed = read_pages(table, checklist, held)
+    listed = read_pages(table, checklist, held_species(path))
     return Selection(
         source=open_web(),
         located=chain(listed.pages, _as_located(listed.left_out)),
@@ -196,6 +203,14 @@ def preview(selection: Selection, *, limit: int | None = None) -> Preview:
             if n_pages == limit:
                 break
     return Preview(n_taxa=n_taxa, n_pages=n_pages, left_out=dict(left_out))
+
+
+def held_species(path: Path) -> list[Taxon]:
+    """Return the species of the knowledge base at `path`; none if there is none."""
+    if not (file := Layout(path).ledger).is_file():
+        return []
+    with closing(Ledger(file, read_only=True)) as ledger:
+        return [loads(Taxon, record) for record in ledger.subjects("taxon").values()]
 
 
 def require_species(status: Status, selection: Selection) -> None:
@@ -253,9 +268,15 @@ def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
 
 
 def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: Checklist) -> Iterator[Located]:
-    """Yield the page of each taxon, then the pages of a small wiki without a species."""
+    """Yield the page of each taxon."""
     yield from with_group_articles(wiki.locate(taxa), wiki.locator, checklist)
-    yield from _as_located(wiki.locator.unclaimed(checklist))
+
+
+def _unclaimed(wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
+    """Yield the pages of a small wiki on none of the taxa; of other groups than birds, only those on a species."""
+    for item in wiki.locator.unclaimed(checklist):
+        if checklist.group or item.reason != reasons.NOT_A_SPECIES:
+            yield item.name, item
 
 
 def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Checklist) -> Iterator[Located]:
@@ -268,7 +289,7 @@ def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Chec
     named = _with_groups_of_names(_matched(wiki, list(lacking), checklist, below=None), wiki, checklist)
     for subject, place in named:
         if isinstance(subject, str) and isinstance(place, LeftOut) and place.reason == reasons.NO_PAGE:
-            yield subject, lacking.get(subject, place)
+            yield subject, replace(lacking.get(subject, place), reason=reasons.NO_PAGE)
         else:
             yield subject, place
 

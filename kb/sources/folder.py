@@ -99,7 +99,7 @@ class FolderSource(ArticleSource):
 
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
         """Return the folders that match no taxon, and further folders of a species that has another one."""
-        taxon_of = {fold(name): taxon for taxon in taxa for name in reversed(taxon.names)}
+        taxon_of = {fold(name): taxon for taxon in taxa for name in reversed(taxon.all_names)}
         found = []
         for path in _subfolders(self.folder):
             taxon = taxon_of.get(fold(path.name)) or self._named.get(path.name)
@@ -121,7 +121,7 @@ class FolderSource(ArticleSource):
 
     def folder_of(self, taxon: Taxon) -> Path | None:
         """Return the folder of a taxon, that of the preferred name if there are several."""
-        named = next((self._by_name[fold(name)] for name in taxon.names if fold(name) in self._by_name), None)
+        named = next((self._by_name[fold(name)] for name in taxon.all_names if fold(name) in self._by_name), None)
         return named or self._folder_of_id.get(taxon.taxon_id)
 
     def newest(

@@ -56,7 +56,8 @@ class BuildArguments:
         if kind == "starter" and self.checklist is not None:
             raise UsageError("--checklist needs a wiki or a folder as its source, but --source is starter.")
         if kind != "wikipedia" and self.checklist == WIKI:
-            raise UsageError(f"--checklist wiki needs a wiki as its source, but --source is {self.source}.")
+            hint = "Name the species by --names CSV, or add a checklist: kb checklist add FILE."
+            raise UsageError(f"--checklist wiki needs a wiki as its source, but --source is {self.source}.", hint=hint)
         if kind != "wikipedia":
             # The starter knowledge is chosen from by --taxon alone; a folder also by the names in a file.
             fitting = ("--names",) if kind == "folder" else ()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,8 +92,10 @@ def build(
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
             return
         import kb as library
+        from kb.checklist.names_table import unused_columns
         from kb.checklist.selection import limits_of
         from kb.pipeline.begin import profile_to_build
+        from kb.pipeline.names_checklist import with_names_as_checklist
         from kb.pipeline.profile import with_profile
         from kb.pipeline.selection import require_species
         from kb.store.coverage import family_coverage
@@ -106,6 +109,12 @@ def build(
         selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
         if chosen_profile is None and given.kind != "starter":
             chosen_profile, selection = with_profile(selection)
+        if given.names is not None:
+            if unused := unused_columns(given.names):
+                output.warn(f"{given.names}: columns that are not used: {', '.join(unused)}")
+            if given.checklist is None:
+                scratch = Path(stack.enter_context(TemporaryDirectory()))
+                selection = with_names_as_checklist(selection, given.names, path, scratch)
         encoders = load_encoders(chosen_profile)
         stopped: CostStop | None = None
         try:
@@ -194,6 +203,12 @@ def select(
     if given.kind == "starter":
         return selection.select_shipped(given.taxa, spaces=spaces)
     checklist = open_checklist(settings, given.checklist, path)
+    from kb.checklist.avilist import load_checklist
+    from kb.checklist.stored.of_species import is_of_build
+
+    is_of_names = given.checklist is None and is_of_build(checklist)
+    if is_of_names and given.names is not None:  # this table takes the place of the earlier one
+        checklist = load_checklist()
     if given.pages is not None:
         return selection.select_pages(given.pages, path, lambda: open_web(settings, stack), checklist=checklist)
     if given.kind == "folder":
@@ -228,19 +243,22 @@ def select(
             checklist=checklist,
         )
 
-    if given.checklist is None and checklist.group and not given.taxa:
+    if (given.checklist is None and checklist.group and not given.taxa) or (is_of_names and not given.taxa):
         checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
     try:
         return from_wiki(checklist)
-    except UnknownTaxon:
-        if given.checklist is not None or not checklist.group:
+    except UnknownTaxon as unlisted:
+        if given.checklist is not None or not (checklist.group or is_of_names):
             raise
         try:
             found = from_wiki(WikiChecklist())
         except MissingContact as error:
             output.note(f"The wiki was not asked for {', '.join(given.taxa)}: {error} {error.hint}")
-        except UnknownTaxon:
-            pass
+        except UnknownTaxon as missing:
+            where = f"{checklist.name}, nor in {missing.where}"
+            raise UnknownTaxon(
+                missing.name, suggestions=unlisted.suggestions, where=where, limits=missing.limits
+            ) from None
         else:
             output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
             return found

@@ -39,7 +39,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
 
     listed = read_list(file)
     matched = match_list(listed, store.taxa(), store.checklist)
-    unknown = [name for name in matched.unmatched if name.reason != "several species"]
+    unknown = [name for name in matched.unmatched if not name.is_of_several]
     if unknown:
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
@@ -54,7 +54,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
 def summary(matched: MatchedList) -> str:
     """Return the number of species in a list and in the knowledge base, missing ones, and lines for several."""
     n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
-    several = sum(name.reason == "several species" for name in matched.unmatched)
+    several = sum(name.is_of_several for name in matched.unmatched)
     text = f"{plural(n_here + n_outside, 'species', 'species')}, {n_here:,} of them in this knowledge base"
     if n_outside:
         missing = list(matched.absent[:MOST_MISSING])

@@ -193,7 +193,7 @@ def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
         above = [(each, text) for each, text in above if LADDER.index(each) < LADDER.index(rank)]
     elif rank == "species" or rank in INFRASPECIFIC:
         words = name.split()
-        if not any(each == "genus" for each, _ in above) and words[0][:1].isupper():
+        if len(words) > 1 and words[0][:1].isupper() and not any(each == "genus" for each, _ in above):
             above = [(each, text) for each, text in above if each != "subgenus"] + [("genus", words[0])]
         if rank in INFRASPECIFIC and len(words) > 2:
             above.append(("species", " ".join(words[:2])))

@@ -15,7 +15,7 @@ from kb.checklist.tables import COLUMNS, with_genus
 
 EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
-_SYNONYMS: Final = ("synonyms", "synonym")
+SYNONYMS: Final = ("synonyms", "synonym")
 _SEVERAL: Final = re.compile(r"[;|]")
 
 
@@ -37,7 +37,7 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
     heads = next(rows)[1]
     columns = [heading(cell) for cell in heads]
     named = name_column(heads)
-    languages = {i: _language_of(cell) for i, cell in enumerate(heads) if i != named and _language_of(cell) is not None}
+    languages = {i: language_of(cell) for i, cell in enumerate(heads) if i != named and language_of(cell) is not None}
     for number, cells in rows:
         if cells[0].startswith("#"):
             continue
@@ -58,18 +58,17 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
             rank=(row.get("rank") or row.get("taxonrank") or "").lower(),
             higher=tuple((rank, row[rank]) for rank in LADDER if rank in row and row[rank] != scientific),
             common_names=tuple(
-                (text.strip(), language or "")
+                (text, language or "")
                 for i, language in languages.items()
                 if i < len(cells)
-                for text in _SEVERAL.split(cells[i])
-                if text.strip()
+                for text in several_in(cells[i])
             ),
         )
-        for synonym in (text for column in _SYNONYMS for text in _synonyms_in(row.get(column, ""))):
+        for synonym in (text for column in SYNONYMS for text in synonyms_in(row.get(column, ""))):
             yield Usage(line=number, id="", name=synonym, status="synonym", accepted=key)
 
 
-def _synonyms_in(cell: str) -> Iterator[str]:
+def synonyms_in(cell: str) -> Iterator[str]:
     """Yield the names in a cell; a comma separates them where a binomial follows, not before a year or an author."""
     for text in _SEVERAL.split(cell):
         name = ""
@@ -82,7 +81,12 @@ def _synonyms_in(cell: str) -> Iterator[str]:
             yield name
 
 
-def _language_of(cell: str) -> str | None:
+def several_in(cell: str) -> tuple[str, ...]:
+    """Return the names in a cell, which semicolons or bars separate."""
+    return tuple(name for text in _SEVERAL.split(cell) if (name := text.strip()))
+
+
+def language_of(cell: str) -> str | None:
     """Return the language of a column of common names, empty if it does not say, or None for another column."""
     plain = heading(cell)
     if plain in ("englishname", "english", "primarycomname"):

@@ -64,6 +64,14 @@ class StoredNames:
             if taxon.rank == "species"
         }
 
+    def abbreviated(self, initial: str, epithet: str) -> Fitting:
+        """Return the species with that epithet whose genus begins with a letter."""
+        return {
+            taxon.taxon_id: (text, taxon)
+            for text, taxon in self.checklist.with_initial(initial, epithet)
+            if taxon.rank == "species" and len(text.split()) == 2
+        }
+
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""
         wanted = stem(f"{genus} {epithet}")

@@ -171,6 +171,15 @@ class StoredChecklist:
         )
         return [(text, self._taxon(n)) for text, n in rows]
 
+    def with_initial(self, initial: str, epithet: str) -> list[tuple[str, Taxon]]:
+        """Return scientific names and taxa that begin with a letter and whose last word is `epithet`."""
+        end = fold(epithet)[::-1]
+        rows = self._rows(
+            "SELECT text, taxon FROM name WHERE reversed >= ? AND reversed < ? AND level <= 2 AND text GLOB ?",
+            *(end, end + "\U0010ffff", f"{initial}* {epithet}"),
+        )
+        return [(text, self._taxon(n)) for text, n in rows]
+
     def named_within(self, n: int, *, ending: str) -> list[tuple[str, Taxon]]:
         """Return scientific names and taxa below a position whose last word is `ending`."""
         end = fold(ending)[::-1]

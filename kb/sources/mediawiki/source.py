@@ -25,6 +25,7 @@ from kb.sources.mediawiki.pages.wiki_pages import Report, WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
 
 CATEGORY_DEPTH = 3
+NO_TAXON = "The wiki has no page, category or list of that name; try --category, --list or --names."
 TAXON_DEPTH = 12
 """Levels of categories below a taxon, from a class to the genera."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -183,7 +184,7 @@ class WikipediaSource(ArticleSource):
         page = self._pages.look_up([taxon]).get(taxon)
         name = "" if page is None else page.clues.taxon.name
         if page is None or not name:
-            raise UnknownTaxon(taxon, where=self.client.host)
+            raise UnknownTaxon(taxon, where=self.client.host, limits=NO_TAXON)
         self._within.add(name.split()[0])
         return page.title, name
 

@@ -49,6 +49,13 @@ def test_an_added_checklist_is_removed_and_others_are_not(cli: Any, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("home")
+def test_a_file_is_shown_without_being_added(cli: Any, tmp_path: Path) -> None:
+    shown = cli.call("checklist", "show", plain(tmp_path), check=True).stdout
+    assert "format" in shown and "CSV" in shown
+    assert "CSV" not in cli.call("checklist", "list", check=True).stdout
+
+
+@pytest.mark.usefixtures("home")
 def test_skipped_rows_are_reported(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(PLAIN + ",,,,No name,,\n")
     assert "no scientific name: 1 (first: t.csv: line 9)" in cli.call("checklist", "add", "t.csv", check=True).stderr

@@ -48,6 +48,10 @@ def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
     assert found["term"]["name"] == "speculum"
 
 
+def test_show_finds_a_term_of_the_glossary(cli: Any, built_kb: Path) -> None:
+    assert "gills" in cli.call("show", "gills", "--kb", built_kb, check=True).stdout.splitlines()[0]
+
+
 def test_show_suggests_names_for_an_unknown_name(cli: Any, built_kb: Path) -> None:
     outcome = cli.call("show", "Snowy Oul", "--kb", built_kb)
     assert outcome.exit_code == 5

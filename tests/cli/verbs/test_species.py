@@ -79,8 +79,9 @@ def test_show_names_relatives_of_a_species_that_is_not_included(cli: Any, built_
     assert hint == "hint: Of Bubo it holds Snowy Owl."
 
 
-def test_show_of_an_order_points_to_the_list(cli: Any, built_kb: Path) -> None:
-    outcome = cli.call("show", "Strigiformes", "--kb", built_kb)
+def test_show_of_an_order_lists_its_species_or_points_to_the_list(cli: Any, built_kb: Path) -> None:
+    assert "Snowy Owl" in cli.call("show", "Strigiformes", "--kb", built_kb, check=True).stdout
+    outcome = cli.call("show", "Psittaciformes", "--kb", built_kb)
     assert outcome.exit_code == 5
-    assert "Strigiformes is an order" in outcome.stderr
-    assert "kb species --taxon Strigiformes" in outcome.stderr
+    assert "Psittaciformes is an order" in outcome.stderr
+    assert "kb species --taxon Psittaciformes" in outcome.stderr

@@ -20,7 +20,11 @@ def test_taxa_works_without_a_knowledge_base(cli: Any) -> None:
         "common_name": "Northern Cardinal",
         "rank": "species",
         "score": 1.0,
-    }
+        "lineage": {
+            "class": "Aves", "order": "Passeriformes", "family": "Cardinalidae", "genus": "Cardinalis",
+        },
+        "matched_as": "",
+    }  # fmt: skip
     assert "Aves > Passeriformes > Cardinalidae > Cardinalis" in cli.call("taxa", "Northern Cardinal").stdout
 
 
@@ -28,6 +32,40 @@ def test_taxa_counts_species_in_the_knowledge_base(cli: Any, built_kb: Path) -> 
     text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
     assert "in knowledge base" in text
     assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
+
+
+@pytest.mark.parametrize(
+    ("name", "species", "rule"),
+    [
+        ("Accipiter badius", "Tachyspiza badia", "synonym: Accipiter badius"),
+        ("067.Anna_Hummingbird", "Calypte anna", "English name (possessive): Anna's Hummingbird"),
+        ("T. merula", "Turdus merula", "scientific name (abbreviation): Turdus merula"),
+        ("northern cardinals", "Cardinalis cardinalis", "English name (plural): Northern Cardinal"),
+    ],
+)
+def test_a_name_follows_the_rules_of_a_file(cli: Any, name: str, species: str, rule: str) -> None:
+    (found,) = json.loads(cli.call("taxa", name, "--format", "json", check=True).stdout)
+    assert (found["scientific_name"], found["matched_as"]) == (species, rule)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Turdus sp.", "a genus without a species"),
+        ("Mallard x Gadwall", "a hybrid"),
+        ("Western/Clark's Grebe", "several species"),
+        ("C. anna", "several species"),
+    ],
+)
+def test_a_name_of_no_single_species_exits_with_5(cli: Any, name: str, what: str) -> None:
+    outcome = cli.call("taxa", name)
+    assert outcome.exit_code == 5
+    assert f'"{name}" names {what}, expected one taxon.' in outcome.stderr
+
+
+@pytest.mark.parametrize("name", ["Vanessa atalanta", "Amanitaceae", "Tagpfauenauge"])
+def test_quite_other_names_are_not_suggested(cli: Any, name: str) -> None:
+    assert "Did you mean" not in cli.call("taxa", name).stderr
 
 
 def test_an_unknown_name_exits_with_5_and_suggestions(cli: Any) -> None:
@@ -42,7 +80,7 @@ def test_names_of_a_file_are_reported_in_file_order(cli: Any, tmp_path: Path) ->
     rows = json.loads(outcome.stdout)
     assert [(row["name"], row["scientific_name"], row["rule"], row["reason"]) for row in rows] == [
         ("009.Brewer_Blackbird", "Euphagus cyanocephalus", "English name (possessive)", None),
-        ("Turdus sp.", None, None, "several species"),
+        ("Turdus sp.", None, None, "genus only"),
         ("017.Cardinal", "Cardinalis cardinalis", "given", None),
         ("Artic Tern", None, None, "unknown"),
     ]

@@ -104,11 +104,11 @@ def test_a_row_with_several_names_uses_the_first_known_one(reconciler: Any) -> N
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("Turdus sp.", "several species"),
+        ("Turdus sp.", "genus only"),
         ("Western/Clark's Grebe", "several species"),
         ("Mallard / Gadwall", "several species"),
-        ("Mallard x Gadwall", "several species"),
-        ("Mallard (x Gadwall)", "several species"),
+        ("Mallard x Gadwall", "hybrid"),
+        ("Mallard (x Gadwall)", "hybrid"),
         ("Picus sp. (green)", "several species"),
         ("Accipiter (sp)", "several species"),
         ("Strigidae (gen, sp)", "several species"),

@@ -9,7 +9,8 @@ import pytest
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon
 from kb.checklist.avilist import load_checklist
-from kb.checklist.selection import read_names, select, species_named
+from kb.checklist.names_table import read_names
+from kb.checklist.selection import select, species_named
 
 CHECKLIST = load_checklist()
 

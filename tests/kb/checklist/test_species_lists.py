@@ -98,7 +98,7 @@ def test_bar_chart_rows_other_than_species_are_unmatched(tmp_path: Path) -> None
     matched = match_list(read_list(written(tmp_path, text)), KB)
     assert matched.taxon_ids == {"parus-major"}
     assert matched.absent == ("Cyanistes caeruleus",)
-    assert [name.reason for name in matched.unmatched] == ["several species"] * 3
+    assert [name.reason for name in matched.unmatched] == ["several species", "several species", "hybrid"]
 
 
 def test_the_sample_size_row_is_not_a_species(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_unparsable_json_matches_no_species(tmp_path: Path, text: Any) -> None:
 
 
 def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path) -> None:
-    names = [f"Sunburd {number}" for number in range(MOST_SUGGESTED + 5)]
+    names = [f"Northern Cardnal {number}" for number in range(MOST_SUGGESTED + 5)]
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
     assert [name.name for name in missed] == names
     assert [bool(name.suggestions) for name in missed] == [True] * MOST_SUGGESTED + [False] * 5

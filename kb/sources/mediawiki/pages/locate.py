@@ -268,6 +268,8 @@ def _claimed(taxon: Taxon, page: WikiPage, title: str, taken: dict[str, str]) ->
 
 def _is_of_group(page: WikiPage, listed: Checklist) -> bool:
     """Return whether a page is about the group of a checklist: a bird that AviList lacks, or a genus of birds."""
+    if not listed.group:
+        return False
     if page.clues.class_name:
         return page.clues.class_name == "Aves"
     known = listed.find(page.clues.taxon.name)

@@ -112,8 +112,26 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
     }  # fmt: skip
     found = left_out(cli)
     assert found["Ariolimax columbianus"] == ("in a genus or family article", "genus article Banana slug")
-    assert found["Turdus merulla"][0] == "not in the checklist" and "Turdus merula" in found["Turdus merulla"][1]
+    assert found["Turdus merulla"][0] == "no page" and "Turdus merula" in found["Turdus merulla"][1]
     assert checklist(cli) == "AviList 2025, wiki"
+
+
+def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandLine, wiki: OwnWiki) -> None:
+    Path("survey.csv").write_text(
+        "scientific_name,common_name,common_name_de,family\nVanessa atalanta,Admiral,Roter Admiral,Nymphalidae\n"
+        "Vanessa nova,New Lady,Neue Dame,Nymphalidae\nAmanita muscaria,,,\nRana fusca,,,\n"
+    )
+    build(cli, wiki, "--names", "survey.csv")
+    assert set(held(cli)) == {"Vanessa atalanta", "Amanita muscaria"}
+    assert {name: reason for name, (reason, _) in left_out(cli).items()} == {
+        "Vanessa nova": "no page", "Rana fusca": "no page",
+    }  # fmt: skip
+    assert checklist(cli) == "survey, wiki"
+    missing = json.loads(cli.call("species", "--kb", "b.kb", "--missing", "--format", "json", check=True).stdout)
+    assert [row["scientific_name"] for row in missing if not row["is_included"]] == ["Vanessa nova"]
+    assert "Vanessa nova" in cli.call("taxa", "Neue Dame", "--kb", "b.kb", check=True).stdout
+    build(cli, wiki, "--category", "Oddities")
+    assert "Malus domestica" in held(cli) and checklist(cli) == "survey, wiki"
 
 
 def test_a_list_page_links_species_of_any_group(cli: CommandLine, wiki: OwnWiki) -> None:

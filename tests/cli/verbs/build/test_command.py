@@ -252,8 +252,7 @@ class TestWithRealWiki:
         (tmp_path / "names.csv").write_text(f"scientific_name\n{known}\nJabberwocka saeva\n")
         outcome = cli.run("build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True)
         report = fields(outcome.stdout)
-        assert report["species"] == "1"
-        assert "not in the checklist" in report["left out"]
+        assert (report["species"], report["left out"]) == ("1", "no page 1")
 
     def test_an_address_without_an_api_exits_with_6(self, cli: Any, wiki_api_url: str) -> None:
         page = wiki_api_url.replace("api.php", "index.php")

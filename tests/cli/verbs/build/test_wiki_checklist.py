@@ -138,6 +138,7 @@ def test_a_further_build_and_an_addition_keep_the_wiki_as_checklist(cli: Command
 
 def test_a_name_that_neither_avilist_nor_the_wiki_has_is_refused(cli: CommandLine, butterflies: OwnWiki) -> None:
     done = build(cli, butterflies, "--taxon", "Lepidopteria", check=False)
-    assert done.exit_code == 5 and 'Unknown taxon "Lepidopteria": not in AviList 2025' in done.stderr
+    assert done.exit_code == 5 and 'Unknown taxon "Lepidopteria": not in AviList 2025, nor in 127.0.0.1' in done.stderr
+    assert "hint: The wiki has no page, category or list of that name; try --category" in done.stderr
     done = build(cli, butterflies, "--taxon", "Monarch disease", "--checklist", "wiki", check=False)
     assert done.exit_code == 5 and 'Unknown taxon "Monarch disease": not in 127.0.0.1' in done.stderr

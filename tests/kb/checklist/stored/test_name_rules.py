@@ -75,9 +75,10 @@ def test_a_name_is_matched_by_a_rule(reconciler: Reconciler, name: str, species:
 @pytest.mark.parametrize(
     ("name", "reason", "suggestions"),
     [
-        ("Vanessa sp.", "several species", ()),
+        ("Vanessa sp.", "genus only", ()),
         ("Monarch/Painted Lady", "several species", ()),
-        ("Vanessa cardui x Vanessa atalanta", "several species", ()),
+        ("Vanessa cardui x Vanessa atalanta", "hybrid", ()),
+        ("Vanessa cf. cardui", "several species", ()),
         ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
         ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),
         ("Nymphalidae", "not a species", ()),
@@ -111,4 +112,4 @@ def test_species_of_a_wiki_follow_the_same_rules(reconciler: Reconciler) -> None
     assert [match.rule for match in found.matched] == [
         "common name (possessive)", "scientific name (ending)", "common name", "common name (inside)",
     ]  # fmt: skip
-    assert [missed.reason for missed in found.unmatched] == ["several species"]
+    assert [missed.reason for missed in found.unmatched] == ["genus only"]

@@ -9,8 +9,9 @@ import pytest
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import Taxon
+from kb.checklist.names_table import read_names
 from kb.checklist.reconcile import Reconciler
-from kb.checklist.selection import find_taxon, read_names, select, species_ids
+from kb.checklist.selection import find_taxon, select, species_ids
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from tests.kb.checklist.stored.checklist_files import FORMATS, PLAIN, coldp_usages, darwin_core, plain
@@ -100,7 +101,7 @@ def test_names_of_a_list_are_matched_by_rule(dwc: StoredChecklist) -> None:
     assert [(miss.name, miss.reason, miss.suggestions[:2]) for miss in matched.unmatched] == [
         ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
         ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),
-        ("Vanessa cardui x atalanta", "several species", ()),
+        ("Vanessa cardui x atalanta", "hybrid", ()),
         ("Wanessa cardui", "unknown", ("Vanessa cardui",)),
     ]
 

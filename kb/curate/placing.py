@@ -1,0 +1,48 @@
+"""Place of a species among those of a knowledge base: higher taxa of its genus, names that differ by a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from data.contracts import Checklist
+from data.records import Taxon
+from kb.checklist.names import fold
+
+N_COMPARED = 5  # nearest names of the checklist
+
+
+def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
+    """Return a species with the higher taxa that all held species of its genus share; those that it has must agree.
+
+    Example:
+        >>> admiral, lady = (Taxon(taxon_id=name, scientific_name=f"Vanessa {name}", rank="species",
+        ...                        lineage={"genus": "Vanessa"}) for name in ("atalanta", "cardui"))
+        >>> with_relatives(lady, [replace(admiral, lineage={"family": "Nymphalidae", "genus": "Vanessa"})]).lineage
+        {'family': 'Nymphalidae', 'genus': 'Vanessa'}
+    """
+    genus = species.lineage.get("genus")
+    lineages = [other.lineage for other in held if genus and other.lineage.get("genus") == genus]
+    if not lineages:
+        return species
+    shared = {rank: name for rank, name in lineages[0].items() if all(each.get(rank) == name for each in lineages)}
+    agrees = all(shared.get(rank, name) == name for rank, name in species.lineage.items())
+    return replace(species, lineage={**shared, **species.lineage}) if agrees else species
+
+
+def near_names(species: Taxon, held: Iterable[Taxon], checklist: Checklist) -> list[str]:
+    """Return the scientific names of held and listed species from which that of a new one differs by a letter."""
+    listed = checklist.suggest(species.scientific_name, N_COMPARED)
+    found = (checklist.find(name) for name in listed)
+    names = [taxon.scientific_name for taxon in (*held, *found) if taxon is not None and taxon.rank == "species"]
+    near = (name for name in names if _differs_by_a_letter(fold(species.scientific_name), fold(name)))
+    return list(dict.fromkeys(near))
+
+
+def _differs_by_a_letter(first: str, second: str) -> bool:
+    """Return whether two names differ by one letter: another, missing, further, or two that are swapped."""
+    n = min(len(first), len(second))
+    start = next((i for i in range(n) if first[i] != second[i]), n)
+    end = next((i for i in range(n - start) if first[-1 - i] != second[-1 - i]), n - start)
+    one, other = first[start : len(first) - end], second[start : len(second) - end]
+    return len(one + other) > 0 and (max(len(one), len(other)) == 1 or (len(one) == 2 and one == other[::-1]))
