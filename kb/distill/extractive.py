@@ -307,7 +307,7 @@ def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
 
 _MARK_WEIGHTS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
 # Differences of races rarely show in a photo; the young are seen less often than adults.
-_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.4}
+_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.6}
 _ASIDE_WEIGHT = 0.4
 
 
