@@ -51,13 +51,10 @@ def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
 
     stages = "|".join(word for word, named in owners.items() if named in ("larva", "pupa"))
     is_no_larva = rf"(?! (?:{stages})\b)" if stages else ""  # "young larvae" are larvae
-
+    first = ["first[- ](?:year|winter)"] if group == BIRDS else []
     return (
         ("race", _RACE),
-        (
-            "juvenile",
-            words_for("juvenile", *(["first[- ](?:year|winter)"] if group == BIRDS else []), ahead=is_no_larva),
-        ),
+        ("juvenile", words_for("juvenile", *first, ahead=is_no_larva)),
         ("season", _SEASON),
         *((subject, words_for(subject)) for subject in _SUBJECTS),
         ("", words_for(_WHOLE)),

@@ -64,8 +64,9 @@ _OFF_TOPIC_ELSEWHERE = re.compile(  # an egg-shaped cone is none
     re.IGNORECASE,
 )
 _DEED_ELSEWHERE = re.compile(  # what an animal eats, its courtship, and its uses are no looks
-    r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?(?:eats?|feeds?|preys?|consumes?|"
-    r"hunts?|courts?|mates?)\b|(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b",
+    r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?"
+    r"(?:eats?|feeds?|preys?|consumes?|hunts?|courts?|mates?)\b|"
+    r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b",
     re.IGNORECASE,
 )
 _LIKE = re.compile(r"\b\w+-like\b")
