@@ -63,6 +63,8 @@ def test_a_category_takes_species_of_all_kingdoms_and_tells_the_other_pages_apar
         "Garden crab": ("not a species", "hybrid Malus × hortensis"),
         "Apple mosaic": ("not a species", "virus Ilarvirus appli"),
         "List of butterflies": ("not a species", ""),
+        "Noctua pronuba": ("no taxobox", "Noctua pronuba: --names takes it"),
+        "Copper underwing": ("no taxobox", "Amphipyra pyramidea: --names takes it"),
         "Apple scab": ("about another subject", ""),
         "Frog legs": ("about another subject", ""),
         "The Swarm": ("about another subject", ""),
@@ -114,6 +116,13 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
     assert found["Ariolimax columbianus"] == ("in a genus or family article", "genus article Banana slug")
     assert found["Turdus merulla"][0] == "not in the checklist" and "Turdus merula" in found["Turdus merulla"][1]
     assert checklist(cli) == "AviList 2025, wiki"
+
+
+def test_names_take_a_species_whose_page_has_no_taxobox(cli: CommandLine, wiki: OwnWiki) -> None:
+    Path("names.txt").write_text("Noctua pronuba\nAmphipyra pyramidea\n")
+    build(cli, wiki, "--names", "names.txt")
+    assert held(cli) == {"Noctua pronuba": "Noctua pronuba", "Amphipyra pyramidea": "Copper underwing"}
+    assert left_out(cli) == {}
 
 
 def test_a_list_page_links_species_of_any_group(cli: CommandLine, wiki: OwnWiki) -> None:
