@@ -24,7 +24,7 @@ och är med ett av på som inte og er af ikke
 na się jest są nie oraz
 ve bir ile olan ja ovat sekä
 """)
-"""The commonest small words of larger languages with Latin letters, without those that English has."""
+"""Common small words of larger languages with Latin letters, none of them English."""
 _MOST_BY_CHANCE: Final = 1
 """Such words in an English sentence without small words of its own, as in El Salvador."""
 
