@@ -272,7 +272,7 @@ class Recognizer:
                     row,
                     status=status,
                     answer=answer,
-                    shows=seen_kind(decoded.detections) if is_strange and status == "unknown" else None,
+                    shows=self._seen_instead(decoded, is_strange=is_strange) if status == "unknown" else None,
                     answer_without_list=without_list,
                     place_name=place_text(taken[at]),
                     answer_without_place=without_place,
@@ -341,6 +341,13 @@ class Recognizer:
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""
         return self.detector is None or bool(boxes_of(decoded.detections))
+
+    def _seen_instead(self, decoded: Decoded, *, is_strange: bool) -> str | None:
+        """Return what the detector sees in a photo that shows no species of the knowledge base, if it is sure."""
+        if is_strange:
+            return seen_kind(decoded.detections)
+        is_of_birds = self._familiarity is None and not self._is_detected(decoded)
+        return other_kind(decoded.detections) if is_of_birds else None
 
     def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
         """Yield the chances of all species of the pool for each photo or encounter, in order.
@@ -522,7 +529,16 @@ class Recognizer:
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = lineage_with_self(first) if first is not None else {}
-        return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)
+        # Without a detector, nothing says that a photo unlike all species shows a bird.
+        names_groups = self.detector is not None or self.calibration is None or self.calibration.kind != "shipped"
+        return answer_of(
+            first,
+            chances,
+            lineage,
+            min_confidence=self.min_confidence,
+            likest=likest,
+            names_groups=names_groups,
+        )
 
 
 def _readable(batch: Iterable[Decoded]) -> list[Decoded]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.common import output
+from data.files import sha256_hex
 from data.words import plural
+from kb.reasons import NO_ANCHORS
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
@@ -21,8 +25,22 @@ GENERAL: Final = (
 _ASKED: Final = 64  # species, evenly spaced, that tell the group of a knowledge base
 
 
+def note_group_once(store: KnowledgeBase, home: Path) -> None:
+    """Say how photos are compared as `note_group` does, once per knowledge base, and what is seldom named each time."""
+    told = home / "notices" / sha256_hex(str(store.path.resolve()))[:16]
+    if not told.exists():
+        note_group(store)
+        with suppress(OSError):  # then it is said again
+            told.parent.mkdir(parents=True, exist_ok=True)
+            told.touch()
+    n_without = store.status().marks.get(NO_ANCHORS, 0) if store.info.profile == GENERAL_PROFILE else 0
+    if 0 < n_without < len(store.taxon_ids):
+        have = "has no reference photo and is" if n_without == 1 else "have no reference photos and are"
+        output.note(f"{plural(n_without, 'species', 'species')} {have} seldom named: kb add --photo gives one")
+
+
 def note_group(store: KnowledgeBase) -> None:
-    """Say once how the photos of a knowledge base are compared, if not by a model trained on its species."""
+    """Say how the photos of a knowledge base are compared, if not by a model trained on its species."""
     if store.info.profile == GENERAL_PROFILE:
         output.note(GENERAL)
     elif store.info.profile == BIRD_PROFILE and (n := n_others(store)):

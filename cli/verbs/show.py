@@ -100,15 +100,21 @@ def species_text(found: FoundSpecies) -> str:
     if entry.summary is not None:
         lines += ["", f"Summary ({entry.summary.words} words, {entry.summary.distiller})"]
         following = (*found.sources[1:], None)
+        is_extractive = all(name.startswith("extractive") for name in entry.summary.distiller.split(" + "))
         quoted = zip(entry.summary.statements, found.quotes, found.sources, following, strict=True)
         for statement, passages, source, next_source in quoted:
             lines.append(output.wrapped(statement.text, indent="  "))
-            others = [passage for passage in passages if passage != statement.text]
-            lines += [output.wrapped(f"evidence: {passage}", indent="      ") for passage in others]
+            # The extractive distiller cites the sentence itself last, after the one that its pronoun refers to.
+            n_context = len(passages) - 1 if is_extractive else 0
+            lines += [
+                output.wrapped(f"{'context' if i < n_context else 'evidence'}: {passage}", indent="      ")
+                for i, passage in enumerate(passages)
+                if passage != statement.text
+            ]
             if source not in (None, entry.source, next_source):
                 lines.append(output.wrapped(f"from: {source_text(source)}", indent="      "))
         n_same = sum(
-            bool(passages) and all(passage == statement.text for passage in passages)
+            bool(passages) and all(passage == statement.text for passage in passages[-1 if is_extractive else 0 :])
             for statement, passages in zip(entry.summary.statements, found.quotes, strict=True)
         )
         if n_same:

@@ -162,8 +162,8 @@ class Identification:
     n_birds: int = 1
     """Rows of the photo: one for each bird, and one where none was found."""
     shows: str | None = None
-    """What a photo without a bird, or unlike all reference photos, shows instead, such as `cat`, if the detector is
-    sure."""
+    """What a photo without a bird, or of no species of the knowledge base, shows instead, such as `cat`, if the
+    detector is sure."""
     status: PhotoStatus = "identified"
     """`identified`: to species, genus, family or order; `not_sure`; `unknown`: probably a species outside the knowledge
     base; `no_bird`: no bird in the photo; `error`: not readable."""

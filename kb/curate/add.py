@@ -27,6 +27,8 @@ from data.records import (
 )
 from kb.curate.placing import with_relatives
 from kb.distill.extractive import ExtractiveDistiller
+from kb.distill.language import is_foreign
+from kb.distill.names import AS_IS
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.begin import begin, rolled_back_if_empty
@@ -41,7 +43,6 @@ from kb.store.ledger import Ledger, Step, fingerprint
 from kb.store.rows import subject_of
 from kb.store.stage_outputs import removed
 
-AS_IS = "as-is/1"  # distiller of summaries that are the user's text, word for word
 MAX_TEXT_CHARACTERS = 1_000_000
 
 
@@ -250,6 +251,11 @@ def _read_text(taxon: Taxon, text: OwnText, *, as_is: bool) -> tuple[Article, Su
     summary = _word_for_word(article) if as_is else ExtractiveDistiller().distil(article, taxon)
     if summary is None:
         hint = "Nothing was added; --as-is keeps every sentence."
+        if is_foreign(article.text):
+            raise BadInput(
+                f"{text.title}: expected a text in English, which the extractive distiller reads",
+                hint=f"{hint} A knowledge base built with --distiller model reads other languages (--page FILE).",
+            )
         if group_of_taxon(taxon.lineage) == GENERAL:
             above = ", ".join(f"{rank} {name}" for rank, name in taxon.lineage.items())
             hint = (

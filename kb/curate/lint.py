@@ -1,6 +1,7 @@
 """Checks of summaries against the passages they cite, sentence by sentence.
 
 The rules compare words, whoever wrote the summary. Findings deserve a look; a summary without findings may be wrong.
+The rules on words read English; other sentences are checked for their evidence and length alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
 from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
+from kb.distill.language import is_foreign
 from kb.distill.model import NAMES_KEPT
+from kb.distill.names import AS_IS
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject, without_label
 from kb.distill.trimming import off_topic_clauses
@@ -147,14 +150,19 @@ def lint_entry(entry: SpeciesEntry, article_text: str | None) -> list[Finding]:
 def _problems(entry: SpeciesEntry, summary: Summary, article_text: str | None) -> Iterator[_Problem]:
     hider = NameHider(entry.taxon, entry.source.title if entry.source else "")
     is_fact = summary.scope == "facts"
+    is_english = not is_foreign(summary.text)
     for number, statement in enumerate(summary.statements, start=1):
         passages = _passages(statement, article_text)
         if statement.evidence and article_text is None:
             yield "error", "no-evidence", number, "the text of the article is missing or damaged"
         else:
             yield from _check_evidence(number, statement, passages, hider.group, is_fact=is_fact)
-        keeps_names = summary.distiller.endswith(NAMES_KEPT)
-        if summary.stage == "refined" and not keeps_names and (names := hider.names_in(statement.text)):
+        if is_foreign(f"{statement.text} {'' if is_english else summary.text}"):
+            continue
+        is_quoted = AS_IS in summary.distiller and statement.text in (" ".join(each.split()) for each in passages)
+        is_hidden = summary.stage == "refined" and not summary.distiller.endswith(NAMES_KEPT) and not is_quoted
+        # "Old World Swallowtail" may be another species than "Swallowtail": the distiller leaves it.
+        if is_hidden and (names := hider.names_in(statement.text)) and hider.hide(statement.text) != statement.text:
             yield "error", "own-name", number, f"says {names[0]!r}"
         if passages:
             earlier = summary.statements[number - 2].text if number > 1 else ""

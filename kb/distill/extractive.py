@@ -34,7 +34,7 @@ from kb.distill.subjects import (
     with_subject,
 )
 from kb.distill.trimming import drop_brackets, trim_clauses
-from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, visual_score
+from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, states_size, visual_score
 
 # The paper's refined summaries have 76 words on average; after that, a sentence must add more.
 TARGET_WORDS = 76
@@ -57,7 +57,7 @@ WORTH_BEFORE_TARGET = 0.02
 # Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
 
-GROUPS_VERSION = 1
+GROUPS_VERSION = 2
 """Version of words and rules for other groups than birds."""
 Scope = Literal["description", "article", "facts"]
 
@@ -175,6 +175,8 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
         sentence = article.text[span.start : span.end]
         stated = stated_subject(sentence, group)
         headed = title_subject(title, group) if group != BIRDS else None
+        if headed in ("larva", "pupa") and stated == "juvenile":
+            stated = headed
         if stated is not None:
             subject, antecedent = stated, (position, span)
         elif is_new_paragraph or not continues_previous(sentence, subject, group) or hider.names_in(sentence[:60]):
@@ -186,7 +188,8 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
         if subject != "race" and _ON_RACES.search(title):
             continue  # does not say which birds
         seen.add(text)
-        is_headed = headed == subject and antecedent is None
+        is_headed = headed == subject and stated is None
+        is_resolved = antecedent is not None and with_subject(text, subject) is not None
         yield (
             kind,
             Candidate(
@@ -196,7 +199,7 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
                 subject=subject,
                 antecedent=antecedent if stated is None and subject not in ("", "adult") else None,
                 is_aside=is_about_another(text, group) or kind is SectionKind.OTHER,
-                label=side or (str(subject) if is_headed and subject not in ("", "adult") else ""),
+                label=side or (str(subject) if is_headed and not is_resolved and subject not in ("", "adult") else ""),
             ),
         )
 
@@ -255,7 +258,13 @@ def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
             taken[sentence.position] = sentence
             covered |= marks[sentence.position]
         words += added
-    return sorted(taken.values(), key=lambda sentence: (READING_ORDER.index(sentence.subject), sentence.position))
+
+    def place(sentence: Candidate) -> tuple[int, int]:
+        # Adults stand for the species; birds' summaries keep the order in which they were measured.
+        is_general = group != BIRDS and sentence.subject == "adult"
+        return READING_ORDER.index("" if is_general else sentence.subject), sentence.position
+
+    return sorted(taken.values(), key=place)
 
 
 def _self_contained(
@@ -289,12 +298,16 @@ def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
             marks.add(("compare", subject))
     if subject in ("male", "female", "juvenile", "larva", "pupa"):
         marks.add(("subject", subject))
+    if subject in ("larva", "pupa") and not any(mark[0] == "pair" for mark in marks):
+        marks |= {("pair", subject, subject, mark[2]) for mark in marks if mark[0] == "colour"}  # of all of it
+    if states_size(sentence.text, group):
+        marks.add(("size", subject, "length"))
     return marks
 
 
 _MARK_WEIGHTS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
 # Differences of races rarely show in a photo; the young are seen less often than adults.
-_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.4}
+_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.6}
 _ASIDE_WEIGHT = 0.4
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from data.lexicon.tables import column
+from data.lexicon.tables import BIRDS, column
 from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import group_of, groups, words_of
 from data.records import Taxon
@@ -56,6 +56,10 @@ class NameHider:
         )
 
     @cached_property
+    def _without_verb(self) -> re.Pattern[str]:
+        return re.compile(rf"^an? {self._name}(?= (?:with|of|in)\b)", re.IGNORECASE)
+
+    @cached_property
     def _by_position(self) -> list[re.Pattern[str]]:
         """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject.
 
@@ -81,7 +85,10 @@ class NameHider:
         if self._inside.search(sentence) is None:
             return capitalised(tidy(self._head.sub("It", sentence)))
         lead, before_who, after_who, adjective, subject = self._by_position
-        text = lead.sub(lambda m: "They" if m["plural"] else "It", sentence, count=1)
+        text = sentence
+        if self.group != BIRDS:  # "An orchid with" has no verb for "it"
+            text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
+        text = lead.sub(lambda m: "They" if m["plural"] else "It", text, count=1)
         text = self._head.sub("It", text)
         text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
         text = after_who.sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)

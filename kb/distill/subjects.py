@@ -35,6 +35,7 @@ _COMPARED = re.compile(r"\b(?:unlike|than|resembles?|from)(?: \w+)?\s$", re.IGNO
 _BEFORE_VERB = re.compile(r"[,;:]|\b(?:is|are|was|were|has|have|bears?|with|of|in|reach(?:es)?|forms?|grows?|up|to)\b")
 # "Larval food plants", "leaf-like": these words name no subject.
 _NO_ADJECTIVE = re.compile(r"\b(?:larval|pupal) (?:food|host|stage|development)\w*|\b\w+-like\b", re.IGNORECASE)
+_FED_ON = re.compile(r"\b(?:feeds? (?:\w+ )?on|eats?|preys? on|diet)\b[^.;]*$", re.IGNORECASE)
 _MOST_TITLE_WORDS = 3
 # Of adults alone: after "the caterpillar is green", "the wings are blue" goes on with the adult.
 _OF_ADULTS = re.compile(r"\b(?:(?:fore|hind)?wings?|wingspan|upperside|underside|elytra|antennae)\b", re.IGNORECASE)
@@ -44,13 +45,16 @@ _OF_ADULTS = re.compile(r"\b(?:(?:fore|hind)?wings?|wingspan|upperside|underside
 def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
     owners = column("sexes", "subject", group=group)
 
-    def words_for(subject: str, *more: str) -> re.Pattern[str]:
+    def words_for(subject: str, *more: str, ahead: str = "") -> re.Pattern[str]:
         words = [word for word, named in owners.items() if named == subject]
-        return re.compile(rf"\b(?:{'|'.join([*words, *more]) or '(?!)'})\b", re.IGNORECASE)
+        return re.compile(rf"\b(?:{'|'.join([*words, *more]) or '(?!)'})\b{ahead}", re.IGNORECASE)
 
+    stages = "|".join(word for word, named in owners.items() if named in ("larva", "pupa"))
+    is_no_larva = rf"(?! (?:{stages})\b)" if stages else ""  # "young larvae" are larvae
+    first = ["first[- ](?:year|winter)"] if group == BIRDS else []
     return (
         ("race", _RACE),
-        ("juvenile", words_for("juvenile", *(["first[- ](?:year|winter)"] if group == BIRDS else []))),
+        ("juvenile", words_for("juvenile", *first, ahead=is_no_larva)),
         ("season", _SEASON),
         *((subject, words_for(subject)) for subject in _SUBJECTS),
         ("", words_for(_WHOLE)),
@@ -90,12 +94,13 @@ def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
         return ""
     head = sentence
     if group != BIRDS:  # read as measured
-        head = _subject_of_parts(sentence) if group == "plants" else _NO_ADJECTIVE.sub("-", sentence)
+        head = sentence.partition(";")[0]
+        head = _subject_of_parts(head) if group == "plants" else _NO_ADJECTIVE.sub("-", head)
     found = [
         (match.start(), i, subject)
         for i, (subject, pattern) in enumerate(_patterns(group))
         for match in pattern.finditer(head)
-        if group == BIRDS or not _COMPARED.search(head[: match.start()])
+        if group == BIRDS or not (_COMPARED.search(head[: match.start()]) or _FED_ON.search(head[: match.start()]))
     ]
     near = [item for item in found if item[0] < _SUBJECT_REACH]
     return min(near)[2] if near else None
@@ -123,8 +128,11 @@ def title_subject(title: str, group: str) -> Subject | None:
 def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS) -> bool:
     """Return whether a sentence without a subject of its own may continue the one before it, on that subject.
 
-    Not if it is about wings and the one before about the caterpillar; of a plant's parts, only "they" go on.
+    Not if it is about wings and the one before about the caterpillar; of a plant's parts, only "they" go on. Outside
+    birds, only a pronoun goes on with a sex: after the female, "the underside" is that of both.
     """
+    if group != BIRDS and subject in ("male", "female"):
+        return _PRONOUN.match(sentence) is not None
     if group != BIRDS and subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
         return False
     if subject in ("leaf", "flower", "fruit"):

@@ -49,14 +49,24 @@ _LENGTH_ELSEWHERE = re.compile(  # metres may be of depth or altitude
     r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)|"
     r"\d ?-?(?:m|met(?:er|re)s?|feet|ft)\b[^.;]{0,30}\b(?:tall|high|long|wide|across|length|height|wingspan|diameter)\b"
 )
+_GROWS_TO = re.compile(
+    r"\b(?:reach(?:es)?|grows?) (?:(?:up )?to |about )*\d[\d.]* ?(?:m|met(?:er|re)s?|feet|ft)(?=[.;,]|$)"
+)
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
 _OFF_TOPIC = re.compile(
     r"(?:\w+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|calls?|songs?(?! (?:thrush|sparrow))|voice|vocali[sz]ations?)\b",
     re.IGNORECASE,
 )
 _OFF_TOPIC_ELSEWHERE = re.compile(  # an egg-shaped cone is none
-    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|voice|droppings|tracks|spores?|genitalia|"
+    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|voice|droppings|tracks|"
+    r"spores?(?! (?:print|deposit)\b)|genitalia|"
     r"skull|fossil|molars?|teeth|metatarsals|cerebrum|brain|holes?)(?![\w-])",
+    re.IGNORECASE,
+)
+_DEED_ELSEWHERE = re.compile(  # what an animal eats, its courtship, and its uses are no looks
+    r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?"
+    r"(?:eats?|feeds?|preys?|consumes?|hunts?|courts?|mates?)\b|"
+    r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b",
     re.IGNORECASE,
 )
 _LIKE = re.compile(r"\b\w+-like\b")
@@ -86,9 +96,15 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str
     score += PAIR_WEIGHT * min(len(part_pairs(sentence, group)), _MOST)
     score += MEASURE_WEIGHT * (counts["breeding"] == 0 and length.search(sentence) is not None)
     score += LOOK_ALIKE_WEIGHT * (_LOOK_ALIKE.search(sentence) is not None)
+    score += WEIGHTS["size"] * states_size(sentence, group)
     score += YEAR_WEIGHT * (_YEAR.search(sentence) is not None)
     score += NAME_WEIGHT * min(len(_INNER_CAPITAL.findall(sentence)), 4)
     return score + (SECTION_WEIGHT if group == BIRDS else SECTION_WEIGHT_ELSEWHERE) * in_section_on_looks
+
+
+def states_size(sentence: str, group: str = BIRDS) -> bool:
+    """Return whether a sentence says how large an organism gets, without a word of size: "it reaches 2 m"."""
+    return group != BIRDS and _GROWS_TO.search(sentence) is not None
 
 
 def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
@@ -149,13 +165,14 @@ def has_looks(clause: str, group: str = BIRDS) -> bool:
 
 
 def opens_off_topic(sentence: str, group: str = BIRDS) -> bool:
-    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks or spores.
+    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks, spores or food.
 
     Example:
         >>> opens_off_topic("The eggs are blue with brown spots."), opens_off_topic("It has a brown nape.")
         (True, False)
     """
-    return (_OFF_TOPIC if group == BIRDS else _OFF_TOPIC_ELSEWHERE).match(sentence) is not None
+    patterns = (_OFF_TOPIC,) if group == BIRDS else (_OFF_TOPIC_ELSEWHERE, _DEED_ELSEWHERE)
+    return any(pattern.match(sentence) for pattern in patterns)
 
 
 def has_other_topics(clause: str, group: str = BIRDS) -> bool:

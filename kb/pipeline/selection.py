@@ -294,6 +294,9 @@ def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Chec
             yield subject, place
 
 
+_SEARCHED = (reasons.NO_PAGE, reasons.NO_TAXOBOX)
+
+
 def _with_groups_of_names(located: Iterable[Located], wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
     """Yield the located species; binomials without a page of that title are searched, or get that of their genus."""
     species: list[tuple[Taxon, PageRef | LeftOut]] = []
@@ -301,7 +304,7 @@ def _with_groups_of_names(located: Iterable[Located], wiki: WikipediaSource, che
     for subject, place in located:
         if isinstance(subject, Taxon):
             species.append((subject, place))
-        elif isinstance(place, LeftOut) and place.reason == reasons.NO_PAGE and is_binomial(subject):
+        elif isinstance(place, LeftOut) and place.reason in _SEARCHED and is_binomial(subject):
             missing.append(own_taxon(subject))
         else:
             yield subject, place

@@ -21,6 +21,7 @@ def answer_of(
     *,
     min_confidence: float,
     likest: Taxon | None = None,
+    names_groups: bool = True,
 ) -> Answer:
     """Return the answer for a photo.
 
@@ -36,6 +37,7 @@ def answer_of(
         min_confidence: minimum confidence of an answer.
         likest: species outside the knowledge base that the photo resembles most; left out beside a genus, family or
             order that it does not belong to.
+        names_groups: whether an unknown species gets its genus, family or order.
     """
     if first is None:
         return Answer(rank="none", name="")
@@ -48,7 +50,7 @@ def answer_of(
         )  # fmt: skip
     is_unknown = chances.unknown > UNKNOWN_FROM
     alike = likest if is_unknown else None
-    for rank in RANKS[RANKS.index(own) :]:
+    for rank in RANKS[RANKS.index(own) :] if names_groups or not is_unknown else ():
         name = first.scientific_name if rank == own else lineage.get(rank)
         if name is None or chances.right(rank) < min_confidence or (is_unknown and rank == "species"):
             continue

@@ -13,7 +13,7 @@ import click
 
 from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
-from cli.common.groups import note_group
+from cli.common.groups import note_group_once
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import named_calls
 from cli.common.wiring import load_encoders, open_checklist, open_web
@@ -152,8 +152,9 @@ def build(
     output.write(reports.status_text(status, path, cost=cost))
     if selection.source.n_requests and (unread := _unread_text(path)):
         output.warn(unread)
-    with library.open(path) as store:
-        note_group(store)
+    if not options.invocation().quiet:
+        with library.open(path) as store:
+            note_group_once(store, settings.home)
     limits = limits_of(selection.checklist) if selection.checklist is not None else ""
     if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
         output.note(limits)

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
-from cli.common.groups import note_group
+from cli.common.groups import note_group_once
 from cli.common.progress import counted
 from cli.verbs.identify import encounters, rows
 from cli.verbs.identify import species_list as species_lists
@@ -202,7 +202,7 @@ def identify(
         given += [] if run.unknown_prior is None else ["the setting unknown_prior"]
         warn_of_calibration(given, recognizer, store, reader=reader)
         if settings.kb is not None and not quiet:
-            note_group(store)
+            note_group_once(store, settings.home)
         fit = species_lists.list_fit(store, recognizer, share, quiet=quiet)
         reading, parameters = None, identify_parameters(store, recognizer)
         if reader:

@@ -64,6 +64,17 @@ def test_a_text_without_looks_in_no_known_group_says_so(cli: Any, tmp_path: Path
     assert "--lineage class=NAME" in outcome.stderr
 
 
+def test_a_text_in_another_language_is_refused_with_that_reason(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "de.txt").write_text("Der Falter hat helle Flecken. Die Raupe ist schwarz und lebt auf Disteln.")
+    add = ("add", "--kb", "own.kb", "--name", "Vanessa cardui", "--lineage", "order=Lepidoptera", "--text", "de.txt")
+    refused = cli.call(*add)
+    assert refused.exit_code == 5
+    assert "expected a text in English, which the extractive distiller reads" in refused.stderr
+    assert "--as-is" in refused.stderr
+    cli.call(*add, "--as-is", check=True)
+    assert "not-visual" not in cli.call("lint", "--kb", "own.kb", check=True).stdout
+
+
 def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)

@@ -159,6 +159,30 @@ def test_the_species_name_is_allowed_only_in_first_summaries() -> None:
     assert found(*named, stage="refined") == [("error", "own-name", 5)]
 
 
+def test_a_longer_name_with_the_species_name_in_it_is_no_error() -> None:
+    """The distiller leaves "Old World swallowtail": it may be another species than "swallowtail"."""
+    named = replace(WREN, common_names=("Swallowtail",), lineage={"order": "Lepidoptera"})
+    text = "The Old World Swallowtail has yellow wings."
+
+    def rules(text: str, distiller: str) -> set[str]:
+        statement = Statement(text=text, evidence=(Span(start=0, end=len(text)),))
+        summary = Summary(statements=(statement,), distiller=distiller)
+        return {each.rule for each in lint_entry(replace(entry(), taxon=named, summary=summary), text)}
+
+    assert "own-name" not in rules(text, "extractive/2 lepidoptera/2")
+    assert "own-name" in rules("The swallowtail has yellow wings.", "extractive/2 lepidoptera/2")
+    assert "own-name" not in rules("The swallowtail has yellow wings.", "as-is/1")  # the user's own words
+
+
+def test_rules_on_words_leave_out_other_languages_but_evidence_counts() -> None:
+    text = "Der Falter hat orange Flügel mit schwarzer Spitze. Die Raupe lebt auf Disteln."
+    spans = Span(start=0, end=50), Span(start=51, end=len(text))
+    statements = [Statement(text=text[span.start : span.end], evidence=(span,)) for span in spans]
+    german = replace(entry(), summary=Summary(statements=tuple(statements), distiller="as-is/1"))
+    assert lint_entry(german, text) == []
+    assert {each.rule for each in lint_entry(german, None)} == {"no-evidence"}
+
+
 def test_length_warnings_start_beyond_their_limits() -> None:
     four = ("It is 12 cm.", "It is 12")
     assert found(*[four] * (MIN_WORDS // 4)) == []

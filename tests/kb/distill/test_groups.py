@@ -205,7 +205,7 @@ def test_the_subject_of_a_sentence_depends_on_the_group(sentence: str, group: st
 def test_names_in_fingerprints_are_those_of_before_for_birds_alone() -> None:
     extractive, model = ExtractiveDistiller(), ModelDistiller(Scripted())
     assert name_for(extractive, BIRD) == extractive.name == "extractive/2"
-    assert name_for(extractive, BUTTERFLY) == "extractive/2 lepidoptera/1"
+    assert name_for(extractive, BUTTERFLY) == "extractive/2 lepidoptera/2"
     assert name_for(extractive, None) == extractive.name  # pages of terms
     assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 40db7abbceca"
     assert name_for(model, BUTTERFLY) not in (model.name, name_for(model, MUSHROOM))

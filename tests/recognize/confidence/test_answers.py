@@ -71,6 +71,14 @@ def test_a_lookalike_is_named_only_beside_a_taxon_that_it_belongs_to(not_held: A
     assert answer.looks_like_common_name == (alike and "High Bird")
 
 
+def test_an_unknown_species_that_nothing_takes_for_a_bird_gets_no_group() -> None:
+    chances = Chances(held=dict(zip(RANKS, (0.9, 0.95, 0.99, 1.0), strict=True)), not_held={"order": 0.9}, unknown=0.8)
+    answer = answer_of(FIRST, chances, LINEAGE, min_confidence=0.5, names_groups=False)
+    assert (answer.rank, answer.confidence, answer.p_unknown) == ("none", 0.8, 0.8)
+    known = Chances(held=chances.held, not_held={}, unknown=0.1)
+    assert answer_of(FIRST, known, LINEAGE, min_confidence=0.5, names_groups=False).rank == "species"
+
+
 def test_a_probably_unknown_species_is_never_named() -> None:
     assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, least=0.0).rank == "genus"
     assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, lineage={}, least=0.0).rank == "none"

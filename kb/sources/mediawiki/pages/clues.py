@@ -27,6 +27,7 @@ _TAG = re.compile(r"<[^<>]{1,200}>")
 _PARAMETER = re.compile(r"\|\s*([a-z_ ]+?)\s*=\s*([^|\n}]*)", re.IGNORECASE)
 _INNERMOST_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
+_IN_ITALICS = re.compile(r"(?<!')(?:''|'{5})([A-Z][^'\n]{3,80}?)(?:''|'{5})(?!')")  # not in bold alone
 _BRACKETED = re.compile(r"\(([A-Z][a-zà-ÿ-]+ [a-zà-ÿ-]{3,})[,;)]")
 _DRAWN_BOX = 'class="infobox biota'
 _DISAMBIGUATION = re.compile(
@@ -36,6 +37,7 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(r"\b(?:is|are|was|were)\s+(.{3,200})", re.DOTALL)
+_VERB = re.compile(r"\b(?:is|are|was|were)\b")
 _OF_A_KIND = re.compile(
     r"\b(?:species|kind|type|member|one|any|form|subspecies)\b(?: \w+)? of\b|\bone of\b", re.IGNORECASE
 )
@@ -78,6 +80,8 @@ class Clues:
     """The first sentences as plain text."""
     lead_binomials: tuple[str, ...] = ()
     """In the order of the first sentences."""
+    subject_binomial: str | None = None
+    """Without a taxobox: a binomial in italics before the first verb, so that of the subject, not of its food."""
     is_disambiguation: bool = False
 
     @property
@@ -114,6 +118,8 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
     if box is None and (binomial := _binomial_of_any_template(flat)):
         box = Box(taxon=StatedTaxon("species", binomial), lineage={"genus": binomial.split()[0]})
     has_taxobox = box is not None or _DRAWN_BOX in text.lower()
+    before_verb = _VERB.split(prose, maxsplit=1)[0]
+    named = () if has_taxobox else _binomials(_IN_ITALICS.findall(before_verb))
     box = box or Box()
     return Clues(
         binomial=box.taxon.name if box.taxon.rank == "species" else None,
@@ -122,6 +128,7 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
         lineage=box.lineage,
         lead=lead,
         lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
+        subject_binomial=next(iter(named), None),
         is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None) and not has_taxobox,
     )
 

@@ -309,8 +309,10 @@ def _groups_by_name(pages: Iterable[WikiPage], names: Sequence[str]) -> dict[str
 
 def _rejected(page: WikiPage, title: str, checklist: Checklist) -> LeftOut:
     """Return why a page without a species is left out, with the taxon that its taxobox states."""
-    detail = " ".join(filter(None, page.clues.taxon))
-    return LeftOut(name=title, reason=_reason_for(page, checklist), detail=detail)
+    detail, reason = " ".join(filter(None, page.clues.taxon)), _reason_for(page, checklist)
+    if reason == reasons.NO_TAXOBOX:
+        detail = f"{page.clues.subject_binomial}: --names takes it"
+    return LeftOut(name=title, reason=reason, detail=detail)
 
 
 def _reason_for(page: WikiPage, checklist: Checklist) -> str:
@@ -318,7 +320,9 @@ def _reason_for(page: WikiPage, checklist: Checklist) -> str:
         return reasons.DISAMBIGUATION
     is_list = page.title.startswith(("List of ", "Lists of "))
     if isinstance(checklist, WikiChecklist):
-        return reasons.NOT_A_SPECIES if page.clues.has_taxobox or is_list else reasons.OTHER_SUBJECT
+        if page.clues.has_taxobox or is_list:
+            return reasons.NOT_A_SPECIES
+        return reasons.NO_TAXOBOX if page.clues.subject_binomial else reasons.OTHER_SUBJECT
     known = checklist.find(without_qualifier(page.title))
     if (known is not None and known.rank != "species") or is_list:
         return reasons.NOT_A_SPECIES

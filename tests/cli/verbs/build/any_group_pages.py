@@ -35,6 +35,10 @@ PAGES = {
     "Garden crab": "{{Hybridbox|name=Garden crab|genus=Malus|taxon=''Malus'' × ''hortensis''}}\nA hybrid.\n"
     "[[Category:Oddities]]",
     "Apple mosaic": "{{Virusbox|name=Apple mosaic|taxon=Ilarvirus appli}}\nA virus of apples.\n[[Category:Oddities]]",
+    "Noctua pronuba": "'''''Noctua pronuba''''', the large yellow underwing, is a moth.\n\n"
+    "== Description ==\nThe forewings are brown and the hindwings orange with a black band.\n[[Category:Oddities]]",
+    "Copper underwing": "The '''copper underwing''' (''Amphipyra pyramidea'') is a moth.\n\n"
+    "== Description ==\nThe forewings are brown and the hindwings copper red.\n[[Category:Oddities]]",
     "Apple scab": "'''Apple scab''' is a disease of ''[[Malus domestica]]''.\n[[Category:Oddities]]",
     "Frog legs": "{{Infobox food|name=Frog legs}}\n'''Frog legs''' are a dish.\n[[Category:Oddities]]",
     "The Swarm": "{{Infobox film|name=The Swarm}}\n'''The Swarm''' is a film about bees.\n[[Category:Oddities]]",

@@ -63,6 +63,8 @@ def test_a_category_takes_species_of_all_kingdoms_and_tells_the_other_pages_apar
         "Garden crab": ("not a species", "hybrid Malus × hortensis"),
         "Apple mosaic": ("not a species", "virus Ilarvirus appli"),
         "List of butterflies": ("not a species", ""),
+        "Noctua pronuba": ("no taxobox", "Noctua pronuba: --names takes it"),
+        "Copper underwing": ("no taxobox", "Amphipyra pyramidea: --names takes it"),
         "Apple scab": ("about another subject", ""),
         "Frog legs": ("about another subject", ""),
         "The Swarm": ("about another subject", ""),
@@ -132,6 +134,13 @@ def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandL
     assert "Vanessa nova" in cli.call("taxa", "Neue Dame", "--kb", "b.kb", check=True).stdout
     build(cli, wiki, "--category", "Oddities")
     assert "Malus domestica" in held(cli) and checklist(cli) == "survey, wiki"
+
+
+def test_names_take_a_species_whose_page_has_no_taxobox(cli: CommandLine, wiki: OwnWiki) -> None:
+    Path("names.txt").write_text("Noctua pronuba\nAmphipyra pyramidea\n")
+    build(cli, wiki, "--names", "names.txt")
+    assert held(cli) == {"Noctua pronuba": "Noctua pronuba", "Amphipyra pyramidea": "Copper underwing"}
+    assert left_out(cli) == {}
 
 
 def test_a_list_page_links_species_of_any_group(cli: CommandLine, wiki: OwnWiki) -> None:

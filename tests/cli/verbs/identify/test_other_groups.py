@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from data.records import Box, Detection
 from tests.drawn_birds import drawn_bird
 from tests.made_once import made_once
 from training.creatures.butterflies import BUTTERFLIES
@@ -133,6 +135,34 @@ def test_the_user_is_told_once_how_photos_are_compared_and_how_to_get_confidence
     assert "Confidence is not available: none ships for the profile general; kb calibrate" in done.stderr
     assert "best match" in done.stdout
     assert "scores higher than" in done.stdout
+    again = cli.call("identify", *photos, "--kb", built / "butterflies.kb", check=True)
+    assert "trained on birds" not in again.stderr
+    assert "Confidence is not available" in again.stderr
+
+
+def test_species_without_reference_photos_are_noted(cli: Any, built: Path, queries: Path, tmp_path: Path) -> None:
+    shutil.copytree(built / "butterflies.kb", tmp_path / "more.kb")
+    (tmp_path / "more.txt").write_text(TEXT)
+    lineage = ("--lineage", "class=Insecta", "--lineage", "order=Lepidoptera")
+    cli.call("add", "--kb", "more.kb", "--name", "Aus bus", *lineage, "--text", "more.txt", check=True)
+    photo = next(queries.iterdir())
+    note = "1 species has no reference photo and is seldom named"
+    assert note in cli.call("identify", photo, "--kb", "more.kb", check=True).stderr
+    assert "seldom named" not in cli.call("identify", photo, "--kb", built / "butterflies.kb", check=True).stderr
+
+
+def test_an_unknown_species_of_a_bird_base_says_what_the_detector_sees(
+    cli: Any, built_kb: Path, others: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recognize.detect.nanodet import NanoDet
+
+    def sees_a_cat(_: NanoDet, images: Sequence[Any]) -> list[tuple[Detection, ...]]:
+        return [(Detection(box=Box(0, 0, 50, 50), kind="cat", score=0.9),) for _ in images]
+
+    monkeypatch.setattr(NanoDet, "detect", sees_a_cat)
+    rows = identified(cli, others, "--kb", built_kb)
+    assert {row["shows"] for row in rows if row["status"] == "unknown"} == {"cat"}
+    assert {row["shows"] for row in rows if row["status"] == "identified"} <= {None}
 
 
 def test_other_groups_are_unknown_to_a_knowledge_base_of_butterflies(cli: Any, built: Path, others: Path) -> None:
