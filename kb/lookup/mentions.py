@@ -16,7 +16,15 @@ from data.records import Taxon, Term
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25
-from kb.lookup.senses import QueryWords, group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
+from kb.lookup.senses import (
+    QueryWords,
+    group_of_class,
+    group_of_noun,
+    is_own_name,
+    is_technical_sense,
+    sense_lists,
+    senses_of,
+)
 
 MentionKind = Literal["species", "term", "group"]
 
@@ -167,8 +175,10 @@ class NameFinder:
         term = term_of_group(senses, named | organisms, self._own_groups)
         is_technical = is_technical_sense(text, others=(named | organisms, is_of_looks), following=after)
         for key in keys:
-            if key in self._species and is_technical:
-                return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
+            if (species := self._species.get(key)) is None:
+                continue
+            if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
+                return Mention(kind="species", text=text, ids=(species,), start=start)
         is_part = not in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
             return Mention(kind="term", text=text, ids=(term.term_id,), start=start)
