@@ -20,14 +20,23 @@ def check_visible(job: Job, encoder: TextImageEncoder) -> None:
     if job.reference_image is not None and not (job.modification or job.text).strip():
         return
     text = query_of(job).text
-    is_blind = isinstance(encoder, SeesWords) and not encoder.visible_words(text)
-    if is_blind or not np.any(encoder.encode_texts([text])):
-        alone = " Without the words, the photo alone is the query." if job.reference_image is not None else ""
-        raise NoEvidence(
-            f"The encoder {encoder.name} can see nothing of {_shortened(text)!r} in a photo.",
-            hint=f"Describe looks: colours, patterns and parts of the body, in English. Other encoders see more: "
-            f"--encoder paper.{alone}",
-        )
+    if not is_visible(text, encoder) or not np.any(encoder.encode_texts([text])):
+        raise nothing_seen(job, encoder)
+
+
+def is_visible(text: str, encoder: TextImageEncoder) -> bool:
+    """Return whether the encoder can compare a word of a text with photos, as far as it tells."""
+    return not isinstance(encoder, SeesWords) or bool(encoder.visible_words(text))
+
+
+def nothing_seen(job: Job, encoder: TextImageEncoder) -> NoEvidence:
+    """Return the error for a query of which an encoder sees nothing in photos."""
+    alone = " Without the words, the photo alone is the query." if job.reference_image is not None else ""
+    return NoEvidence(
+        f"The encoder {encoder.name} can see nothing of {_shortened(query_of(job).text)!r} in a photo.",
+        hint=f"Describe looks: colours, patterns and parts of the body, in English. Other encoders, such as "
+        f"that of the profile paper, see more.{alone}",
+    )
 
 
 def check_length(job: Job, encoder: TextImageEncoder) -> None:

@@ -217,3 +217,22 @@ def test_names_in_inquire_queries_match_the_labels(shared: Path) -> None:
     assert len(asked) == 250
     given = {key: found(query) for key, query in asked.items()}
     assert {key: names for key, names in given.items() if names} == expected
+
+
+def test_a_butterfly_that_shares_its_name_with_birds_is_found() -> None:
+    monarch = Taxon(
+        taxon_id="danaus-plexippus",
+        scientific_name="Danaus plexippus",
+        rank="species",
+        common_names=("Monarchfalter", "Monarch"),
+        lineage={"class": "Insecta", "family": "Nymphalidae"},
+    )
+    names = NameFinder([monarch], read_terms())
+    for query in ("a Monarch on milkweed", "monarch butterfly", "eight Monarchs on a branch", "Monarch chrysalis"):
+        assert ("danaus-plexippus",) in [mention.ids for mention in names.find(query)], query
+    assert names.find("monarch flycatcher") == []
+
+
+def test_a_bird_with_the_name_of_something_else_is_found_where_its_capital_tells() -> None:
+    assert found("a Merlin on a post") == ["falco-columbarius"]
+    assert "falco-columbarius" not in found("King Merlin on a throne")
