@@ -47,6 +47,10 @@ class Mention:
     text: str
     ids: tuple[str, ...]
     start: int
+    organisms: str | None = None
+    """Group (birds, insects) of a species, or of a group with a scientific name; None if unknown, and for others."""
+    is_scientific: bool = False
+    """Whether it is a scientific name of a group."""
 
 
 class NameFinder:
@@ -178,7 +182,8 @@ class NameFinder:
             if (species := self._species.get(key)) is None:
                 continue
             if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
-                return Mention(kind="species", text=text, ids=(species,), start=start)
+                of = self._organisms.get(species)
+                return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
         is_part = not in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
             return Mention(kind="term", text=text, ids=(term.term_id,), start=start)
@@ -188,7 +193,9 @@ class NameFinder:
             else:
                 is_group = self._is_scientific(text, query)
             if key in self._groups and is_group:
-                return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
+                ids, is_scientific = tuple(self._groups[key]), key not in self._english
+                of = self._organisms.get(ids[0]) if is_scientific else None
+                return Mention(kind="group", text=text, ids=ids, start=start, organisms=of, is_scientific=is_scientific)
         return None
 
     def _terms_named(self, text: str) -> list[Term]:
