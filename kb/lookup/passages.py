@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 
-from data.lexicon.appearance import appearance
-from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import words_of
-from data.records import Context, Source, SpeciesEntry, Taxon, Term, TermNote
+from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.sentences import split_sentences
 from kb.lookup.bm25 import tokens
+from kb.lookup.early_stages import early_stages, stages_in
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in
@@ -176,17 +175,6 @@ def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
 def unique(sources: Iterable[Source | None]) -> list[Source]:
     """Return the sources without None and duplicates, in their order."""
     return list(dict.fromkeys(source for source in sources if source is not None))
-
-
-def early_stages(taxon: Taxon) -> Mapping[str, str]:
-    """Return word -> stage of life before the adult: larva, pupa."""
-    others = appearance(group_of_taxon(taxon.lineage, taxon.scientific_name)).others
-    return {word: stage for word, stage in others.items() if stage in ("larva", "pupa")}
-
-
-def stages_in(text: str, stages: Mapping[str, str]) -> frozenset[str]:
-    """Return the stages that a text names."""
-    return frozenset(stages[word] for word in words_of(text) if word in stages)
 
 
 @cache
