@@ -43,8 +43,8 @@ class SimilarityReranker:
 
     The query is the text, the turns of a dialogue joined by commas, a reference image, or the mean of a reference image
     and its modification, each a unit vector; this mean is ours. A dialogue that is too long for the encoder is the mean
-    of its parts. An image
-    that cannot be read is an error row behind all others; where the encoder reads no word, all are. Equal scores and error rows keep first-stage order.
+    of its parts. An image that cannot be read is an error row behind all others; where the encoder reads no word, all
+    are. Equal scores and error rows keep first-stage order.
 
     Args:
         encoder: a text-image encoder.

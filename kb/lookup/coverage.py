@@ -27,9 +27,10 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
 
     A term explains its words, and so do a species with a description, also beside the noun of its group ("Monarch
     butterfly"), and the scientific name of a listed group, also for that noun elsewhere ("brush-footed butterflies,
-    Nymphalidae"). Other words, and English names of groups, are explained if the passage uses them. A name is a species without a description, words in capitals, an organism, or a
-    kind of it ("fiddler crab"). Numbers, and words that only describe looks, need no explanation beside explained ones:
-    without a passage, a query of everyday words is unexplained as a whole.
+    Nymphalidae"). Other words, and English names of groups, are explained if the passage uses them. A name is a
+    species without a description, words in capitals, an organism, or a kind of it ("fiddler crab"). Numbers, and words
+    that only describe looks, need no explanation beside explained ones: without any, a query of everyday words is
+    unexplained as a whole.
 
     Example:
         >>> unexplained("two zebras and a fiddler crab with an osmeterium", Findings(), "")

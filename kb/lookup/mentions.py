@@ -41,7 +41,7 @@ _SUGGESTED = 60  # names compared letter by letter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Words of a query that name something; `ids` are taxon ids, or the id of a term."""
+    """Words of a query that name something; `ids` are taxon ids, or the id of a term, or of each of its senses."""
 
     kind: MentionKind
     text: str
@@ -186,7 +186,10 @@ class NameFinder:
                 return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
         is_part = not in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
-            return Mention(kind="term", text=text, ids=(term.term_id,), start=start)
+            # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
+            is_of_another = term.groups and term.groups.isdisjoint({*named, *organisms, *self._own_groups})
+            ids = tuple(sense.term_id for sense in (senses if is_of_another else [term]))
+            return Mention(kind="term", text=text, ids=ids, start=start)
         for key in keys:
             if key in self._english:
                 is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)

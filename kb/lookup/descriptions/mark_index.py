@@ -122,19 +122,28 @@ class MarkIndex:
     def _without_stage(self, part: str, other: str, group: str) -> str:
         """Return a part of a larva or pupa as one without a stage, if the query names none and no adult has it."""
         name, _, stage = _split(part)
-        is_of_early_stage_only = name and not stage and name not in self._parts_of_adults.get(group, ())
+        whole = appearance(group).whole
+        is_of_early_stage_only = name not in ("", whole) and not stage and name not in self._parts_of_adults[group]
         return other.partition(" of the ")[0] if is_of_early_stage_only else other
 
 
 def _alike(part: str, other: str, some_part: float, group: str) -> float:
     """Return the likeness of two parts; looks of a larva are none of the adult's."""
     (name, side, stage), (other_name, other_side, other_stage) = _split(part), _split(other)
+    if other_side and not other_name and not other_stage:
+        other_name = _sided_part(group)
     if stage != other_stage or (side and other_side and side != other_side):
         return 0.0 if stage != other_stage else some_part
     if stage and {name, other_name} <= {"", "body"}:  # "a larva with dots", "the larva has a dotted body"
         return 1.0
     likeness = 1.0 if name == other_name and name else near_parts(group).get(name, {}).get(other_name, some_part)
     return likeness * (1.0 if side == other_side else BETWEEN_SIDES)
+
+
+@cache
+def _sided_part(group: str) -> str:
+    """Return the part that is meant by a side alone: the wings of butterflies."""
+    return next(iter(column("sides", "part", group=group).values()), "")
 
 
 def _split(part: str) -> tuple[str, str, str]:
