@@ -16,11 +16,11 @@ from data.errors import BadImage
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.collection.queries import is_visible, nothing_seen
 from rerank.photo_vectors import BATCH_SIZE, encode_photos
 from rerank.queries import Query, query_of, reading_reference
 from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
+from rerank.visible_words import is_visible, nothing_seen
 
 PhotoFile = tuple[Path, tuple[int, int] | None]
 """A photo and its state, the key of its vector."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from data.contracts import SeesWords, TextImageEncoder
-from data.errors import NoEvidence, UsageError
+from data.contracts import TextImageEncoder
+from data.errors import UsageError
 from data.records import Job
 from rerank.queries import query_of
+from rerank.visible_words import is_visible, nothing_seen
 
 
 def check_visible(job: Job, encoder: TextImageEncoder) -> None:
@@ -24,21 +25,6 @@ def check_visible(job: Job, encoder: TextImageEncoder) -> None:
         raise nothing_seen(job, encoder)
 
 
-def is_visible(text: str, encoder: TextImageEncoder) -> bool:
-    """Return whether the encoder can compare a word of a text with photos, as far as it tells."""
-    return not isinstance(encoder, SeesWords) or bool(encoder.visible_words(text))
-
-
-def nothing_seen(job: Job, encoder: TextImageEncoder) -> NoEvidence:
-    """Return the error for a query of which an encoder sees nothing in photos."""
-    alone = " Without the words, the photo alone is the query." if job.reference_image is not None else ""
-    return NoEvidence(
-        f"The encoder {encoder.name} can see nothing of {_shortened(query_of(job).text)!r} in a photo.",
-        hint=f"Describe looks: colours, patterns and parts of the body, in English. Other encoders, such as "
-        f"that of the profile paper, see more.{alone}",
-    )
-
-
 def check_length(job: Job, encoder: TextImageEncoder) -> None:
     """Refuse a text that the encoder would cut off.
 
@@ -52,7 +38,3 @@ def check_length(job: Job, encoder: TextImageEncoder) -> None:
         raise UsageError(
             f"The query has {n:,} tokens; the encoder {encoder.name} reads {encoder.max_tokens:,}.", hint="Shorten it."
         )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
