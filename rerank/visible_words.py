@@ -1,4 +1,4 @@
-"""Whether an encoder can compare the words of a query with photos."""
+"""Words of a query that an encoder can compare with photos."""
 
 from __future__ import annotations
 
