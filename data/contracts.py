@@ -180,6 +180,10 @@ class SpeciesScorer(Protocol):
     def name(self) -> str:
         """Knowledge base, encoders and calibration; part of the cache key of judgements."""
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the chances are calibrated; otherwise they rank photos and say no more."""
+
     def knows(self, taxon_id: str) -> bool:
         """Return whether a photo can be compared with the species: by description, reference photo or prototype."""
 

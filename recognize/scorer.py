@@ -48,6 +48,12 @@ class RecognizerScorer:
         """The state of the knowledge base."""
         return f"recognizer of {self._state}"
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether a calibration fits the knowledge base and its encoders."""
+        with self._turn:
+            return self._recognizer is not None and self._recognizer.calibration is not None
+
     def knows(self, taxon_id: str) -> bool:
         """Return whether the species has a description, a reference photo or a prototype."""
         with self._turn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -17,11 +18,24 @@ from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
 from rerank.photo_vectors import BATCH_SIZE, encode_photos
 from rerank.queries import Query, query_of, reading_reference
-from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
+from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score
 from rerank.tally import Tally
+from rerank.visible_words import is_visible, nothing_seen
 
 PhotoFile = tuple[Path, tuple[int, int] | None]
 """A photo and its state, the key of its vector."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SimilarityTally(Tally):
+    """Counts of a run of similarity."""
+
+    unseen: dict[str, str] = field(default_factory=dict)
+    """Query id -> why its ranking means little."""
+
+    def warnings(self) -> list[str]:
+        """Return the queries of which the encoder sees nothing in photos."""
+        return [f"query {query_id}: {why} The order means little." for query_id, why in self.unseen.items()]
 
 
 class SimilarityReranker:
@@ -29,8 +43,8 @@ class SimilarityReranker:
 
     The query is the text, the turns of a dialogue joined by commas, a reference image, or the mean of a reference image
     and its modification, each a unit vector; this mean is ours. A dialogue that is too long for the encoder is the mean
-    of its parts. An image
-    that cannot be read is an error row behind all others. Equal scores and error rows keep first-stage order.
+    of its parts. An image that cannot be read is an error row behind all others; where the encoder reads no word, all
+    are. Equal scores and error rows keep first-stage order.
 
     Args:
         encoder: a text-image encoder.
@@ -60,7 +74,7 @@ class SimilarityReranker:
         self._root = Path(root)
         self._batch_size = batch_size
         self._vectors: dict[PhotoFile, FloatArray] = {}
-        self.tally = Tally()
+        self.tally = SimilarityTally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return `rerank(job)`, computed in a thread."""
@@ -78,6 +92,12 @@ class SimilarityReranker:
         """
         ranks = first_stage_ranks(job)
         query = self.encode_query(job)
+        if not np.any(query):
+            error = nothing_seen(job, self._encoder)
+            self.tally.failures.append(error)
+            return error_rows(job, str(error))
+        if job.reference_image is None and not is_visible(query_of(job).text, self._encoder):
+            self.tally.unseen[job.query_id] = str(nothing_seen(job, self._encoder))
         found = self.encode_images(job.candidates)
         vectors = [vector for vector in found if not isinstance(vector, str)]
         scores = iter(cosines(query, np.stack(vectors)) if vectors else ())

@@ -25,10 +25,12 @@ _DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
 def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
-    A term explains its words, and so does a species with a description; other words, and the names of groups, are
-    explained if the passage uses them. A name is a species without a description, words in capitals, an organism, or a
-    kind of it ("fiddler crab"). Numbers, and words that only describe looks, need no explanation beside explained ones:
-    without a passage, a query of everyday words is unexplained as a whole.
+    A term explains its words, and so do a species with a description, also beside the noun of its group ("Monarch
+    butterfly"), and the scientific name of a listed group, also for that noun elsewhere ("brush-footed butterflies,
+    Nymphalidae"). Other words, and English names of groups, are explained if the passage uses them. A name is a
+    species without a description, words in capitals, an organism, or a kind of it ("fiddler crab"). Numbers, and words
+    that only describe looks, need no explanation beside explained ones: without any, a query of everyday words is
+    unexplained as a whole.
 
     Example:
         >>> unexplained("two zebras and a fiddler crab with an osmeterium", Findings(), "")
@@ -45,16 +47,18 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     spans = [
         (mention.start, mention.start + len(mention.text)) for mention in found.mentions if _explains(found, mention)
     ]
+    nouns = set(_nouns_of_mentions(query, words, found))
     is_open = [
         not any(start <= word.start() and word.end() <= end for start, end in spans)
         and not set(tokens(word[0])) <= said
-        for word in words
+        and i not in nouns
+        for i, word in enumerate(words)
     ]
     gaps = {i for i, word in enumerate(words) if is_open[i] and not is_plain(word[0])}
     for first, last in _names(query, words, is_open, found):
         if any(is_open[first : last + 1]):
             gaps.update(range(first, last + 1))
-    if not gaps and not passage:
+    if not gaps and not passage and not spans:
         gaps = {i for i, word in enumerate(words) if not _is_empty(word[0]) and not word[0].isdigit()}
     runs = _runs(query, words, gaps)
     return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in runs)
@@ -62,7 +66,29 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
 
 def _explains(found: Findings, mention: Mention) -> bool:
     described = {entry.taxon.taxon_id for entry in found.species if entry.summary is not None}
-    return mention.kind == "term" or (mention.kind == "species" and not described.isdisjoint(mention.ids))
+    if mention.kind == "group":
+        return mention.is_scientific and mention in found.groups
+    return mention.kind == "term" or not described.isdisjoint(mention.ids)
+
+
+def _nouns_of_mentions(query: str, words: Sequence[re.Match[str]], found: Findings) -> Iterator[int]:
+    """Yield the places of nouns that stand for what a mention explains, and of the words before that make a kind."""
+    for mention in found.mentions:
+        if mention.kind == "term" or mention.organisms is None or not _explains(found, mention):
+            continue
+        end = mention.start + len(mention.text)
+        for last, word in enumerate(words):
+            is_beside = word.start() > end and query[end : word.start()].isspace()
+            if group_of_noun(word[0]) == mention.organisms and (mention.is_scientific or is_beside):
+                yield from range(_start_of_kind(query, words, last) if mention.is_scientific else last, last + 1)
+
+
+def _start_of_kind(query: str, words: Sequence[re.Match[str]], last: int) -> int:
+    """Return the place of the first word of the kind of organism that ends at `last`: "fiddler crab"."""
+    first = last
+    while first and _is_joined(query, words, first - 1) and _makes_a_kind(words[first - 1][0], of=words[first][0]):
+        first -= 1
+    return first
 
 
 def _names(
@@ -80,16 +106,9 @@ def _names(
         if first < last:
             yield first, last
     for last, word in enumerate(words):
-        first = last
         if group_of_noun(word[0]) is None or not is_open[last]:
             continue
-        while (
-            first
-            and is_open[first - 1]
-            and _is_joined(query, words, first - 1)
-            and _makes_a_kind(words[first - 1][0], of=words[first][0])
-        ):
-            first -= 1
+        first = max([_start_of_kind(query, words, last), *(i + 1 for i in range(last) if not is_open[i])])
         if first < last:
             yield first, last
 

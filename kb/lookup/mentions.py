@@ -16,7 +16,15 @@ from data.records import Taxon, Term
 from kb.checklist.english_groups import english_groups
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25
-from kb.lookup.senses import QueryWords, group_of_class, group_of_noun, is_technical_sense, sense_lists, senses_of
+from kb.lookup.senses import (
+    QueryWords,
+    group_of_class,
+    group_of_noun,
+    is_own_name,
+    is_technical_sense,
+    sense_lists,
+    senses_of,
+)
 
 MentionKind = Literal["species", "term", "group"]
 
@@ -33,12 +41,16 @@ _SUGGESTED = 60  # names compared letter by letter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Words of a query that name something; `ids` are taxon ids, or the id of a term."""
+    """Words of a query that name something; `ids` are taxon ids, or the id of a term, or of each of its senses."""
 
     kind: MentionKind
     text: str
     ids: tuple[str, ...]
     start: int
+    organisms: str | None = None
+    """Group (birds, insects) of a species, or of a group with a scientific name; None if unknown, and for others."""
+    is_scientific: bool = False
+    """Whether it is a scientific name of a group."""
 
 
 class NameFinder:
@@ -167,18 +179,26 @@ class NameFinder:
         term = term_of_group(senses, named | organisms, self._own_groups)
         is_technical = is_technical_sense(text, others=(named | organisms, is_of_looks), following=after)
         for key in keys:
-            if key in self._species and is_technical:
-                return Mention(kind="species", text=text, ids=(self._species[key],), start=start)
+            if (species := self._species.get(key)) is None:
+                continue
+            if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
+                of = self._organisms.get(species)
+                return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
         is_part = not in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
-            return Mention(kind="term", text=text, ids=(term.term_id,), start=start)
+            # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
+            is_of_another = term.groups and term.groups.isdisjoint({*named, *organisms, *self._own_groups})
+            ids = tuple(sense.term_id for sense in (senses if is_of_another else [term]))
+            return Mention(kind="term", text=text, ids=ids, start=start)
         for key in keys:
             if key in self._english:
                 is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)
             else:
                 is_group = self._is_scientific(text, query)
             if key in self._groups and is_group:
-                return Mention(kind="group", text=text, ids=tuple(self._groups[key]), start=start)
+                ids, is_scientific = tuple(self._groups[key]), key not in self._english
+                of = self._organisms.get(ids[0]) if is_scientific else None
+                return Mention(kind="group", text=text, ids=ids, start=start, organisms=of, is_scientific=is_scientific)
         return None
 
     def _terms_named(self, text: str) -> list[Term]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.sentences import split_sentences
 from kb.lookup.bm25 import tokens
+from kb.lookup.early_stages import early_stages, stages_in
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in
@@ -113,7 +115,7 @@ def species_passage(entry: SpeciesEntry, found: Findings, query: str, *, max_wor
         if chosen and words > max_words:
             break
         chosen.append(sentence)
-    return f"{name_of(entry)}: {' '.join([*chosen, *caution(entry, variant)])}"
+    return f"{name_of(entry)}: {' '.join([*chosen, *caution(entry, variant, query)])}"
 
 
 def name_of(entry: SpeciesEntry) -> str:
@@ -123,18 +125,36 @@ def name_of(entry: SpeciesEntry) -> str:
 
 
 def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
-    """Return the sentences of a description that hold for a variant, those with most words of the query first."""
+    """Return the sentences of a description that hold for a variant, those with most words of the query first.
+
+    Numbers say nothing ("two peacocks" have no two horns). Of larvae and pupae, only the stage that the query asks for
+    comes before the adult's looks.
+    """
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
-    asked = set(tokens(query)) - own
+    asked = set(tokens(query)) - own - _numbers()
+    stages = early_stages(entry.taxon)
+    of_query = stages_in(query, stages)
+
+    def rank(text: str) -> tuple[bool, int]:
+        of_text = stages_in(text, stages)
+        fit = 2 * bool(of_text & of_query) + 2 * _fit(text, query) + len(asked & set(tokens(text)))
+        return bool(of_text) and not of_text & of_query, -fit
+
+    of_stage = [text for text in _statements(entry) if stages_in(text, stages) & of_query]
     fitting = fitting_sentences(_statements(entry), variant)
-    return sorted(fitting, key=lambda text: -(2 * _fit(text, query) + len(asked & set(tokens(text)))))
+    return sorted(dict.fromkeys((*of_stage, *fitting)), key=rank)
 
 
-def caution(entry: SpeciesEntry, variant: Variant) -> list[str]:
-    """Return a sentence on marks that were left out; none if all of them hold, or for a sex or age with its own."""
+def caution(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
+    """Return a sentence on marks that were left out.
+
+    None if all of them hold, or for a sex, age or stage of life with its own.
+    """
     statements = _statements(entry)
     fitting = fitting_sentences(statements, variant)
-    has_own = not variant.kinds & {"colour", "hybrid"} and states_looks(fitting)
+    stages = early_stages(entry.taxon)
+    is_told = any(stages_in(text, stages) & stages_in(query, stages) for text in statements)
+    has_own = not variant.kinds & {"colour", "hybrid"} and (is_told or states_looks(fitting))
     return [] if variant.is_ordinary or has_own or fitting == statements else [NOT_ORDINARY]
 
 
@@ -155,6 +175,11 @@ def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
 def unique(sources: Iterable[Source | None]) -> list[Source]:
     """Return the sources without None and duplicates, in their order."""
     return list(dict.fromkeys(source for source in sources if source is not None))
+
+
+@cache
+def _numbers() -> frozenset[str]:
+    return frozenset(tokens("two three four five six seven eight nine ten eleven twelve dozen hundred several many"))
 
 
 def _fit(text: str, query: str) -> int:

@@ -14,6 +14,7 @@ from kb.checklist.selection import taxa_named
 from kb.lookup.bm25 import tokens
 from kb.lookup.descriptions.mark_index import MarkIndex
 from kb.lookup.descriptions.wording import LETTERS, in_lexicon_words
+from kb.lookup.early_stages import words_of_any
 from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.not_included import MAX_NAME_WORDS, relatives
@@ -72,7 +73,9 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     row_of = {taxon.taxon_id: row for row, taxon in enumerate(index.taxa)}
     description = in_lexicon_words(text, is_known=store.derived(_words_of_names).__contains__)
     fit, missing = store.derived(_mark_index).scores(description)
-    scores = WORDS_SHARE * index.summaries.scores(tokens(description)).astype(np.float64) + MARKS_SHARE * fit
+    scores = (
+        WORDS_SHARE * index.summaries.scores(_telling_words(store, description)).astype(np.float64) + MARKS_SHARE * fit
+    )
     vector = vector_of(encoder, description)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
         row = row_of.get(taxon_id)
@@ -95,6 +98,19 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
         )
         for row in rows[:n]
     ]
+
+
+def _telling_words(store: KnowledgeBase, description: str) -> list[str]:
+    """Return the content words of a description, without nouns for the organisms of a knowledge base without birds.
+
+    Every butterfly is a butterfly, and has a larva, even where its summary has another word for it.
+    """
+    words = tokens(description)
+    return [word for word in words if word not in store.derived(_words_of_all)] or words
+
+
+def _words_of_all(store: KnowledgeBase) -> frozenset[str]:
+    return frozenset(tokens(" ".join(words_of_any(index_of(store).taxa))))
 
 
 def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:

@@ -174,6 +174,34 @@ def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], follo
     return bool(mentioned & senses)
 
 
+def is_own_name(name: str, group: str | None, *, before: str = "", following: str = "") -> bool:
+    """Return whether words of a query are the name of a species, whatever their everyday senses.
+
+    The everyday senses were listed for other groups (a monarch is a butterfly as well as a bird), so they are no reason
+    to miss the species of this one, except before the noun of another ("monarch flycatcher"). A name with its capital
+    ("a Merlin on a post") counts inside a sentence, but not as a part of a longer name ("Merlin Street").
+
+    Args:
+        name: words of the query.
+        group: group of organisms of the species, None if it is not known.
+        before: word before the name, empty at the start.
+        following: next word, empty at the end.
+
+    Example:
+        >>> is_own_name("monarchs", "insects"), is_own_name("monarch", "insects", following="flycatcher")
+        (True, False)
+        >>> [is_own_name("Merlin", "birds", before=word) for word in ("a", "King", "")]
+        [True, False, False]
+    """
+    senses = senses_of(name)
+    follower = group_of_noun(following) if following else None
+    if senses is None or follower not in (None, group):
+        return False
+    is_of_another_group = group is not None and not senses & {group, _ANIMALS}
+    is_beside_capitals = not before or before[0].isupper() or following[:1].isupper()
+    return is_of_another_group or (name[:1].isupper() and not is_beside_capitals)
+
+
 def _describes_looks(word: str) -> bool:
     parts = _WORD.findall(_bare(word))
     stop = groups()["stop"]

@@ -97,7 +97,7 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     for entry in (*found.species, *described_members(store, found)):
         if entry.summary is not None:
             variant = variant_asked(entry, found, query)
-            sentences = ranked_sentences(entry, variant, query) + caution(entry, variant)
+            sentences = ranked_sentences(entry, variant, query) + caution(entry, variant, query)
             text = f"{name_of(entry)}: {' '.join(sentences)}"
             texts.append(Text(text=text, source=entry.source or Source(title=entry.taxon.common_name)))
     return [replace(text, text=" ".join(text.text.split()[:MAX_TEXT_WORDS])) for text in texts]

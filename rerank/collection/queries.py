@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from data.contracts import SeesWords, TextImageEncoder
-from data.errors import NoEvidence, UsageError
+from data.contracts import TextImageEncoder
+from data.errors import UsageError
 from data.records import Job
 from rerank.queries import query_of
+from rerank.visible_words import is_visible, nothing_seen
 
 
 def check_visible(job: Job, encoder: TextImageEncoder) -> None:
@@ -20,14 +21,8 @@ def check_visible(job: Job, encoder: TextImageEncoder) -> None:
     if job.reference_image is not None and not (job.modification or job.text).strip():
         return
     text = query_of(job).text
-    is_blind = isinstance(encoder, SeesWords) and not encoder.visible_words(text)
-    if is_blind or not np.any(encoder.encode_texts([text])):
-        alone = " Without the words, the photo alone is the query." if job.reference_image is not None else ""
-        raise NoEvidence(
-            f"The encoder {encoder.name} can see nothing of {_shortened(text)!r} in a photo.",
-            hint=f"Describe looks: colours, patterns and parts of the body, in English. Other encoders see more: "
-            f"--encoder paper.{alone}",
-        )
+    if not is_visible(text, encoder) or not np.any(encoder.encode_texts([text])):
+        raise nothing_seen(job, encoder)
 
 
 def check_length(job: Job, encoder: TextImageEncoder) -> None:
@@ -43,7 +38,3 @@ def check_length(job: Job, encoder: TextImageEncoder) -> None:
         raise UsageError(
             f"The query has {n:,} tokens; the encoder {encoder.name} reads {encoder.max_tokens:,}.", hint="Shorten it."
         )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -2,7 +2,7 @@
 
 Weak for questions beyond appearance: encoders understand negation and actions poorly. The starter models were trained
 on descriptions of birds, so they leave other questions unanswered. The scores rank photos; only the chances of species
-are calibrated.
+are calibrated, where the recognizer has a calibration for the knowledge base.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class EncoderJudge:
             if known:
                 chance = await asyncio.to_thread(self._species.chance, image.path, known)
                 if question.relation != "looks":
-                    return _answered(1 - chance if question.relation == "absent" else chance, "recognizer")
+                    by = "recognizer" if self._species.is_calibrated else "recognizer; uncalibrated"
+                    return _answered(1 - chance if question.relation == "absent" else chance, by)
         statement = question.statement
         if context and statement == query.strip():
             statement = f"{statement}. {context}"

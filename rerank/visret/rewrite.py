@@ -96,7 +96,10 @@ class RewriteReranker:
             self.tally.failures.append(error)
             return error_rows(job, str(error))
         share = None if made.cost_usd is None else made.cost_usd / len(ranks)
-        return [replace(row, evaluation=made.note, cost_usd=share) for row in await self._similarity.rank(rewritten)]
+        rows = await self._similarity.rank(rewritten)
+        self.tally.failures += self._similarity.tally.failures
+        self._similarity.tally.failures.clear()
+        return [replace(row, evaluation=made.note, cost_usd=share) for row in rows]
 
 
 class RewriteRetriever:

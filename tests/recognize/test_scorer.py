@@ -11,6 +11,7 @@ import pytest
 from data.contracts import SpeciesScorer
 from data.errors import BadImage, MissingKnowledgeBase
 from recognize import Recognizer
+from recognize.confidence.calibration import shipped_calibration
 from recognize.scorer import RecognizerScorer
 from tests.recognize.test_recognizer import BIRDS, bird
 from tests.toy.encoders import toy_encoders
@@ -43,6 +44,14 @@ def test_the_species_of_a_photo_has_the_highest_chance(scorer: SpeciesScorer, tm
         assert sum(chances.values()) == pytest.approx(1)
         assert scorer.chance(path, list(IDS.values())) == pytest.approx(1)
         assert scorer.chance(path, ["pica-pica", "unknown"]) == 0
+
+
+def test_a_scorer_tells_whether_a_calibration_fits(scorer: SpeciesScorer) -> None:
+    store, encoders = made()
+    recognizer = Recognizer(store, encoders)
+    assert not scorer.is_calibrated
+    recognizer.calibration = shipped_calibration()
+    assert RecognizerScorer(store, lambda: recognizer, state="first").is_calibrated
 
 
 def test_species_without_looks_are_not_known(scorer: SpeciesScorer) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, ConfigError, UsageError
+from data.errors import BadInput, ConfigError, NoEvidence, UsageError
 from data.images.decode import read_image
 from data.records import Job, JobImage
+from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
 from tests.toy.encoders import toy_encoders
 
@@ -64,8 +65,21 @@ def test_scores_of_combined_queries_are_cosines(folder: Any) -> None:
         assert scores[colour] == pytest.approx(float(seen @ query / np.linalg.norm(query)), abs=1e-6)
 
 
-def test_a_text_of_unknown_words_keeps_the_first_stage_order(folder: Any) -> None:
-    assert first(folder, job("xyzzy")) == "blue"
+@pytest.mark.parametrize("profile", ["starter", "general"])
+def test_a_text_of_which_the_encoder_reads_no_word_is_refused(folder: Any, profile: str) -> None:
+    method = SimilarityReranker(load_encoders(profile).text_image[0], root=folder)
+    rows = method.rerank(job("a Peacock"))
+    assert [(row.image_id, row.status) for row in rows] == [(colour, "error") for colour in COLOURS]
+    assert str(rows[0].error).endswith("can see nothing of 'a Peacock' in a photo.")
+    assert [type(error) for error in method.tally.failures] == [NoEvidence]
+
+
+def test_an_order_by_words_that_no_photo_shows_comes_with_a_warning(folder: Any) -> None:
+    method = SimilarityReranker(load_encoders("starter").text_image[0], root=folder)
+    method.rerank(job("a red bird"))
+    assert method.tally.warnings() == []
+    method.rerank(job("a caterpillar eating nettle"))
+    assert "'a caterpillar eating nettle'" in " ".join(method.tally.warnings())
 
 
 def test_a_photo_is_encoded_once_until_it_changes(folder: Any) -> None:

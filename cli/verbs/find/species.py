@@ -42,6 +42,11 @@ class CountedScorer:
         """The name of the scorer."""
         return self._scorer.name
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the chances of the scorer are calibrated."""
+        return self._scorer.is_calibrated
+
     def knows(self, taxon_id: str) -> bool:
         """Return whether the scorer knows the species."""
         return self._scorer.knows(taxon_id)

@@ -15,6 +15,7 @@ from data.lexicon.marks import every_mark
 from data.lexicon.near import near_colours, near_parts
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import groups
+from kb.lookup.early_stages import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
 SOME_PART = 0.25
@@ -28,7 +29,6 @@ PartLook = tuple[str, str]
 
 BETWEEN_SIDES = 0.8
 """Likeness of a look on one side of the wings to one whose side is not told."""
-_STAGES = ("larva", "pupa")
 
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
@@ -67,6 +67,10 @@ class MarkIndex:
             for group, found in postings.items()
         }
 
+        self._parts_of_adults = {
+            group: {_split(part)[0] for part, _ in found if not _split(part)[2]} for group, found in postings.items()
+        }
+
     def scores(self, description: str) -> tuple[FloatArray, FloatArray]:
         """Return the fit of each species to the marks of a description, and the share of them that its text lacks.
 
@@ -85,8 +89,8 @@ class MarkIndex:
         fit = np.zeros(self.size, dtype=np.float32)
         missing = np.zeros(self.size, dtype=np.float32)
         most = 0.0
-        for part, look in marks_of_query(description, group):
-            likeness = self._likeness(part, look, group)
+        for part, look, is_marking in _query_marks(description, group):
+            likeness = self._likeness(part, look, group, is_marking=is_marking and group != BIRDS)
             n_alike = float(np.maximum(likeness, 0).sum())
             rarity = math.log(1 + (size - n_alike + 0.5) / (n_alike + 0.5))
             fit += np.float32(rarity) * likeness
@@ -94,29 +98,52 @@ class MarkIndex:
             most += rarity
         return (fit / np.float32(most), missing / np.float32(most)) if most else (fit, missing + 1)
 
-    def _likeness(self, part: str, look: str, group: str) -> FloatArray:
-        """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are."""
+    def _likeness(self, part: str, look: str, group: str, *, is_marking: bool = False) -> FloatArray:
+        """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are.
+
+        With `is_marking`, markings are most alike, and the colour of the whole part is no conflict.
+        """
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
         looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
         for (other_part, other_look), (rows, shares) in self._postings.get(group, {}).items():
             same_kind = kind_of(other_look) == kind_of(look)
-            if other_part == part and part and same_kind and kind_of(look) != "pattern":
+            if other_part == part and part and same_kind and kind_of(look) != "pattern" and not is_marking:
                 differs[rows] |= shares == 1
             if other_look in looks:
                 some_part = SOME_PART if kind_of(look) == "colour" else 0.0
-                alike = looks[other_look] * _alike(part, other_part, some_part, group)
+                seen = self._without_stage(part, other_part, group)
+                alike = looks[other_look] * _alike(part, seen, some_part, group)
+                if is_marking:
+                    shares = np.where(shares == 1, np.float32(MARKING), np.float32(1))
                 likeness[rows] = np.maximum(likeness[rows], alike * shares)
         return np.where(differs & (likeness < -CONFLICT), np.float32(CONFLICT), likeness)
+
+    def _without_stage(self, part: str, other: str, group: str) -> str:
+        """Return a part of a larva or pupa as one without a stage, if the query names none and no adult has it."""
+        name, _, stage = _split(part)
+        whole = appearance(group).whole
+        is_of_early_stage_only = name not in ("", whole) and not stage and name not in self._parts_of_adults[group]
+        return other.partition(" of the ")[0] if is_of_early_stage_only else other
 
 
 def _alike(part: str, other: str, some_part: float, group: str) -> float:
     """Return the likeness of two parts; looks of a larva are none of the adult's."""
     (name, side, stage), (other_name, other_side, other_stage) = _split(part), _split(other)
+    if other_side and not other_name and not other_stage:
+        other_name = _sided_part(group)
     if stage != other_stage or (side and other_side and side != other_side):
         return 0.0 if stage != other_stage else some_part
+    if stage and {name, other_name} <= {"", "body"}:  # "a larva with dots", "the larva has a dotted body"
+        return 1.0
     likeness = 1.0 if name == other_name and name else near_parts(group).get(name, {}).get(other_name, some_part)
     return likeness * (1.0 if side == other_side else BETWEEN_SIDES)
+
+
+@cache
+def _sided_part(group: str) -> str:
+    """Return the part that is meant by a side alone: the wings of butterflies."""
+    return next(iter(column("sides", "part", group=group).values()), "")
 
 
 def _split(part: str) -> tuple[str, str, str]:
@@ -132,11 +159,16 @@ def marks_of_query(description: str, group: str = BIRDS) -> list[PartLook]:
         >>> marks_of_query("grey bird, belly white, long, pointed bill")
         [('plumage', 'grey'), ('belly', 'white'), ('bill', 'long'), ('bill', 'pointed')]
     """
+    return list(dict.fromkeys((part, look) for part, look, _ in _query_marks(description, group)))
+
+
+def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
+    """Return part, look and whether it is a marking of each mark in a description, in order."""
     others = appearance(group).others if group != BIRDS else {}
-    is_of_stage = any(others.get(word) in _STAGES for word in re.findall(r"[a-z-]+", description.lower()))
+    is_of_stage = any(others.get(word) in EARLY_STAGES for word in re.findall(r"[a-z-]+", description.lower()))
     pieces = [description] if is_of_stage else list(_phrases(description, group))
     marks = [mark for piece in pieces for mark in _marks(piece, group)]
-    return list(dict.fromkeys((part, look) for part, look, _ in marks))
+    return list(dict.fromkeys((part, look, likeness != 1) for part, look, likeness in marks))
 
 
 def marks_of_text(text: str, group: str = BIRDS) -> set[tuple[str, str, float]]:
@@ -152,7 +184,7 @@ def marks_of_text(text: str, group: str = BIRDS) -> set[tuple[str, str, float]]:
 def _marks(text: str, group: str) -> Iterator[tuple[str, str, float]]:
     for mark in every_mark(text, group):
         part = mark.part + (f" on the {mark.side}" if mark.side else "")
-        part += f" of the {mark.sex_age}" if mark.sex_age in _STAGES else ""
+        part += f" of the {mark.sex_age}" if mark.sex_age in EARLY_STAGES else ""
         for look in mark.look.split(" and "):
             yield part, look or part, MARKING if mark.marking else 1.0
 
@@ -161,7 +193,10 @@ def _phrases(description: str, group: str) -> Iterator[str]:
     """Yield the phrases between commas, each with a part or a bird; a phrase without one belongs to the next."""
     parts, wholes = _part_words(group), _whole_words(group)
     held: list[str] = []
+    looks = appearance(group)
     for phrase in _BREAK.split(description):
+        if group != BIRDS and looks.whole and phrase and all(map(looks.has_look, phrase.lower().split())):
+            phrase += " body"  # "white with orange wing tips": all of it is white, not the tips
         held.append(phrase)
         if any(word in parts or word in wholes for word in re.findall(r"[a-z-]+", phrase)):
             yield " ".join(held)

@@ -1,4 +1,4 @@
-"""A small in-memory knowledge base of six birds and four terms."""
+"""A small in-memory knowledge base of six birds and four terms, and two butterflies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tests.memory_store import BagOfWords, ShelfStore
 ENCODER = BagOfWords()
 
 
-def entry(name: str, common: str, *sentences: str, family: str, order: str) -> SpeciesEntry:
+def entry(name: str, common: str, *sentences: str, family: str, order: str, class_name: str = "Aves") -> SpeciesEntry:
     taxon = Taxon(
         taxon_id=taxon_id(name),
         scientific_name=name,
         rank="species",
         common_names=(common,),
-        lineage={"class": "Aves", "order": order, "family": family, "genus": name.split()[0]},
+        lineage={"class": class_name, "order": order, "family": family, "genus": name.split()[0]},
     )
     summary = Summary(statements=tuple(Statement(text=s) for s in sentences)) if sentences else None
     source = Source(title=common, url=f"https://wiki.example/{taxon.taxon_id}", revision=3, licence="CC BY-SA 4.0")
@@ -82,3 +82,26 @@ TERMS = [
     Term(term_id="term:nuptial-pad", name="nuptial pad", definition="A swelling on the thumb of a male frog."),
 ]
 STORE = ShelfStore(SPECIES, TERMS, ENCODER)
+
+BUTTERFLIES = [
+    entry(
+        "Aglais io",
+        "Peacock",
+        "The wings are rusty red.",
+        "Each wing tip carries a large eyespot in black and blue.",
+        "The caterpillar is black with white dots.",
+        "The pupa is green or grey-brown with two horns.",
+        family="Nymphalidae",
+        order="Lepidoptera",
+        class_name="Insecta",
+    ),
+    entry(
+        "Danaus plexippus",
+        "Monarch",
+        "The wings are orange with black veins.",
+        "The caterpillar is ringed in black, white and yellow.",
+        family="Nymphalidae",
+        order="Lepidoptera",
+        class_name="Insecta",
+    ),
+]

@@ -22,7 +22,7 @@ from kb.lookup.learning import remember
 from kb.lookup.settings import CONTEXT_PRESETS, ContextSettings
 from kb.lookup.writing import is_supported, parse_reply, request_for, supported, texts_of
 from kb.sources.starter import StarterSource
-from tests.kb.lookup.shelf import entry
+from tests.kb.lookup.shelf import BUTTERFLIES, entry
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.toy.encoders import toy_encoders
 
@@ -417,3 +417,18 @@ def test_a_locked_knowledge_base_answers_without_learning(on_disk: Path, caplog:
     assert "Learnt terms and answers are not stored" in caplog.text
     with kb.open(on_disk) as opened:
         assert [term.name for term in opened.terms()] == ["cere"]
+
+
+@pytest.mark.parametrize(
+    ("query", "begins"),
+    [
+        ("two peacocks on buddleia", "The wings are rusty red. Each wing tip carries"),
+        ("a peacock caterpillar", "The caterpillar is black with white dots. The wings"),
+        ("peacock chrysalis", "The pupa is green or grey-brown with two horns. The wings"),
+        ("peacock larva", "The caterpillar is black with white dots."),
+    ],
+)
+def test_larva_and_pupa_are_described_where_the_query_asks_for_them(query: str, begins: str) -> None:
+    passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
+    assert passage.startswith(f"Peacock (Aglais io): {begins}")
+    assert "usual colours" not in passage

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import kb
-from tests.kb.lookup.shelf import ENCODER, STORE
+from kb.lookup.index import shipped_terms
+from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, STORE, entry
+from tests.memory_store import ShelfStore
 
 
 @pytest.mark.parametrize(
@@ -43,9 +45,6 @@ def test_names_and_unusual_words_without_an_explanation_are_listed(query: str, l
 
 
 def test_a_list_of_species_explains_no_group() -> None:
-    from tests.kb.lookup.shelf import entry
-    from tests.memory_store import ShelfStore
-
     names = ("Mute Swan", "Black Swan", "Tundra Swan")
     swans = [entry(f"Cygnus s{i}", name, family="Anatidae", order="Anseriformes") for i, name in enumerate(names)]
     found = kb.context(ShelfStore(swans, [], ENCODER), "Tagged swan", ENCODER)
@@ -53,12 +52,28 @@ def test_a_list_of_species_explains_no_group() -> None:
 
 
 def test_a_tagged_condor_gets_no_definition_of_tag() -> None:
-    from kb.lookup.index import shipped_terms
-    from tests.kb.lookup.shelf import entry
-    from tests.memory_store import ShelfStore
-
     condor = entry("Gymnogyps californianus", "California Condor", family="Cathartidae", order="Cathartiformes")
     store = ShelfStore([condor], shipped_terms(), ENCODER)
     found = kb.context(store, "a California condor tagged with green 26", ENCODER)
     assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",))
     assert kb.context(store, "tag", ENCODER).passage.startswith("Tag: A mark")
+
+
+def test_a_scientific_group_explains_itself_and_the_noun_that_it_stands_for() -> None:
+    admiral = entry("Vanessa atalanta", "Red Admiral", family="Nymphalidae", order="Lepidoptera", class_name="Insecta")
+    store = ShelfStore([*BUTTERFLIES, admiral], (), ENCODER)
+    found = kb.context(store, "brush-footed butterflies feeding, Nymphalidae", ENCODER)
+    assert (found.groups, found.unexplained) == (("Nymphalidae: Peacock, Monarch, Red Admiral",), ())
+    assert kb.context(store, "a frog and two Nymphalidae", ENCODER).unexplained == ("frog",)
+
+
+def test_the_noun_beside_the_name_of_a_species_needs_no_explanation() -> None:
+    store = ShelfStore(BUTTERFLIES, shipped_terms(), ENCODER)
+    assert kb.context(store, "a monarch butterfly on milkweed", ENCODER).unexplained == ("milkweed",)
+    assert kb.context(store, "a monarch and a moth", ENCODER).unexplained == ("moth",)
+
+
+def test_articles_and_numbers_of_other_languages_need_no_explanation() -> None:
+    store = ShelfStore(BUTTERFLIES, (), ENCODER)
+    for query in ("ein Monarch, auf einer Distel", "dos Monarch en una Distel", "un Monarch sur une Distel"):
+        assert kb.context(store, query, ENCODER).unexplained == ("Distel",)

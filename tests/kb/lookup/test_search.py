@@ -7,6 +7,7 @@ import time
 import pytest
 
 from data.errors import SpaceMismatch
+from data.records import SpeciesEntry
 from kb.lookup.context import context
 from kb.lookup.search import search
 from tests.kb.lookup.shelf import ENCODER, STORE, TERMS, entry
@@ -114,3 +115,26 @@ def test_an_encoder_with_another_space_is_refused() -> None:
     for look_up in (search, context):
         with pytest.raises(SpaceMismatch, match="bag-of-words/2048; these encoders make vectors of bag-of-words/64"):
             look_up(STORE, "red crest", other)
+
+
+def test_butterflies_are_found_by_their_early_stages_whatever_the_word_for_them() -> None:
+    def butterfly(name: str, *sentences: str) -> SpeciesEntry:
+        common = name.split()[0]
+        return entry(name, common, *sentences, family="Papilionidae", order="Lepidoptera", class_name="Insecta")
+
+    store = ShelfStore(
+        [
+            butterfly("Papilio machaon", "The caterpillar is green with black bands.", "It has an orange osmeterium."),
+            butterfly("Pieris brassicae", "The larva is yellow.", "A large butterfly with black wings."),
+            butterfly("Danaus plexippus", "The caterpillar has black rings.", "The chrysalis is jade green."),
+            butterfly("Polyommatus icarus", "The wings are blue.", "The caterpillar is dull."),
+        ],
+        [],
+        ENCODER,
+    )
+    found = {
+        query: search(store, query, ENCODER)[0].common_name
+        for query in ("larva with orange osmeterium", "green pupa", "blue butterfly", "green larva, black bands")
+    }
+    assert list(found.values()) == ["Papilio", "Danaus", "Polyommatus", "Papilio"]
+    assert {match.common_name for match in search(store, "larva", ENCODER)} >= {"Pieris"}

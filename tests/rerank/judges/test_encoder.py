@@ -96,8 +96,9 @@ class TableScorer:
 
     name = "table"
 
-    def __init__(self, chances: Any) -> None:
+    def __init__(self, chances: Any, *, is_calibrated: bool = True) -> None:
         self.chances, self.seen = chances, []
+        self.is_calibrated = is_calibrated
 
     def knows(self, taxon_id: str) -> bool:
         return taxon_id in self.chances
@@ -129,6 +130,13 @@ def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
     looks = ask().probability
     assert [one.probability for one in judged] == pytest.approx([0.25, 0.75, 0.25 * looks])
     assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder({})]).name
+
+
+def test_chances_without_a_calibration_are_marked(photo: Any) -> None:
+    judge = EncoderJudge([TableEncoder({})], species=TableScorer({"owl": 0.25}, is_calibrated=False))
+    question = Question(question="?", statement="an owl", negation="no owl", taxon_ids=("owl",))
+    found = asyncio.run(judge.judge(judge.look(photo), question, query="x", context="", earlier=()))
+    assert (found.probability, found.obtained_by) == (0.25, "recognizer; uncalibrated")
 
 
 def test_only_a_direct_question_includes_the_context(photo: Any) -> None:

@@ -75,3 +75,37 @@ def test_each_part_of_a_list_has_the_look() -> None:
     assert {mark[:2] for mark in marks} == {
         ("throat", "white"), ("breast", "white"), ("belly", "white"), ("tail", "long"),
     }  # fmt: skip
+
+
+def fits_of_butterflies(query: str, *texts: str) -> list[float]:
+    return [round(float(fit), 3) for fit in MarkIndex(texts, ["lepidoptera"] * len(texts)).scores(query)[0]]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "other"),
+    [
+        ("larva with orange osmeterium", "It can push out an orange osmeterium.", "The larva is orange."),
+        ("orange osmeterium", "The caterpillar has a forked orange osmeterium.", "The wings are orange."),
+        ("yellow spines", "The caterpillar is black with yellow spines.", "The underside is yellow."),
+        ("green caterpillar with black bands", "The larva is green with black bands.", "The larva is black or green."),
+        ("pupa with golden dots", "The chrysalis has golden dots.", "The caterpillar is yellow."),
+        (
+            "white with orange wing tips",
+            "The wings are white. The forewings are orange.",
+            "White spots near the wing tip; orange wings.",
+        ),
+        ("blue butterfly", "The wings are blue.", "The larva is blue."),
+        (
+            "red band on black wings",
+            "The upperside is black with a red band.",
+            "The wings are red; the underside is black.",
+        ),
+    ],
+)
+def test_marks_of_butterflies_are_told_apart_by_part_stage_and_marking(query: str, text: str, other: str) -> None:
+    fit, of_other = fits_of_butterflies(query, text, other)
+    assert fit > max(of_other, 0.3)
+
+
+def test_wings_that_nobody_names_are_meant_by_a_side_of_butterflies() -> None:
+    assert fits_of_butterflies("black wings on the upperside", "The upperside is black.") == [1]
