@@ -78,6 +78,8 @@ class Clues:
     lead_binomials: tuple[str, ...] = ()
     """In the order of the first sentences."""
     is_disambiguation: bool = False
+    is_unusable: bool = False
+    """Whether the wiki's answer about the page is malformed, so that nothing is known."""
 
     @property
     def class_name(self) -> str | None:
@@ -142,7 +144,7 @@ def clues_from_article(article: Article) -> Clues:
 
 def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     """Return how surely a page is about a species, by its clues and its titles, the page's own title first."""
-    if clues.is_disambiguation:
+    if clues.is_disambiguation or clues.is_unusable:
         return Match.NO
     stated = clues.binomial
     if stated == taxon.scientific_name:
