@@ -1,7 +1,7 @@
 """Rows of a stranger's table, within a budget of bytes.
 
-A few bytes of Parquet may stand for gigabytes: one long text in a dictionary that each row refers to, or a list of equal
-numbers. So the stated sizes are checked first, and texts are decoded once and shared by their rows.
+A few bytes of Parquet may stand for gigabytes: one long text in a dictionary that each row refers to, or a list of
+equal numbers. So the stated sizes are checked first, and texts are decoded once and shared by their rows.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,9 @@ def a_page_that_packs_to_nothing(file: Path) -> None:
         (a_page_that_packs_to_nothing, ("sha256", "text")),
     ],
 )
-def test_a_table_that_would_fill_the_memory_is_refused(write, columns: tuple[str, ...], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_table_that_would_fill_the_memory_is_refused(
+    write: Callable[[Path], None], columns: tuple[str, ...], tmp_path: Path
+) -> None:
     write(tmp_path / "t.parquet")
     done = subprocess.run(
         [sys.executable, "-c", READ_ALL, str(tmp_path), "t.parquet", *columns],
