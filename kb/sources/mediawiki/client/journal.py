@@ -56,7 +56,7 @@ class LookupJournal:
         if self._db is None:
             return ask()
         key = sha256(json.dumps(question, sort_keys=True).encode()).digest()
-        with self._lock, suppress(sqlite3.Error, ValueError, zlib.error):
+        with self._lock, suppress(sqlite3.Error, ValueError, TypeError, RecursionError, zlib.error):
             row = self._db.execute("SELECT answer FROM answers WHERE question = ?", (key,)).fetchone()
             if row is not None:
                 return json.loads(zlib.decompress(row[0]))
