@@ -1,4 +1,4 @@
-"""What a wiki states about a picture: address, size, author and licence."""
+"""Description of a picture by its wiki: address, size, author and licence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_file_info(page: Json) -> FileInfo | None:
 def _value(item: object) -> str:
     value = item.get("value", "") if isinstance(item, dict) else item
     if not isinstance(item, dict) or not isinstance(value, str | int | float):
-        # Never passed over: it may be the mark of a file that is not free.
+        # Not skipped: it may be the mark of a file that is not free.
         raise MalformedAnswer(f"Expected a text as metadata of a file, got {type(value).__name__}")
     return _plain(str(value))
 

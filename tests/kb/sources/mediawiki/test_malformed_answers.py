@@ -51,7 +51,7 @@ def wiki() -> Iterator[MutatingWiki]:
 
 @dataclass
 class Seen:
-    """What came of a whole round through the wiki."""
+    """Results of a whole round through the wiki."""
 
     fetched: set[str] = field(default_factory=set)
     photos: set[str] = field(default_factory=set)
