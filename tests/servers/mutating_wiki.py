@@ -52,7 +52,8 @@ class MutatingWiki(FaultyWiki):
         depth = at_random.choice(sorted({len(path) for path in paths}))  # or nearly all would be single values
         path = at_random.choice([path for path in paths if len(path) == depth])
         value = at_random.choice((*WRONG, DELETED))
-        self.concerned = _titles_beside(answer, path)
+        # An answer that is nested too deeply cannot be read at all.
+        self.concerned = None if value == DEEP else _titles_beside(answer, path)
         self.mutation = f"{path} <- {'(deleted)' if value is DELETED else repr(value)[:60]}"
         *above, last = path
         changed = copy.deepcopy(answer)
