@@ -35,7 +35,7 @@ def photo_of(name: str) -> str:
     return f"{name.replace(' ', '-')}.jpg"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def wiki() -> Iterator[MutatingWiki]:
     with MutatingWiki().running() as wiki:
         for i, (name, taxon) in enumerate(birds().items()):
@@ -128,6 +128,7 @@ def test_a_wrong_value_costs_only_its_own_page_or_photo(wiki: MutatingWiki) -> N
 def test_a_build_keeps_the_other_species(wiki: MutatingWiki, cli: CommandLine) -> None:
     names = [taxon.scientific_name for taxon in birds().values()]
     build = ["build", *(f"--taxon={name}" for name in names), f"--api-url={wiki.api_url}"]
+    cli.call(*build, "--kb=clean.kb", check=True)
     for seed in range(12):
         wiki.mutate(seed)
         outcome = cli.call(*build, f"--kb={seed}.kb")
