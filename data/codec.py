@@ -61,6 +61,6 @@ def loads(kind: type[RecordT], line: str) -> RecordT:
     """
     try:
         payload = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: nested too deeply
         raise StoreError(f"Invalid JSON: {error}.") from error
     return from_json(kind, payload)

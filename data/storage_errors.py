@@ -26,13 +26,17 @@ def storage_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        is_disk = getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK
-        raise storage_error(folder, error, is_disk=is_disk) from error
+        raise storage_error(folder, error, is_disk=is_of_disk(error)) from error
     except Exception as error:
         # By name: chromadb need not be loaded for this.
         if not type(error).__module__.startswith("chromadb"):
             raise
         raise storage_error(folder, error) from error
+
+
+def is_of_disk(error: sqlite3.Error) -> bool:
+    """Return whether the disk is the cause: full, not writable, not readable."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK
 
 
 def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> FieldmarkError:

@@ -83,5 +83,5 @@ def tables_of(folder: Path, generation: str) -> Mapping[str, Mapping[str, str]]:
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
         return {str(k): dict(v) for k, v in content["tables"].items()} if content["generation"] == generation else {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
@@ -34,3 +35,18 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def split_address(address: str) -> SplitResult:
+    """Return the parts of an address, all empty for an impossible one.
+
+    Example:
+        >>> split_address("http://birds.example/a").hostname, split_address("http://[birds/a").hostname
+        ('birds.example', None)
+    """
+    try:
+        parts = urlsplit(address)
+        parts.hostname  # noqa: B018  # which is checked here as well
+    except ValueError:
+        return SplitResult("", "", "", "", "")
+    return parts

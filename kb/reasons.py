@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 NO_PAGE: Final = "no page"
+MALFORMED: Final = "malformed answer"
 NO_FOLDER: Final = "no folder"
 DISAMBIGUATION: Final = "disambiguation"
 OTHER_SUBJECT: Final = "about another subject"

@@ -9,13 +9,13 @@ constant.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
+from zlib import crc32
 
 from cli.common.parquet import ParquetTable
 from data.errors import UsageError
@@ -57,6 +57,8 @@ class _Line:
     states: tuple[tuple[int, int] | None, ...]
     """Size and modification time of each photo, which change when another photo takes the file's name; None without a
     file."""
+    checksum: int | None = None
+    """Of the rows, to find changed bytes; None from earlier versions, or where the rows were packed."""
 
 
 class ResumableOutput:
@@ -139,9 +141,11 @@ class ResumableOutput:
         self._rows.flush()
         of = self._wanted.get(image, Encounter(photos=(image,)))
         states = tuple(file_state(Path(photo)) for photo in of.photos)
+        checksum = None if self._table is not None else _checksum(rows)
         line = _Line(
-            image=image, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos, group=of.name, states=states
-        )
+            image=image, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos, group=of.name, states=states,
+            checksum=checksum,
+        )  # fmt: skip
         self._lines.write(json.dumps(asdict(line)) + "\n")
         self._lines.flush()
 
@@ -157,9 +161,13 @@ class ResumableOutput:
         has_rows = any(path.exists() and path.stat().st_size for path in (self.path, self._final))
         finished = self._finished() if has_rows else {}
         is_usable = has_rows and not self._start_over  # a table that starts over may have other columns
-        counts = Counter(image for image, _ in self._rows_of_photos()) if is_usable else Counter()
+        held = self._held_rows() if is_usable else {}
         name_of = self._name_in_rows
-        kept = {image: line for image, line in finished.items() if counts[name_of(image)] == line.rows}
+        kept = {
+            image: line
+            for image, line in finished.items()
+            if (rows := held.get(name_of(image), (0, 0)))[0] == line.rows and line.checksum in (None, rows[1])
+        }
         named = set(map(name_of, kept))
         with _replaced(self.path) as out:
             out.write(self._header)
@@ -171,7 +179,15 @@ class ResumableOutput:
         self.done = frozenset(kept)
         self.failed = frozenset(image for image, line in kept.items() if not line.ok)
         self.missing = {image: line.missing for image, line in kept.items() if line.missing}
-        self._is_new = was_cut_off or len(kept) < len(counts)
+        self._is_new = was_cut_off or len(kept) < len(held)
+
+    def _held_rows(self) -> dict[str, tuple[int, int]]:
+        """Return photo -> number and checksum of its rows."""
+        held: dict[str, tuple[int, int]] = {}
+        for image, row in self._rows_of_photos():
+            n, checksum = held.get(image, (0, 0))
+            held[image] = n + 1, _checksum(row, checksum)
+        return held
 
     def _rows_of_photos(self) -> Iterator[tuple[str, str]]:
         """Yield each row of the file with its photo, without the header and a truncated last row."""
@@ -186,7 +202,7 @@ class ResumableOutput:
                     continue
                 try:
                     yield self._image_of(row), row
-                except (ValueError, KeyError, IndexError):
+                except (ValueError, KeyError, IndexError, TypeError, RecursionError):
                     continue
 
     def _finished(self) -> dict[str, _Line]:
@@ -195,15 +211,22 @@ class ResumableOutput:
         Raises:
             UsageError: if the file has no journal, or was made with other parameters.
         """
+        existing = self._final if self._final.exists() else self.path
         try:
-            with self.journal.open(encoding="utf-8") as file:
-                earlier = json.loads(next(file))["parameters"]
+            with self.journal.open(encoding="utf-8", errors="replace") as file:  # a damaged line costs its photo alone
+                earlier = dict(_object(next(file))["parameters"])
                 found = self._lines_of_journal(file) if not self._start_over else {}
-        except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-            existing = self._final if self._final.exists() else self.path
+        except OSError as error:
             raise UsageError(
                 f"{existing} exists but was not written by kb identify.",
                 hint="Choose another --output, or delete the file.",
+            ) from error
+        except (ValueError, KeyError, TypeError, StopIteration) as error:
+            if self._start_over:
+                return {}
+            raise UsageError(
+                f"The journal of {existing} is damaged, so it is not known which photos are done.",
+                hint="Choose another --output, or use --set resume=false to start over.",
             ) from error
         current = json.loads(json.dumps(self._parameters))
         if earlier != current and not self._start_over:
@@ -219,16 +242,15 @@ class ResumableOutput:
         found: dict[str, _Line] = {}
         for text in file:
             try:
-                entry = json.loads(text)
+                entry = _object(text)
                 if "settled" in entry:
-                    self.settled = dict(entry["settled"])
+                    self.settled = {str(name): float(value) for name, value in entry["settled"].items()}
                     continue
-                states = tuple(state and tuple(state) for state in entry["states"])
-                line = _Line(**{**entry, "photos": tuple(entry["photos"]), "states": states})
-            except (ValueError, KeyError, TypeError):
-                continue  # truncated last line of a killed run
+                line = _line_of(entry)
+                now = [file_state(Path(photo)) for photo in line.photos]
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue  # damaged, or the truncated last line of a killed run
             found.pop(line.image, None)
-            now = [file_state(Path(photo)) for photo in line.photos]
             is_same = all(state in (None, earlier) for state, earlier in zip(now, line.states, strict=True))
             if is_same and self._is_encounter(line) and not self._is_to_retry(line, exists=any(now)):
                 found[line.image] = line
@@ -244,6 +266,34 @@ class ResumableOutput:
         if not self._retry_failed or (self._wanted and line.image not in self._wanted):
             return False
         return not line.ok or (line.missing != "" and exists)
+
+
+def _object(text: str) -> dict[str, Any]:
+    # Without `parse_json`: names of files may hold halves of surrogate pairs, which stand for bytes.
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object, got {type(found).__name__}")
+    return found
+
+
+def _line_of(entry: dict[str, Any]) -> _Line:
+    """Return the journal entry in a line; not by pydantic, which refuses names of other encodings."""
+    photos, states = tuple(entry["photos"]), tuple(state and tuple(state) for state in entry["states"])
+    line = _Line(**{**entry, "photos": photos, "states": states})
+    texts = (line.image, line.missing, line.group or "", *photos)
+    numbers = (line.rows, line.checksum or 0, *(part for state in states if state for part in state))
+    if len(photos) != len(states) or not all(isinstance(each, str) for each in texts):
+        raise ValueError("expected names of photos")
+    if not all(isinstance(each, int) for each in numbers):
+        raise ValueError("expected numbers")
+    return line
+
+
+def _checksum(rows: str, before: int = 0) -> int:
+    return crc32(rows.encode("utf-8", FOREIGN), before)
 
 
 def _changes_text(earlier: Mapping[str, object], current: Mapping[str, object], names: Sequence[str]) -> str:

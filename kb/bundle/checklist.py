@@ -5,14 +5,15 @@ The index is written anew from the tables, so that no database of a stranger is 
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from data.errors import BadInput
+from data.foreign_json import parse_json
 from kb.bundle import manifest as bundle
-from kb.bundle.manifest import Manifest, read_rows
+from kb.bundle.manifest import Manifest
+from kb.bundle.read_table import read_rows
 from kb.bundle.tables import Columns, Row, write_table
 from kb.checklist.kept import kept_checklist
 from kb.checklist.stored.rows import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
@@ -66,7 +67,7 @@ def import_checklist(source: Path, manifest: Manifest, layout: Layout) -> None:
         raise BadInput(f"{source}: its checklist is not {manifest.checklist}, which the manifest names")
     if sum(map(len, about.values())) > _MAX_ABOUT:
         raise BadInput(f"{source}: the description of its checklist is too long")
-    problems = json.loads(about.get("problems", "[]"))
+    problems = parse_json(about.get("problems", "[]"))
     if not isinstance(problems, list) or not all(isinstance(line, str) for line in problems):
         raise BadInput(f"{source}: the description of its checklist is damaged")
     write_rows(

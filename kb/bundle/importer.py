@@ -25,7 +25,8 @@ from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, Sub
 from kb import reasons
 from kb.bundle import manifest as bundle
 from kb.bundle.checklist import import_checklist
-from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest, read_rows
+from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest
+from kb.bundle.read_table import read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages

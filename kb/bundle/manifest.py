@@ -16,17 +16,16 @@ Bundles are not trusted: no path leaves the folder, no file is a link, and each 
 
 from __future__ import annotations
 
-import json
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from data.codec import from_json
 from data.errors import BadInput, StoreError, UsageError
 from data.files import sha256_of_file
+from data.foreign_json import parse_json
 from data.records import Stage
 
 FORMAT = "fieldmark-bundle/2"
@@ -47,8 +46,6 @@ CHECKLIST_NAMES = "checklist/names.parquet"
 TABLES = (SPECIES, TERMS, ARTICLES, SUBJECTS, STEPS, LEFT_OUT, IMAGES)
 
 MAX_MANIFEST_BYTES = 200_000_000
-MAX_EXPANSION = 1_000  # size of an unpacked table, as a multiple of its file
-MAX_ROW_GROUP_BYTES = 2_000_000_000
 REPEATED_STAGES: tuple[Stage, ...] = ("encode", "index")
 """Stages whose results are vectors, which an import without vectors repeats."""
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
@@ -110,7 +107,7 @@ def read_manifest(bundle: Path) -> Manifest:
     if file.stat().st_size > MAX_MANIFEST_BYTES:
         raise BadInput(f"{file} is larger than {MAX_MANIFEST_BYTES:,} bytes")
     try:
-        payload = json.loads(file.read_text(encoding="utf-8"))
+        payload = parse_json(file.read_bytes())
         if not isinstance(payload, dict) or payload.get("format") != FORMAT:
             given = payload.get("format") if isinstance(payload, dict) else None
             raise BadInput(f"{file}: expected the format {FORMAT}, got {given!r}")
@@ -158,26 +155,3 @@ def _check(path: Path, note: FileNote) -> None:
         raise BadInput(f"{path}: expected {note.bytes:,} bytes, got {path.stat().st_size:,}")
     if note_of(path) != note:
         raise BadInput(f"{path} has changed: its sha256 differs from the manifest's")
-
-
-def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as column -> value, with one batch in memory.
-
-    Raises:
-        BadInput: if it is not Parquet, lacks a column, or unpacks to too many bytes.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    path = safe_path(bundle, name)
-    try:
-        with pyarrow.parquet.ParquetFile(path) as table:
-            groups = [table.metadata.row_group(i).total_byte_size for i in range(table.metadata.num_row_groups)]
-            if max(groups, default=0) > MAX_ROW_GROUP_BYTES or sum(groups) > MAX_EXPANSION * path.stat().st_size:
-                raise BadInput(f"{path} would unpack to {sum(groups):,} bytes, which is too large")
-            if missing := sorted(set(columns) - set(table.schema_arrow.names)):
-                raise BadInput(f"{path} has no column {missing[0]}")
-            for batch in table.iter_batches(batch_size=1_000, columns=list(columns)):
-                yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise BadInput(f"{path} is not a readable Parquet table: {error}") from error

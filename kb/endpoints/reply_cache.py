@@ -8,23 +8,23 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from data.cache_file import CacheFile, checked
 from data.closing import Closing
 from data.codec import dumps, loads
 from data.errors import Refused, StoreError
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest
-from data.sqlite import use_write_ahead_log
-from data.storage_errors import storage_errors
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, refusal TEXT,
     stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cut_offs (key TEXT PRIMARY KEY, max_tokens INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS checksums (key TEXT PRIMARY KEY, checksum TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -64,18 +64,15 @@ def request_key(model: str, request: ChatRequest) -> str:
 class ReplyCache(Closing):
     """Replies in one SQLite file, shared by many processes and safe against kills; a context manager, to be closed.
 
-    The file is created on first use.
-
-    Raises:
-        StoreError: from every method, if the file is not a reply cache or is damaged.
+    The file is created on first use. A damaged one is set aside; a damaged entry counts as missing.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         # Two connections: reads do not wait for a write that waits for the disk.
-        self._reader, self._writer = _LockedConnection(), _LockedConnection()
+        self._reader, self._writer = _connection(path), _connection(path)
         self._queue: list[tuple[_Row, Future[None]]] = []
-        self._queue_lock = threading.Lock()
+        self._queue_lock, self._write_lock = threading.Lock(), threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
         """Return the cached reply, marked as cached and free, or None.
@@ -84,19 +81,17 @@ class ReplyCache(Closing):
             Refused: if a refusal is cached.
         """
         key = request_key(model, request)
-        with self._reader.lock, storage_errors(self.path.parent):
-            db = self._open(self._reader)
-            row = db.execute("SELECT reply, refusal FROM replies WHERE key = ?", (key,)).fetchone()
+        row = self._reader.run(lambda db: db.execute(_FIND, (key,)).fetchone())
         if row is None:
             return None
-        if row[1] is not None:
-            raise Refused(str(row[1]))
-        return as_cached(loads(ChatReply, row[0]))
+        found = _read(*row)
+        if isinstance(found, Refused):
+            raise found
+        return found
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
         """Store a reply or a refusal; the first one stored for a request stays."""
-        with self._writer.lock:
-            self._write([_row_of(model, request, reply, refusal)])
+        self._write([_row_of(model, request, reply, refusal)])
 
     async def store(
         self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
@@ -111,23 +106,21 @@ class ReplyCache(Closing):
 
     def cut_off_at(self, model: str, request: ChatRequest) -> int:
         """Return the most tokens at which a reply to the request was cut off; 0 if none was."""
-        with self._reader.lock, storage_errors(self.path.parent):
-            found = self._open(self._reader).execute(
-                "SELECT max_tokens FROM cut_offs WHERE key = ?", (request_key(model, request),)
-            )
-            return int((found.fetchone() or (0,))[0])
+        key, query = request_key(model, request), "SELECT max_tokens FROM cut_offs WHERE key = ?"
+        found = self._reader.run(lambda db: db.execute(query, (key,)).fetchone()) or (0,)
+        return found[0] if isinstance(found[0], int) else 0
 
     def store_cut_off(self, model: str, request: ChatRequest, max_tokens: int) -> None:
         """Store the tokens at which a reply was cut off."""
-        with self._writer.lock, storage_errors(self.path.parent):
-            self._open(self._writer).execute(
-                "INSERT INTO cut_offs VALUES (?, ?) "
-                "ON CONFLICT DO UPDATE SET max_tokens = max(max_tokens, excluded.max_tokens)",
-                (request_key(model, request), max_tokens),
-            )
+        statement = (
+            "INSERT INTO cut_offs VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET max_tokens = max(max_tokens, excluded.max_tokens)"
+        )
+        values = (request_key(model, request), max_tokens)
+        self._writer.run(lambda db: db.execute(statement, values))
 
     def _write_queue(self) -> None:
-        with self._writer.lock:
+        with self._write_lock:
             with self._queue_lock:
                 batch, self._queue = self._queue, []
             if not batch:
@@ -142,12 +135,21 @@ class ReplyCache(Closing):
                     stored.set_result(None)
 
     def _write(self, rows: Sequence[_Row]) -> None:
-        with storage_errors(self.path.parent):
-            db = self._open(self._writer)
+        def write(db: sqlite3.Connection) -> None:
             db.execute("BEGIN IMMEDIATE")
             try:
+                # The first reply stays, unless it is damaged.
+                held = [(key, db.execute(_FIND, (key,)).fetchone()) for key, *_ in rows]
+                sound = {key for key, found in held if found and _read(*found) is not None}
+                fresh = {row[0]: row for row in reversed(rows) if row[0] not in sound}
+                db.executemany("DELETE FROM replies WHERE key = ?", ((key,) for key in fresh))
                 db.executemany(
-                    "INSERT OR IGNORE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)", rows
+                    "INSERT INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)",
+                    fresh.values(),
+                )
+                db.executemany(
+                    "INSERT OR REPLACE INTO checksums VALUES (?, ?)",
+                    ((key, checked(reply or refusal)) for key, _, _, reply, refusal in fresh.values()),
                 )
                 db.execute("COMMIT")
             except BaseException:
@@ -155,40 +157,19 @@ class ReplyCache(Closing):
                     db.execute("ROLLBACK")
                 raise
 
+        self._writer.run(write)
+
     def __len__(self) -> int:
-        with self._reader.lock, storage_errors(self.path.parent):
-            return int(self._open(self._reader).execute("SELECT count(*) FROM replies").fetchone()[0])
+        return int(self._reader.run(lambda db: db.execute("SELECT count(*) FROM replies").fetchone())[0])
 
     def close(self) -> None:
         """Write replies of callers that were cancelled, and close the file; the next use opens it again."""
         self._write_queue()
-        for connection in (self._writer, self._reader):
-            with connection.lock:
-                if connection.db is not None:
-                    connection.db.close()
-                    connection.db = None
-
-    def _open(self, connection: _LockedConnection) -> sqlite3.Connection:
-        if connection.db is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
-            try:
-                use_write_ahead_log(db)
-                # A reply costs money: it must survive a power cut.
-                db.execute("PRAGMA synchronous=FULL")
-                db.executescript(_SCHEMA)
-            except sqlite3.OperationalError:
-                db.close()
-                raise
-            except sqlite3.DatabaseError as error:
-                db.close()
-                raise StoreError(
-                    f"{self.path} is not a reply cache: {error}.", hint="Move the file away; its replies are lost."
-                ) from error
-            connection.db = db
-        return connection.db
+        self._writer.close()
+        self._reader.close()
 
 
+_FIND = "SELECT reply, refusal, checksum FROM replies LEFT JOIN checksums USING (key) WHERE key = ?"
 _Row = tuple[str, str, str, str | None, str | None]
 
 
@@ -198,12 +179,22 @@ def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: 
     return key, model, text, dumps(reply) if reply is not None else None, refusal if reply is None else None
 
 
-@dataclass(slots=True)
-class _LockedConnection:
-    """A connection, opened on first use, and its lock."""
+def _connection(path: Path) -> CacheFile:
+    return CacheFile(path, schema=_SCHEMA, synchronous="FULL", lost="its replies are asked for again")
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    db: sqlite3.Connection | None = None
+
+def _read(reply: object, refusal: object, checksum: object) -> ChatReply | Refused | None:
+    """Return the entry in a row, None if it is damaged."""
+    texts = [each for each in (reply, refusal) if isinstance(each, str)]
+    # No checksum: stored by an earlier version.
+    if len(texts) != 1 or checksum not in (None, checked(*texts)):
+        return None
+    if refusal is not None:
+        return Refused(texts[0])
+    try:
+        return as_cached(loads(ChatReply, texts[0]))
+    except StoreError:
+        return None
 
 
 def as_cached(reply: ChatReply) -> ChatReply:

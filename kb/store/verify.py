@@ -190,8 +190,8 @@ def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> 
         try:
             with closing(StoredChecklist(layout.checklist)) as kept:
                 problem = "" if kept.digest == info.checklist_digest else f"is that of {kept.name}"
-        except StoreError as error:
-            problem = f"is damaged: {error}"
+        except StoreError:
+            problem = "is damaged"
         if not problem and ledger.fact(CHECKLIST_SHA256) != sha256_of_file(layout.checklist):
             problem = "is damaged"
     if problem:

@@ -23,6 +23,7 @@ from kb.checklist.names import fold
 from kb.checklist.scientific_names import ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema
 from kb.checklist.stored.rows import write_meta
+from kb.checklist.stored.seal import seal
 from kb.checklist.stored.tree import Order, in_order
 from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage
 
@@ -90,7 +91,8 @@ def index_checklist(
             db.execute("COMMIT")
             report("index", 0, 1)
             db.executescript(schema.INDEXES)
-            report("index", 1, 1)
+        seal(temporary)
+        report("index", 1, 1)
 
 
 @contextmanager

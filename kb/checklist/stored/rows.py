@@ -16,6 +16,7 @@ from data.files import replacing
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key
 from kb.checklist.stored import schema
+from kb.checklist.stored.seal import seal
 
 N_AT_A_TIME: Final = 20_000
 MAX_NAME: Final = 2_000  # characters; the longest names of crosses and of common names have some hundred
@@ -83,6 +84,7 @@ def write_rows(target: Path, meta: Mapping[str, str], taxa: Iterable[TaxonRow], 
             write_meta(db, {key: meta[key] for key in OWN_META if key in meta})
             db.execute("COMMIT")
             db.executescript(schema.INDEXES)
+        seal(temporary)
 
 
 def write_meta(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:

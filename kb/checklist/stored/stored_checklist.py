@@ -13,6 +13,7 @@ from data.records import Taxon, taxon_id
 from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema
+from kb.checklist.stored.seal import is_intact
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 _REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
@@ -48,6 +49,8 @@ class StoredChecklist:
 
     def __init__(self, path: Path, *, language: str = "en") -> None:
         self.path = path
+        if path.is_file() and not is_intact(path):
+            raise StoreError(f"{path} is damaged: its checksum differs.", hint=_REPAIR)
         self._languages = tuple(dict.fromkeys((language, "en", "")))
         self._db = read_only(path)
         self.meta: Mapping[str, str] = dict(self._rows("SELECT key, value FROM meta"))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from pathlib import Path
 
+from data.cache_file import CacheFile
 from data.closing import Closing
 from data.errors import Refused
-from data.files import sha256_hex, write_atomic
-from data.sqlite import use_write_ahead_log
-from data.storage_errors import storage_errors
+from data.files import sha256_hex, sha256_of_file, write_atomic
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS drawings (
     key TEXT NOT NULL, place INTEGER NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, sha256 TEXT, refusal TEXT,
     stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), PRIMARY KEY (key, place)) WITHOUT ROWID;
 """
+
+
+_FIND = "SELECT sha256, refusal FROM drawings WHERE key = ? AND place < ? ORDER BY place"
+_PUT = "INSERT OR REPLACE INTO drawings (key, place, model, prompt, sha256, refusal) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class DrawingCache(Closing):
@@ -27,8 +28,9 @@ class DrawingCache(Closing):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._file = CacheFile(
+            folder / "drawings.sqlite", schema=_SCHEMA, synchronous="FULL", lost="its drawings are made again"
+        )
 
     def get(self, model: str, prompt: str, n: int) -> list[Path]:
         """Return the first `n` drawings of a prompt that are stored, in order, up to the first that is missing.
@@ -36,27 +38,24 @@ class DrawingCache(Closing):
         Raises:
             Refused: if the model has refused the prompt.
         """
-        with self._lock, storage_errors(self.folder):
-            rows = self._open().execute(
-                "SELECT sha256, refusal FROM drawings WHERE key = ? AND place < ? ORDER BY place",
-                (_key(model, prompt), n),
-            )
-            found: list[Path] = []
-            for sha256, refusal in rows.fetchall():
-                if refusal is not None:
-                    if found:
-                        break  # some were drawn before
-                    raise Refused(str(refusal))
-                path = self._path(sha256)
-                if not path.is_file():
-                    break
-                found.append(path)
+        values = (_key(model, prompt), n)
+        rows = self._file.run(lambda db: db.execute(_FIND, values).fetchall())
+        found: list[Path] = []
+        for sha256, refusal in rows:
+            if refusal is not None:
+                if found:
+                    break  # some were drawn before
+                raise Refused(str(refusal))
+            path = self._path(str(sha256))
+            if not path.is_file() or sha256_of_file(path) != sha256:
+                break
+            found.append(path)
         return found
 
     def put(self, model: str, prompt: str, place: int, content: bytes) -> Path:
         """Store a drawing, a PNG file, at its place among those of the prompt, and return its file."""
         path = self._path(sha256_hex(content))
-        if not path.is_file():
+        if not path.is_file() or sha256_of_file(path) != path.stem:
             write_atomic(path, content)
         self._write(model, prompt, place, path.stem, None)
         return path
@@ -67,32 +66,14 @@ class DrawingCache(Closing):
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        self._file.close()
 
     def _path(self, sha256: str) -> Path:
         return self.folder / sha256[:2] / f"{sha256}.png"
 
     def _write(self, model: str, prompt: str, place: int, sha256: str | None, refusal: str | None) -> None:
-        with self._lock, storage_errors(self.folder):
-            self._open().execute(
-                "INSERT OR REPLACE INTO drawings (key, place, model, prompt, sha256, refusal) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (_key(model, prompt), place, model, prompt, sha256, refusal),
-            )
-
-    def _open(self) -> sqlite3.Connection:
-        if self._db is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self.folder / "drawings.sqlite", timeout=60, isolation_level=None,
-                                 check_same_thread=False)  # fmt: skip
-            use_write_ahead_log(db)
-            db.execute("PRAGMA synchronous=FULL")  # a drawing costs money: it must survive a power cut
-            db.execute(_SCHEMA)
-            self._db = db
-        return self._db
+        values = (_key(model, prompt), place, model, prompt, sha256, refusal)
+        self._file.run(lambda db: db.execute(_PUT, values))
 
 
 def _key(model: str, prompt: str) -> str:

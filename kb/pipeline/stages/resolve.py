@@ -18,7 +18,7 @@ from kb.store.stage_outputs import removed
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 """A taxon (or the title of a rejected page), and its page or the reason that it has none."""
-_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.IN_GROUP_ARTICLE)
+_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.IN_GROUP_ARTICLE, reasons.MALFORMED)
 
 
 def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, limit: int | None) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from bs4 import BeautifulSoup
 from PIL.Image import Image
 
 from data.batches import grouped_by_size
@@ -17,8 +15,10 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
+from kb.sources.mediawiki.client.answers import steps
 from kb.sources.mediawiki.client.hosts import check_redirect
-from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, Json, wiki_workers
+from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, wiki_workers
+from kb.sources.mediawiki.file_info import FileInfo, read_file_info
 from kb.sources.mediawiki.html.figures import is_map_or_icon, is_photo
 from kb.sources.mediawiki.pages.wiki_pages import WikiPages, is_title
 
@@ -94,9 +94,9 @@ class PhotoFinder:
         """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
         self._stored = anchors
 
-    def _describe(self, files: Sequence[str]) -> dict[str, Json]:
+    def _describe(self, files: Sequence[str]) -> dict[str, FileInfo]:
         """Return the wiki's metadata of each existing file, by file name."""
-        found: dict[str, Json] = {}
+        found: dict[str, FileInfo] = {}
         for i in range(0, len(files), TITLES_PER_REQUEST):
             answer = self._pages.client.query_titles(
                 [f"File:{file}" for file in files[i : i + TITLES_PER_REQUEST]],
@@ -108,8 +108,8 @@ class PhotoFinder:
                     "iiextmetadatalanguage": "en",
                 },
             )
-            renamed = {step["from"]: step["to"] for key in ("normalized", "redirects") for step in answer.get(key, ())}
-            by_title = {page["title"]: page["imageinfo"][0] for page in answer["pages"] if page.get("imageinfo")}
+            renamed, _ = steps(answer, "normalized", "redirects")
+            by_title = {page["title"]: info for page in answer.pages if (info := read_file_info(page))}
             for file in files[i : i + TITLES_PER_REQUEST]:
                 title = f"File:{file}"
                 for _ in range(3):  # normalised, then a redirect, perhaps normalised again
@@ -118,7 +118,7 @@ class PhotoFinder:
                     found[file] = by_title[title]
         return found
 
-    def _take(self, key: str, figures: Sequence[Figure], found: dict[str, Json], limit: int) -> AnchorBatch:
+    def _take(self, key: str, figures: Sequence[Figure], found: dict[str, FileInfo], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         versions: dict[str, str] = {}
@@ -141,21 +141,20 @@ class PhotoFinder:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
-    def _take_one(self, key: str, figure: Figure, info: Json | None) -> AnchorImage:
+    def _take_one(self, key: str, figure: Figure, info: FileInfo | None) -> AnchorImage:
         """Return the photo of a figure, reused or downloaded.
 
         Raises:
             _Skipped: if it is not usable.
             SourceError: if another run may succeed.
         """
-        info = info or {}
+        info = info or FileInfo(version="")
         anchor = self._credited(key, figure, info)
-        if stored := self._stored.get(_version(info)):
+        if stored := self._stored.get(info.version):
             return AnchorImage(
                 anchor=replace(anchor, anchor_id=stored.anchor_id, sha256=stored.sha256, media_type=stored.media_type)
             )
-        is_narrow = int(info.get("width") or 0) <= self.thumbnail_px
-        url = str(info["url"] if is_narrow else info.get("thumburl") or info["url"])
+        url = info.url if info.width <= self.thumbnail_px else info.thumbnail_url or info.url
         try:
             check_redirect(url, origin=self._pages.client.api_url)
         except MalformedAnswer as error:
@@ -176,7 +175,7 @@ class PhotoFinder:
             anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )
 
-    def _credited(self, key: str, figure: Figure, info: Json) -> Anchor:
+    def _credited(self, key: str, figure: Figure, info: FileInfo) -> Anchor:
         """Return the anchor of a free photo with its credit, still without the hash of its image.
 
         Raises:
@@ -186,14 +185,15 @@ class PhotoFinder:
             raise _Skipped(reasons.NOT_A_PHOTO)
         if is_map_or_icon(figure.file, figure.caption):
             raise _Skipped(reasons.MAP_OR_SIGN)
-        if not info.get("url"):
+        if info.problem:
+            raise _Skipped(reasons.MALFORMED, info.problem)
+        if not info.url:
             raise _Skipped(reasons.NO_FILE)
-        media_type = str(info.get("mime") or "")
-        if media_type not in PHOTO_TYPES:
-            raise _Skipped(reasons.NOT_A_PHOTO, media_type)
-        if min(int(info.get("width") or 0), int(info.get("height") or 0)) < SMALLEST_SIDE_PX:
-            raise _Skipped(reasons.TOO_SMALL, f"{info.get('width')} x {info.get('height')}")
-        metadata = _metadata(info)
+        if info.media_type not in PHOTO_TYPES:
+            raise _Skipped(reasons.NOT_A_PHOTO, info.media_type)
+        if min(info.width, info.height) < SMALLEST_SIDE_PX:
+            raise _Skipped(reasons.TOO_SMALL, f"{info.width} x {info.height}")
+        metadata = info.metadata
         name = metadata.get("LicenseShortName") or metadata.get("UsageTerms") or metadata.get("License") or ""
         url = metadata.get("LicenseUrl", "")
         is_marked_unfree = metadata.get("NonFree", "").lower() in ("true", "1", "yes")
@@ -204,13 +204,13 @@ class PhotoFinder:
             anchor_id="",
             subject_id=key,
             file=figure.file,
-            page_url=info.get("descriptionurl") or None,
+            page_url=info.page_url or None,
             author=metadata.get("Attribution") or metadata.get("Artist") or None,
             # The non-free mark becomes part of the licence name, so that credits show it.
             licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
             licence_url=url or None,
             caption=figure.caption,
-            media_type=media_type,
+            media_type=info.media_type,
         )
 
     def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
@@ -239,25 +239,9 @@ class PhotoFinder:
                 seen.add(digest)
 
 
-def _version(info: Json | None) -> str:
-    """Return a hash of the metadata of a file; empty without metadata."""
-    return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
+def _version(info: FileInfo | None) -> str:
+    return info.version if info else ""
 
 
 def _failure(key: str, article: Article, error: SourceError) -> Failure:
     return Failure(taxon=article.source.title or key, stage="anchor", reason=str(error))
-
-
-def _metadata(info: Json) -> dict[str, str]:
-    """Return the metadata as plain text, without HTML and extra spaces."""
-    found = info.get("extmetadata") or {}
-    return {key: _plain(str(item.get("value", ""))) for key, item in found.items() if isinstance(item, dict)}
-
-
-def _plain(value: str) -> str:
-    if "<" not in value and "&" not in value:
-        return " ".join(value.split())
-    soup = BeautifulSoup(value, "html.parser")
-    for hidden in soup.select('[style*="display:none"], [style*="display: none"], script, style'):
-        hidden.decompose()
-    return " ".join(soup.get_text(" ").split())[:300]

@@ -13,9 +13,10 @@ from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem
 from kb.sources.article_source import AnchorBatch, ArticleSource
+from kb.sources.mediawiki.client.answers import Json, number, record, records, text
 from kb.sources.mediawiki.client.journal import LookupJournal
 from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Json, Timeouts, WikiClient, wiki_workers
+from kb.sources.mediawiki.client.wiki_client import N_CONCURRENT, Timeouts, WikiClient, wiki_workers
 from kb.sources.mediawiki.html.parse import parse_article
 from kb.sources.mediawiki.pages.changes import newest_pages
 from kb.sources.mediawiki.pages.clues import Match, clues_from_article, match_page
@@ -230,7 +231,9 @@ class WikipediaSource(ArticleSource):
         """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
 
-    def newest(self, known: Sequence[tuple[Taxon | str, PageRef]]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+    def newest(
+        self, known: Sequence[tuple[Taxon | str, PageRef]]
+    ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
         """Yield the current page of each taxon or term, as `newest_pages` does."""
         return newest_pages(self._pages, self.locator, known)
 
@@ -268,8 +271,9 @@ class WikipediaSource(ArticleSource):
 
     def _fetched(self, page: PageRef, answer: Json) -> FetchedPage:
         site = self._pages.site
-        title = str(answer.get("title") or page.title)
-        properties = answer.get("properties") or {}
+        title = text(answer, "title") or page.title
+        revision = number(answer, "revid")
+        categories = (text(item, "category") for item in records(answer, "categories"))
         return FetchedPage(
             page=page,
             body=_COMMENT.sub("", answer["text"]).strip(),  # comments hold rendering times
@@ -277,22 +281,22 @@ class WikipediaSource(ArticleSource):
             source=Source(
                 title=title,
                 url=site.page_url(title),
-                revision=int(answer["revid"]) if answer.get("revid") else None,
+                revision=revision or None,
                 licence=site.licence,
                 language=site.language,
             ),
-            categories=tuple(str(item["category"]).replace("_", " ") for item in answer.get("categories", ())),
-            properties={str(k): str(v) for k, v in properties.items()} if isinstance(properties, dict) else {},
+            categories=tuple(name.replace("_", " ") for name in categories if name),
+            properties={key: str(value) for key, value in record(answer, "properties").items()},
             titles=self._titles(title, answer),
         )
 
     def _titles(self, title: str, answer: Json) -> dict[str, str]:
         """Return language -> title of an article; of an English wiki without other languages nothing new."""
-        linked = answer.get("langlinks")
         found = {} if self._pages.site.language == "en" else {self._pages.site.language: title}
-        for link in linked if isinstance(linked, list) else ():
-            if isinstance(link, dict) and link.get("lang") in self._name_languages and link.get("title"):
-                found.setdefault(str(link["lang"]), str(link["title"]))
+        for link in records(answer, "langlinks"):
+            language, name = text(link, "lang"), text(link, "title")
+            if language in self._name_languages and name:
+                found.setdefault(language, name)
         return found
 
 

@@ -16,6 +16,7 @@ from cli.common.parquet import ParquetTable
 from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs.identify.files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, UsageError
+from tests.damaged import damaged
 
 PARAMETERS = {"preset": "default", "n": 5}
 
@@ -396,3 +397,52 @@ def test_an_encounter_with_a_changed_photo_is_made_again(tmp_path: Path, photos:
     Path(photos[1]).write_bytes(b"another photo")
     with output(tmp_path, wanted=wanted) as second:
         assert second.done == frozenset()
+
+
+def write_many(folder: Path) -> dict[str, str]:
+    """Write the rows of forty photos, and return photo -> row."""
+    paths = [folder / f"bird {n}.jpg" for n in range(40)]
+    rows = {str(path): f"{path},{n}\n" for n, path in enumerate(paths)}
+    with output(folder) as out:
+        for path in paths:
+            path.write_bytes(b"a photo")
+            out.add(str(path), rows[str(path)], ok=True)
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_rows_are_made_again(tmp_path: Path, seed: int) -> None:
+    rows = write_many(tmp_path)
+    file = tmp_path / "out.csv"
+    file.write_bytes(damaged(file.read_bytes(), seed))
+    with output(tmp_path) as out:
+        for photo in rows.keys() - out.done:
+            out.add(photo, rows[photo], ok=True)
+    assert sorted(file.read_text().splitlines(keepends=True)[1:]) == sorted(rows.values())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_journal_costs_its_photos_or_is_an_error_with_a_remedy(tmp_path: Path, seed: int) -> None:
+    rows = write_many(tmp_path)
+    (journal,) = (tmp_path / "journals").glob("*.jsonl")
+    journal.write_bytes(damaged(journal.read_bytes(), seed))
+    try:
+        with output(tmp_path) as out:
+            done = out.done
+    except UsageError as error:
+        assert "--output" in (error.hint or "")
+        with output(tmp_path, start_over=True) as out:
+            done = out.done
+    assert done <= rows.keys()
+    assert (tmp_path / "out.csv").read_text() == "image,rank\n" + "".join(
+        row for photo, row in rows.items() if photo in done
+    )
+
+
+@pytest.mark.parametrize("line", ["[" * 5_000 + "]" * 5_000, "5", "[]", '{"image": 1}', '{"settled": 0}'])
+def test_a_strange_line_in_the_journal_is_skipped(tmp_path: Path, line: str) -> None:
+    rows = write_many(tmp_path)
+    (journal,) = (tmp_path / "journals").glob("*.jsonl")
+    journal.write_text(journal.read_text() + line + "\n")
+    with output(tmp_path) as out:
+        assert out.done == rows.keys()

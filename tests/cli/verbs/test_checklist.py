@@ -115,7 +115,7 @@ def test_a_build_records_its_checklist_and_later_builds_use_it(
     assert (damaged.exit_code, "the checklist insects is damaged; kb build --checklist" in damaged.stdout) == (1, True)
     kept.write_bytes(content[:5_000])
     missing = cli.call("show", "Comma", "--kb", "copy.kb")
-    assert "cannot be read" in missing.stderr and missing.exit_code == 5
+    assert "is damaged" in missing.stderr and missing.exit_code == 5
     kept.unlink()
     updated = cli.call("update", "--kb", "copy.kb", check=True)
     assert "The checklist insects of this knowledge base is not on this machine. Names and lineages" in updated.stderr

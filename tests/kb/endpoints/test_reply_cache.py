@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from data.errors import NotCached, Refused, StoreError, UsageError
+from data.errors import NotCached, Refused, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
 from kb.endpoints.budget import Budget
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache, request_key
+from tests.damaged import damaged
 from tests.servers.openai_server import Answer, OpenAIServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -122,16 +123,36 @@ def test_the_cache_file_does_not_contain_the_api_key(tmp_path: Path) -> None:
     assert not any(KEY.encode() in file.read_bytes() for file in files)
 
 
-def test_a_file_that_is_not_a_cache_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_cache_answers_rightly_or_asks_again(tmp_path: Path, seed: int) -> None:
+    """A reply comes back as it was or not at all, and the cache takes new ones."""
     path = tmp_path / "r.sqlite"
-    path.write_bytes(b"these are my notes, not a database" * 100)
-    with ReplyCache(path) as cache, pytest.raises(StoreError, match="is not a reply cache"):
-        cache.get("m", ASKED)
-    other = sqlite3.connect(tmp_path / "other.sqlite")
-    other.execute("CREATE TABLE replies (x)")
-    other.close()
-    with ReplyCache(tmp_path / "other.sqlite") as cache, pytest.raises(StoreError):
-        cache.get("m", ASKED)
+    requests = [replace(ASKED, seed=n) for n in range(40)]
+    replies = [replace(REPLY, text=f"Yes {n}") for n in range(40)]
+    with ReplyCache(path) as cache:
+        for request, reply in zip(requests, replies, strict=True):
+            cache.put("m", request, reply=reply)
+    path.write_bytes(damaged(path.read_bytes(), seed))
+    with ReplyCache(path) as cache:
+        found = [cache.get("m", request) for request in requests]
+        assert all(one is None or one.text == reply.text for one, reply in zip(found, replies, strict=True))
+        for request, reply in zip(requests, replies, strict=True):
+            cache.put("m", request, reply=reply)
+        assert [one and one.text for one in (cache.get("m", request) for request in requests)] == [
+            reply.text for reply in replies
+        ]
+
+
+def test_a_file_that_is_not_a_cache_is_kept_under_another_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "r.sqlite"
+    notes = b"these are my notes, not a database" * 100
+    path.write_bytes(notes)
+    with ReplyCache(path) as cache:
+        assert cache.get("m", ASKED) is None
+    assert (tmp_path / "r.sqlite.damaged-1").read_bytes() == notes
+    assert [record.getMessage().partition(" is damaged")[0] for record in caplog.records] == [str(path)]
 
 
 WRITER = """

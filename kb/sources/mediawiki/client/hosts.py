@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from data.errors import MalformedAnswer, MissingContact, UsageError
-from kb.http import is_loopback
+from kb.http import is_loopback, split_address
 
 WIKIMEDIA_DOMAINS = (
     "wikipedia.org", "wikimedia.org", "wiktionary.org", "wikidata.org", "wikibooks.org", "wikiquote.org",
@@ -21,7 +19,7 @@ def host_of(url: str) -> str:
         >>> host_of("http://me:secret@birds.example:8080/api.php?a=b")
         'birds.example:8080'
     """
-    parts = urlsplit(url)
+    parts = split_address(url)
     try:
         port = parts.port
     except ValueError:
@@ -36,7 +34,7 @@ def check_url(url: str) -> None:
     Raises:
         UsageError: if it is not.
     """
-    parts = urlsplit(url)
+    parts = split_address(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             f"Expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
@@ -53,7 +51,7 @@ def check_redirect(url: str, *, origin: str) -> None:
     Raises:
         MalformedAnswer: if the redirect is not allowed.
     """
-    parts, own = urlsplit(url), urlsplit(origin)
+    parts, own = split_address(url), split_address(origin)
     host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
     is_downgrade = own.scheme == "https" and parts.scheme == "http"  # would expose the request
     port = _port_of(url)
@@ -67,7 +65,7 @@ def check_redirect(url: str, *, origin: str) -> None:
 
 def _port_of(url: str) -> int | None:
     """Return the port of an address, None for an impossible one."""
-    parts = urlsplit(url)
+    parts = split_address(url)
     try:
         return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     except ValueError:
@@ -81,7 +79,7 @@ def is_wikimedia(url: str) -> bool:
         >>> is_wikimedia("https://en.wikipedia.org/w/api.php"), is_wikimedia("https://notwikipedia.org/")
         (True, False)
     """
-    host = (urlsplit(url).hostname or "").lower().rstrip(".")
+    host = (split_address(url).hostname or "").lower().rstrip(".")
     return any(host == domain or host.endswith("." + domain) for domain in WIKIMEDIA_DOMAINS)
 
 

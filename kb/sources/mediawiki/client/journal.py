@@ -45,16 +45,24 @@ class LookupJournal:
         """Whether answers are kept in a file."""
         return self._db is not None
 
-    def answer(self, question: object, ask: Callable[[], Any]) -> Any:  # noqa: ANN401  # JSON values
-        """Return the answer of `ask`, in JSON values, or the one of an interrupted build."""
+    def answer(self, question: object, ask: Callable[[], Any], *, keep: Callable[[Any], bool] | None = None) -> Any:  # noqa: ANN401  # JSON values
+        """Return the answer of `ask`, in JSON values, or the one of an interrupted build.
+
+        Args:
+            question: by which the answer is found again, in JSON values.
+            ask: asks the wiki.
+            keep: whether an answer is good enough to be kept; all are without it.
+        """
         if self._db is None:
             return ask()
         key = sha256(json.dumps(question, sort_keys=True).encode()).digest()
-        with self._lock, suppress(sqlite3.Error, ValueError, zlib.error):
+        with self._lock, suppress(sqlite3.Error, ValueError, TypeError, RecursionError, zlib.error):
             row = self._db.execute("SELECT answer FROM answers WHERE question = ?", (key,)).fetchone()
             if row is not None:
                 return json.loads(zlib.decompress(row[0]))
         found = ask()
+        if keep is not None and not keep(found):
+            return found
         packed = zlib.compress(json.dumps(found).encode(), 1)
         with self._lock, suppress(sqlite3.Error), self._db:
             self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, packed))

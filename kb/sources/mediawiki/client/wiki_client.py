@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -34,6 +34,7 @@ from data.version import fieldmark_version
 from kb.connections import CheckedTransport
 from kb.http import parse_retry_after
 from kb.http_bodies import unpack_in_pieces
+from kb.sources.mediawiki.client.answers import Answer, Json, merged
 from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
 from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
 
@@ -45,8 +46,6 @@ MAX_REDIRECTS = 5
 MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
-
-Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +147,16 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             following = answer.get("continue")
             if not following or following == continuation:
                 return
+            if not isinstance(following, dict) or not all(isinstance(each, str | int) for each in following.values()):
+                raise MalformedAnswer(f"{self.host} continues a query in an unknown way")
             continuation = following
         raise MalformedAnswer(f"{self.host} continues a query endlessly")
 
-    def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Json:
+    def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Answer:
         """Return the merged answer to a query about at most 50 titles, redirects resolved."""
         if len(titles) > TITLES_PER_REQUEST:
             raise ValueError(f"expected at most {TITLES_PER_REQUEST} titles, got {len(titles)}")
-        return merge_answers(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
+        return merged(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
 
     def parse_page(self, title: str, *, with_languages: bool = False) -> Json:
         """Return the HTML of a page with its revision, categories and properties, and links to other languages."""
@@ -223,7 +224,10 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             if not response.has_redirect_location:
                 self._check_status(response, url)
                 return response, body
-            target = str(httpx.URL(url).join(response.headers["Location"]))
+            try:
+                target = str(httpx.URL(url).join(response.headers["Location"]))
+            except httpx.InvalidURL as error:
+                raise MalformedAnswer(f"{host_of(url)} redirects to an invalid address: {error}") from error
             check_redirect(target, origin=self.api_url)
             require_contact(target, self.contact)
             url = target
@@ -315,28 +319,6 @@ def user_agent(contact: str | None) -> str:
     """Return the User-Agent that Wikimedia's policy requires."""
     plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
     return f"fieldmark/{fieldmark_version(otherwise='0')} ({plain})"
-
-
-def merge_answers(parts: Iterator[Json]) -> Json:
-    """Return the parts of a continued `query` as one answer: lists joined, pages merged by title."""
-    merged: Json = {}
-    pages: dict[tuple[int, str], Json] = {}
-    for part in parts:
-        for key, value in part.items():
-            if key == "pages":
-                for page in value:
-                    known = pages.setdefault((page.get("ns", 0), page.get("title", "")), {})
-                    for name, field in page.items():
-                        if isinstance(field, list) and isinstance(known.get(name), list):
-                            known[name] = known[name] + [item for item in field if item not in known[name]]
-                        else:
-                            known[name] = field
-            elif isinstance(value, list) and isinstance(merged.get(key), list):
-                merged[key] = merged[key] + [item for item in value if item not in merged[key]]
-            else:
-                merged[key] = value
-    merged["pages"] = list(pages.values())
-    return merged
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from bs4 import Tag
 
 from data.records import Figure
+from kb.http import split_address
 from kb.sources.mediawiki.html.taxobox import plain
 
 SMALLEST_ICON_PX = 50  # a narrower picture is an icon
@@ -99,13 +100,13 @@ def file_name(image: Tag) -> str | None:
     for address in (_link(image), str(image.get("resource") or "")):
         if name := _name_in_link(address):
             return name
-    path = unquote(urlsplit(str(image.get("src") or "")).path)
+    path = unquote(split_address(str(image.get("src") or "")).path)
     match = _THUMB.search(path) or _ORIGINAL.search(path)
     return _as_title(match[1]) if match else None
 
 
 def _name_in_link(address: str) -> str | None:
-    parts = urlsplit(address)
+    parts = split_address(address)
     query = parse_qs(parts.query).get("title")
     tail = query[0] if query else unquote(parts.path).rsplit("/wiki/", 1)[-1].rsplit("/index.php/", 1)[-1]
     match = _FILE_TITLE.match(tail.removeprefix("./").rpartition("/")[2])

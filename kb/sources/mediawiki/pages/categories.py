@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from data.errors import BadInput
+from kb.sources.mediawiki.client.answers import usable
 from kb.sources.mediawiki.client.journal import LookupJournal
 from kb.sources.mediawiki.client.wiki_client import WikiClient, wiki_workers
 
@@ -54,7 +55,9 @@ def _level(client: WikiClient, categories: list[str], journal: LookupJournal) ->
     """Yield pages and subcategories of each category, in this order."""
 
     def ask(category: str) -> tuple[list[str], list[str]]:
-        found = journal.answer(["members", category], lambda: _members(client, category))
+        found = journal.answer(
+            ["members", category], lambda: _members(client, category), keep=lambda found: not found[2]
+        )
         return found[0], found[1]
 
     if len(categories) == 1:  # a dead wiki gets a single request
@@ -64,7 +67,9 @@ def _level(client: WikiClient, categories: list[str], journal: LookupJournal) ->
             yield from pool.map(ask, categories)
 
 
-def _members(client: WikiClient, category: str) -> list[list[str]]:
+def _members(client: WikiClient, category: str) -> tuple[list[str], list[str], int]:
+    """Return pages, subcategories, and how many members are unusable."""
+    n_unusable = 0
     pages: list[str] = []
     subcategories: list[str] = []
     for part in client.query(
@@ -76,12 +81,14 @@ def _members(client: WikiClient, category: str) -> list[list[str]]:
             "cmprop": "title|type",
         }
     ):
-        for member in part.get("categorymembers", ()):
+        members, n_dropped = usable(part.get("categorymembers", []), texts=("title",), where=category)
+        n_unusable += n_dropped
+        for member in members:
             if member.get("type") == "subcat" or member.get("ns") == 14:
                 subcategories.append(member["title"])
             elif member.get("ns") == 0:
                 pages.append(member["title"])
-    return [pages, subcategories]
+    return pages, subcategories, n_unusable
 
 
 def _too_many(category: str, host: str) -> BadInput:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from data.records import LeftOut, PageRef, Taxon
+from data.records import Failure, LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
 from kb.sources.mediawiki.pages.locate import Locator
@@ -16,7 +16,7 @@ KnownPage = tuple[Taxon | str, PageRef]
 
 def newest_pages(
     pages: WikiPages, locator: Locator, known: Sequence[KnownPage]
-) -> Iterator[tuple[Taxon | str, PageRef | LeftOut]]:
+) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
     """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
     Revisions are requested for all titles, 50 per request; pages with the same revision need no more. Changed, moved
@@ -36,8 +36,12 @@ def newest_pages(
         if isinstance(subject, str):
             result[i] = _newest_term(locator, subject, ref, current.get(ref.title))
     result |= _newest_taxa(pages, locator, {i: known[i] for i in changed if i not in result}, current, unchanged_titles)
-    for i, (subject, _) in enumerate(known):
-        yield subject, result[i]
+    for i, (subject, ref) in enumerate(known):
+        place = result[i]
+        if isinstance(place, LeftOut) and place.reason == reasons.MALFORMED:  # which says nothing of the page
+            yield subject, Failure(taxon=ref.title, stage="resolve", reason=place.reason)
+        else:
+            yield subject, place
 
 
 def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
@@ -46,6 +50,7 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
         and page.title == ref.title
         and page.revision == ref.revision
         and not page.clues.is_disambiguation
+        and not page.clues.is_unusable
     )
 
 
@@ -77,7 +82,8 @@ def _newest_taxa(
 
 
 def _newest_term(locator: Locator, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
-    if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
+    is_sound = page is not None and not page.clues.is_unusable
+    if page is not None and is_sound and not page.clues.is_disambiguation and page.namespace == 0:
         return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
     title = None if fold(ref.title) == fold(name) else ref.title
     [(_, place)] = locator.locate_terms([(name, title)])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from bs4 import BeautifulSoup, Tag
 
+from kb.http import split_address
 from kb.sources.mediawiki.pages.wiki_pages import SiteInfo, clean_title
 
 # Links under these headings are not part of the list.
@@ -52,8 +53,8 @@ def title_of_link(link: Tag, site: SiteInfo) -> str | None:
         or classes & {"external", "extiw", "image", "mw-file-description", "internal"}
     ):
         return None
-    parts = urlsplit(address)
-    own = urlsplit(site.page_address)
+    parts = split_address(address)
+    own = split_address(site.page_address)
     if parts.netloc and parts.netloc != own.netloc:
         return None
     query = parse_qs(parts.query)

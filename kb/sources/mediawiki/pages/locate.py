@@ -16,7 +16,7 @@ from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import term_id
 from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.pages.clues import Match, is_called_a_bird, match_page, without_qualifier
-from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref, title_tries
+from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, no_match, page_ref, title_tries
 from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class Locator:
         for page in self._listed.values():
             if page.title in self._claimed:
                 continue
-            taxon = None if page.clues.is_disambiguation else species_on(page, checklist)
+            is_unknown = page.clues.is_disambiguation or page.clues.is_unusable
+            taxon = None if is_unknown else species_on(page, checklist)
             if taxon is None:
                 found.append(_rejected(page, page.title, checklist))
             elif taxon.taxon_id in taken:
@@ -152,8 +153,8 @@ class Locator:
                 page = self._search_term(name) or page
             if page is None:
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE, detail=title or "")
-            elif page.clues.is_disambiguation:
-                yield name, LeftOut(name=name, reason=reasons.DISAMBIGUATION, detail=f"page {page.title}")
+            elif page.clues.is_disambiguation or page.clues.is_unusable:
+                yield name, LeftOut(name=name, reason=no_match(page), detail=f"page {page.title}")
             else:
                 yield name, PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
 
@@ -289,7 +290,10 @@ def _species_of_taxobox(page: WikiPage) -> Taxon | None:
 def with_title(species: Taxon, title: str) -> Taxon:
     """Return a species with the title of its page as its common name, unless that is scientific."""
     name = _without_brackets(title)
-    is_scientific = name.split()[0] in (species.scientific_name.split()[0], *(n.split()[0] for n in species.synonyms))
+    is_scientific = name.split(" ")[0] in (
+        species.scientific_name.split()[0],
+        *(n.split()[0] for n in species.synonyms),
+    )
     return species if is_scientific else replace(species, common_names=(name,))
 
 
@@ -316,8 +320,8 @@ def _rejected(page: WikiPage, title: str, checklist: Checklist) -> LeftOut:
 
 
 def _reason_for(page: WikiPage, checklist: Checklist) -> str:
-    if page.clues.is_disambiguation:
-        return reasons.DISAMBIGUATION
+    if page.clues.is_disambiguation or page.clues.is_unusable:
+        return no_match(page)
     is_list = page.title.startswith(("List of ", "Lists of "))
     if isinstance(checklist, WikiChecklist):
         if page.clues.has_taxobox or is_list:

@@ -76,8 +76,7 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
         if match is not Match.NO:
             found.append((-match, not has_preferred_title, i, page))
             continue
-        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
-        result.setdefault(i, left_out(taxa[i], reason, page.title))
+        result.setdefault(i, left_out(taxa[i], no_match(page), page.title))
     found.sort(key=lambda item: item[:3])
     taken: set[str] = set()
     for _, _, i, page in found:
@@ -89,6 +88,13 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
             taken.add(page.title)
             result[i] = page
     return result
+
+
+def no_match(page: WikiPage) -> str:
+    """Return why a page that shares a name with a taxon does not describe it."""
+    if page.clues.is_unusable:
+        return reasons.MALFORMED
+    return reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
 
 
 def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:

@@ -11,9 +11,11 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from data.codec import from_json, to_json
+from data.errors import MalformedAnswer
 from kb.sources.licences import short_licence
+from kb.sources.mediawiki.client.answers import Answer, Json, merged, number, record, records, steps, text, usable
 from kb.sources.mediawiki.client.journal import LookupJournal
-from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, Json, WikiClient, merge_answers, wiki_workers
+from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
 from kb.sources.mediawiki.pages.categories import members_below
 from kb.sources.mediawiki.pages.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 
@@ -82,7 +84,7 @@ class WikiPages:
     def site(self) -> SiteInfo:
         """Site information; requested once, together with the first look-up if possible."""
         if self._site is None:
-            self._site = self._read_site(merge_answers(self.client.query(_SITE)))
+            self._site = self._read_site(merged(self.client.query(_SITE)))
         return self._site
 
     def look_up(self, titles: Sequence[str], *, with_clues: bool = True) -> dict[str, WikiPage]:
@@ -104,7 +106,7 @@ class WikiPages:
 
     def list_all(self) -> list[WikiPage]:
         """Return all articles of the wiki with the titles that redirect to them, without clues."""
-        answer = merge_answers(
+        answer = merged(
             self.client.query(
                 {
                     "generator": "allpages",
@@ -117,15 +119,7 @@ class WikiPages:
                 }
             )
         )
-        return [
-            WikiPage(
-                title=page["title"],
-                revision=page.get("lastrevid"),
-                redirects=tuple(redirect["title"] for redirect in page.get("redirects", ())),
-            )
-            for page in answer["pages"]
-            if "missing" not in page
-        ]
+        return [_listed(page) for page in answer.pages if "missing" not in page]
 
     def members(self, category: str, *, depth: int) -> list[str]:
         """Return the article titles in a category and its subcategories down to `depth`, in the wiki's order."""
@@ -137,12 +131,16 @@ class WikiPages:
 
     def search(self, text: str, n: int = 5) -> list[tuple[str, str | None]]:
         """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
-        answer = merge_answers(
+        answer = merged(
             self.client.query(
                 {"list": "search", "srsearch": text, "srlimit": n, "srnamespace": 0, "srprop": "redirecttitle"}
             )
         )
-        return [(hit["title"], hit.get("redirecttitle")) for hit in answer.get("search", ())][:n]
+        hits, _ = usable(answer.fields.get("search", []), texts=("title",), where="search")
+        redirects = [hit.get("redirecttitle") for hit in hits]
+        return [(hit["title"], to if isinstance(to, str) else None) for hit, to in zip(hits, redirects, strict=True)][
+            :n
+        ]
 
     def _look_up_batch(self, titles: Sequence[str], *, with_clues: bool) -> dict[str, WikiPage]:
         fields = _LOOKUP if with_clues else _REVISIONS
@@ -152,16 +150,16 @@ class WikiPages:
         def ask() -> dict[str, Any]:
             return {title: to_json(page) for title, page in self._ask_batch(titles, fields).items()}
 
-        found = self.journal.answer(["titles", list(titles), with_clues], ask)
+        is_sound = lambda found: not any(page["clues"].get("is_unusable") for page in found.values())  # noqa: E731
+        found = self.journal.answer(["titles", list(titles), with_clues], ask, keep=is_sound)
         return {title: from_json(WikiPage, page) for title, page in found.items()}
 
     def _ask_batch(self, titles: Sequence[str], fields: Mapping[str, str | int]) -> dict[str, WikiPage]:
         wants_site = self._site is None
         answer = self.client.query_titles(titles, {**fields, **(_SITE if wants_site else {})})
-        if wants_site and "general" in answer:
+        if wants_site and "general" in answer.fields:
             self._site = self._read_site(answer)
-        target = {step["from"]: step["to"] for step in answer.get("normalized", ())}
-        redirect = {step["from"]: step["to"] for step in answer.get("redirects", ())}
+        (target, n_lost), (redirect, n_more_lost) = steps(answer, "normalized"), steps(answer, "redirects")
         aliases: dict[str, list[str]] = {}
         final: dict[str, str] = {}
         for title in titles:
@@ -174,22 +172,28 @@ class WikiPages:
             final[title] = end
         pages = {
             page["title"]: _page(page, aliases.get(page["title"], []))
-            for page in answer["pages"]
-            if "missing" not in page and "invalid" not in page and page.get("ns", 0) >= 0
+            for page in answer.pages
+            if "missing" not in page and "invalid" not in page and page["ns"] >= 0
         }
+        if answer.n_unusable + n_lost + n_more_lost:  # a title without any answer was lost with one of these
+            answered = {page["title"] for page in answer.pages}
+            lost = (end for end in final.values() if end not in answered)
+            pages |= {end: _unusable(end, aliases.get(end, [])) for end in lost}
         return {title: pages[end] for title, end in final.items() if end in pages}
 
-    def _read_site(self, answer: Json) -> SiteInfo:
-        general, rights = answer.get("general", {}), answer.get("rightsinfo", {})
-        server = str(general.get("server") or "")
-        address = urljoin(self.client.api_url, server + str(general.get("articlepath") or "/index.php?title=$1"))
-        spaces = answer.get("namespaces", {})
+    def _read_site(self, answer: Answer) -> SiteInfo:
+        general, rights = record(answer.fields, "general"), record(answer.fields, "rightsinfo")
+        path = text(general, "server") + (text(general, "articlepath") or "/index.php?title=$1")
+        try:
+            address = urljoin(self.client.api_url, path)
+        except ValueError:
+            raise MalformedAnswer(f"{self.client.host} states an impossible address of its pages: {path!r}") from None
         return SiteInfo(
             page_address=address,
-            language=str(general.get("lang") or "en"),
-            licence=short_licence(str(rights.get("text") or ""), str(rights.get("url") or "")),
-            n_pages=int(answer.get("statistics", {}).get("pages", 0)),
-            category_namespace=str(spaces.get("14", {}).get("name") or "Category"),
+            language=text(general, "lang") or "en",
+            licence=short_licence(text(rights, "text"), text(rights, "url")),
+            n_pages=number(record(answer.fields, "statistics"), "pages") or 0,
+            category_namespace=text(record(record(answer.fields, "namespaces"), "14"), "name") or "Category",
         )
 
 
@@ -208,16 +212,38 @@ def is_category(title: str, namespace: str) -> bool:
     return title.split(":", 1)[0].strip().lower() in ("category", namespace.lower())
 
 
+def _listed(page: Json) -> WikiPage:
+    try:
+        return WikiPage(
+            title=page["title"],
+            revision=number(page, "lastrevid"),
+            redirects=tuple(title for each in records(page, "redirects") if (title := text(each, "title"))),
+        )
+    except MalformedAnswer:
+        return _unusable(page["title"], ())
+
+
 def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
-    revision: Json = next(iter(page.get("revisions", ())), {})
-    content = revision.get("slots", {}).get("main", {}).get("content", "")
-    clues = clues_from_wikitext(content, is_disambiguation="disambiguation" in page.get("pageprops", {}))
+    try:
+        revision = next(iter(records(page, "revisions")), {})
+        content = text(record(record(revision, "slots"), "main"), "content")
+        mark, properties = number(revision, "revid") or number(page, "lastrevid"), record(page, "pageprops")
+    except MalformedAnswer:
+        return _unusable(page["title"], redirects)
+    clues = clues_from_wikitext(content, is_disambiguation="disambiguation" in properties)
     if clues.binomial:  # which decides, so the lead of many pages need not be held
         clues = replace(clues, lead=clues.lead[:FIRST_SENTENCE_CHARACTERS], lead_binomials=())
     return WikiPage(
         title=page["title"],
-        revision=revision.get("revid") or page.get("lastrevid"),
+        revision=mark,
         redirects=tuple(dict.fromkeys(redirects)),
         clues=clues,
-        namespace=page.get("ns", 0),
+        namespace=page["ns"],
+    )
+
+
+def _unusable(title: str, redirects: Sequence[str]) -> WikiPage:
+    """Return a page about which the wiki's answer is malformed."""
+    return WikiPage(
+        title=title, revision=None, redirects=tuple(dict.fromkeys(redirects)), clues=Clues(is_unusable=True)
     )

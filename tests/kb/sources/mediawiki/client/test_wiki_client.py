@@ -240,7 +240,7 @@ def test_at_most_three_requests_run_at_once(wiki: FaultyWiki, client: WikiClient
 def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
     titles = [f"{'ü' * 60} {i}" for i in range(50)]
     answer = client.query_titles(titles, {})
-    assert [page["title"] for page in answer["pages"]] == titles
+    assert [page["title"] for page in answer.pages] == titles
 
 
 def test_a_redirect_is_followed_on_the_same_host_only(wiki: FaultyWiki, client: WikiClient) -> None:

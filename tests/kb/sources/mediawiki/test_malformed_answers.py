@@ -1,0 +1,143 @@
+"""One wrong value in an answer of the wiki costs what it stands beside, and is counted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from data.errors import FieldmarkError
+from data.records import Failure, FetchedPage, LeftOut, PageRef, Taxon
+from kb.checklist.avilist import load_checklist
+from kb.sources.article_source import AnchorBatch
+from kb.sources.mediawiki.client.retry import RetryPolicy
+from kb.sources.mediawiki.source import WikipediaSource
+from tests.conftest import CommandLine
+from tests.servers.faulty_wiki import File, jpeg
+from tests.servers.mutating_wiki import MutatingWiki
+
+N_MUTATIONS = int(os.environ.get("FIELDMARK_TEST_MUTATIONS", "150"))
+NAMES = ("Northern cardinal", "Eurasian hoopoe", "Merlin", "Mallard", "Snowy owl")
+FREE = {"LicenseShortName": "CC0", "Artist": "<b>A. Painter</b>"}
+RETRY = RetryPolicy(tries=1, tries_at_first=1, first_wait_s=0.001)
+
+
+def birds() -> dict[str, Taxon]:
+    """Return title -> species."""
+    found = {name: load_checklist().find(name) for name in NAMES}
+    return {name: taxon for name, taxon in found.items() if taxon is not None}
+
+
+def photo_of(name: str) -> str:
+    return f"{name.replace(' ', '-')}.jpg"
+
+
+@pytest.fixture
+def wiki() -> Iterator[MutatingWiki]:
+    with MutatingWiki().running() as wiki:
+        for i, (name, taxon) in enumerate(birds().items()):
+            photo = f'<a href="/wiki/File:{photo_of(name)}"><img src="x.jpg" width="200"></a>'
+            wiki.pages[name] = f"<p>The <b>{name}</b> ({taxon.scientific_name}) has a red crest.</p>{photo}"
+            wiki.wikitext[name] = f"The '''{name}''' (''{taxon.scientific_name}'') is a bird."
+            wiki.files[photo_of(name)] = File(content=jpeg((40 * i, 90, 30)), metadata=FREE)
+        wiki.pages["Cardinalis cardinalis"] = "#REDIRECT Northern cardinal"
+        wiki.categories["Category:Birds"] = list(NAMES)
+        wiki.page_limit = 2  # continuation
+        yield wiki
+
+
+@dataclass
+class Seen:
+    """Results of a whole round through the wiki."""
+
+    fetched: set[str] = field(default_factory=set)
+    photos: set[str] = field(default_factory=set)
+    members: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
+    """Species and photos with a reason."""
+
+
+def go_through(wiki: MutatingWiki) -> Seen:
+    source = WikipediaSource(wiki.api_url, contact=None, retry=RETRY)
+    seen = Seen(members=set(source.titles_in_category("Birds")))
+    titles = {taxon.scientific_name: name for name, taxon in birds().items()}
+    pages = []
+    for taxon, place in source.locate(list(birds().values())):
+        if isinstance(place, PageRef):
+            pages.append(place)
+        else:
+            seen.counted.add(titles[taxon.scientific_name])
+    articles = []
+    for page, body in source.fetch(pages):
+        if isinstance(body, FetchedPage):
+            seen.fetched.add(page.title)
+            articles.append((page.subject_id, source.parse(body)))
+        else:
+            assert body.reason
+            seen.counted.add(page.title)
+    for _, batch in source.fetch_anchors(articles, limit=3):
+        if isinstance(batch, AnchorBatch):
+            seen.photos |= {image.anchor.file for image in batch.images}
+            seen.counted |= {skipped.name for skipped in batch.skipped}
+    for subject, place in source.newest([(taxon, page) for taxon, page in _with_taxa(pages)]):
+        assert isinstance(subject, Taxon)
+        if isinstance(place, LeftOut | Failure):
+            seen.counted.add(titles[subject.scientific_name])
+    return seen
+
+
+def _with_taxa(pages: list[PageRef]) -> Iterator[tuple[Taxon, PageRef]]:
+    by_id = {taxon.taxon_id: taxon for taxon in birds().values()}
+    return ((by_id[page.subject_id], page) for page in pages)
+
+
+def test_a_wrong_value_costs_only_its_own_page_or_photo(wiki: MutatingWiki) -> None:
+    clean = go_through(wiki)
+    assert clean.fetched == clean.members == set(NAMES)
+    assert clean.photos == set(map(photo_of, NAMES))
+    assert not clean.counted
+    n_refused = n_counted = 0
+    for seed in range(N_MUTATIONS):
+        wiki.mutate(seed)
+        try:
+            seen = go_through(wiki)
+        except FieldmarkError as error:
+            assert wiki.concerned is None, (seed, wiki.mutation, str(error))
+            n_refused += 1
+            continue
+        except Exception as error:
+            raise AssertionError((seed, wiki.mutation)) from error
+        if wiki.concerned is None:
+            continue
+        redirected = {"Northern cardinal"} if "Cardinalis cardinalis" in wiki.concerned else set()
+        concerned = wiki.concerned | redirected
+        lost = set(NAMES) - seen.fetched
+        assert lost <= concerned, (seed, wiki.mutation)
+        assert lost <= seen.counted, (seed, wiki.mutation)
+        assert set(NAMES) - seen.members <= concerned, (seed, wiki.mutation)
+        lost_photos = {photo_of(name) for name in seen.fetched} - seen.photos
+        assert {f"File:{file}" for file in lost_photos} <= concerned | _photos_on(concerned), (seed, wiki.mutation)
+        n_counted += bool(seen.counted)
+    assert n_refused > N_MUTATIONS // 20
+    assert n_counted > N_MUTATIONS // 20
+
+
+def test_a_build_keeps_the_other_species(wiki: MutatingWiki, cli: CommandLine) -> None:
+    names = [taxon.scientific_name for taxon in birds().values()]
+    build = ["build", *(f"--taxon={name}" for name in names), f"--api-url={wiki.api_url}"]
+    cli.call(*build, "--kb=clean.kb", check=True)
+    for seed in range(12):
+        wiki.mutate(seed)
+        outcome = cli.call(*build, f"--kb={seed}.kb")
+        assert outcome.exit_code in ((0, 6, 7) if wiki.concerned is None else (0, 7)), (seed, wiki.mutation)
+        if outcome.exit_code != 6 and wiki.concerned is not None:
+            rows = json.loads(cli.call("species", f"--kb={seed}.kb", "--format=json", check=True).stdout)
+            held = {row["scientific_name"] for row in rows}
+            assert {title for title, taxon in birds().items() if taxon.scientific_name not in held} <= wiki.concerned
+
+
+def _photos_on(titles: set[str]) -> set[str]:
+    return {f"File:{photo_of(title)}" for title in titles}

@@ -1,0 +1,84 @@
+"""A wiki that sends one answer with one wrong value in it, and knows which pages and files that may concern."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Final
+
+from tests.servers.faulty_wiki import Fault, FaultyWiki
+
+Path = tuple[str | int, ...]
+
+
+DEEP: Final = "(deep)"
+WRONG: Final = (
+    None, 0, -1, 1.5, True, 10**30, "x", "", " ", "\ud83d", "http://[", [], {}, [0], [[]], [None], ["x"], {"x": 0},
+    {"title": 0}, [{}], [{"title": []}], DEEP,
+)  # fmt: skip
+DELETED: Final = object()
+
+
+class MutatingWiki(FaultyWiki):
+    """After `mutate(seed)`, one answer has one wrong value; `concerned` are the titles beside it, None for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seed: int | None = None
+        self._asked: list[str] = []
+        self._chosen = ""
+        self.concerned: set[str] | None = set()
+        self.mutation = ""
+
+    def mutate(self, seed: int) -> None:
+        """Choose one of the requests that were made before the first mutation."""
+        known = sorted(dict.fromkeys(self._asked))
+        self._seed, self._chosen = seed, random.Random(seed).choice(known)
+        self.concerned, self.mutation = set(), ""
+
+    def _api(self, handler: BaseHTTPRequestHandler, query: str) -> tuple[Fault | None, bytes, str]:
+        fault, body, kind = super()._api(handler, query)
+        if self._seed is None:
+            self._asked.append(query)
+        elif query == self._chosen:
+            body = self._mutated(json.loads(body), random.Random(self._seed))
+        return fault, body, kind
+
+    def _mutated(self, answer: Any, at_random: random.Random) -> bytes:
+        paths = [path for path in _paths(answer) if path]
+        depth = at_random.choice(sorted({len(path) for path in paths}))  # or nearly all would be single values
+        path = at_random.choice([path for path in paths if len(path) == depth])
+        value = at_random.choice((*WRONG, DELETED))
+        # An answer that is nested too deeply cannot be read at all.
+        self.concerned = None if value == DEEP else _titles_beside(answer, path)
+        self.mutation = f"{path} <- {'(deleted)' if value is DELETED else repr(value)[:60]}"
+        *above, last = path
+        changed = copy.deepcopy(answer)
+        inner = changed
+        for step in above:
+            inner = inner[step]
+        if value is DELETED:
+            del inner[last]
+        else:
+            inner[last] = value
+        return json.dumps(changed).replace(json.dumps(DEEP), "[" * 5_000 + "]" * 5_000).encode()
+
+
+def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
+    yield at
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield from _paths(each, (*at, key))
+
+
+def _titles_beside(answer: Any, path: Path) -> set[str] | None:
+    """Return the titles in the page, step or member that a path leads into, None if it leads into none of them."""
+    if path[0] == "parse" and len(path) > 1:
+        return {answer["parse"]["title"]}
+    if path[0] == "query" and len(path) > 2 and isinstance(path[2], int):
+        item = answer["query"][path[1]][path[2]]
+        return {item[key] for key in ("title", "from", "to") if key in item}
+    return None
