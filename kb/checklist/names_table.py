@@ -141,7 +141,7 @@ def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
     if not (row.above or common_names or row.by_language):
         return None
     try:
-        name = without_authorship(row.scientific)
+        name = without_authorship(row.scientific) if " " in row.scientific else row.scientific
         made = own_taxon(name, common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word)
     except BadInput:
         return None

@@ -35,6 +35,6 @@ def test_epithet_stems_drop_the_ending(binomial: str, stem: str) -> None:
 
 
 def test_near_names_are_sorted_and_exclude_dissimilar_ones() -> None:
-    near = NearNames(["snowyowl", "showyowls", "sootyowl", "mallard", "snowyplover"])
-    assert near.to("snowyowll") == ["snowyowl", "showyowls"]
+    near = NearNames(["snowyowls", "showyowls", "snowyowl", "sootyowl", "mallard", "snowyplover"])
+    assert near.to("snowyowll") == ["snowyowl", "snowyowls"]
     assert near.to("plover") == ["snowyplover"]

@@ -207,7 +207,7 @@ def test_names_in_fingerprints_are_those_of_before_for_birds_alone() -> None:
     assert name_for(extractive, BIRD) == extractive.name == "extractive/2"
     assert name_for(extractive, BUTTERFLY) == "extractive/2 lepidoptera/2"
     assert name_for(extractive, None) == extractive.name  # pages of terms
-    assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 40db7abbceca"
+    assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 1e41c713d671"
     assert name_for(model, BUTTERFLY) not in (model.name, name_for(model, MUSHROOM))
     assert name_for(ArticleDistiller(), BUTTERFLY) == "article/1"
 
