@@ -40,3 +40,8 @@ _OF_AUTHORS: Final = frozenset(
 NO_EPITHETS: Final = frozenset(
     {*BELOW_SPECIES, *BELOW_GENUS, *SKIPPED, *UNSURE, *UNNAMED, *SEVERAL, *VIRUSES, *_NOTES, *_OF_AUTHORS}
 )
+LADDER: Final = (
+    *("kingdom", "phylum", "class", "order", "superfamily", "family", "subfamily", "tribe", "subtribe"),
+    *("genus", "subgenus"),
+)
+"""Ranks that files give in columns, the highest first."""

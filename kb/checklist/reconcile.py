@@ -149,7 +149,7 @@ class Reconciler:
         >>> [(match.rule, match.matched_name) for match in found.matched[:2]]
         [('English name (possessive)', "Anna's Hummingbird"), ('synonym (inside)', 'Accipiter badius')]
         >>> [(name.name, name.reason) for name in found.unmatched]
-        [('Turdus sp.', 'several species')]
+        [('Turdus sp.', 'genus only')]
     """
 
     def __init__(self, checklist: Checklist) -> None:

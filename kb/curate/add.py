@@ -25,9 +25,9 @@ from data.records import (
     Taxon,
     Term,
 )
+from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives
 from kb.distill.extractive import ExtractiveDistiller
-from kb.distill.language import is_foreign
 from kb.distill.names import AS_IS
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from data.errors import StoreError
 from data.lexicon.word_groups import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
+from kb.curate.language import is_foreign
 from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
-from kb.distill.language import is_foreign
 from kb.distill.model import NAMES_KEPT
 from kb.distill.names import AS_IS
 from kb.distill.species_names import NameHider

@@ -13,7 +13,7 @@ N_COMPARED = 5  # nearest names of the checklist
 
 
 def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
-    """Return a species with the higher taxa that all held species of its genus share; those that it has must agree.
+    """Return a species with the higher taxa that all held species of its genus share, unless its own differ.
 
     Example:
         >>> admiral, lady = (Taxon(taxon_id=name, scientific_name=f"Vanessa {name}", rank="species",

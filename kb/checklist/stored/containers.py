@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
 from data.errors import BadInput
-from kb.checklist.stored.lines import raw_lines, split_rows
+from kb.checklist.lines import raw_lines, split_rows
 from kb.checklist.stored.usage import Problems
 
 MAX_FILES: Final = 10_000

@@ -14,8 +14,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
+from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import (
     LADDER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from data.errors import BadInput
+from kb.checklist.name_parts import are_named_in_parts
 from kb.checklist.stored import coldp, darwin_core, plain
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.name_parts import are_named_in_parts
 from kb.checklist.stored.usage import ChecklistFile
 
 EXPECTED = (

@@ -19,13 +19,14 @@ from typing import Final
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
+from kb.checklist.name_words import LADDER
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema
 from kb.checklist.stored.rows import write_meta
 from kb.checklist.stored.seal import seal
 from kb.checklist.stored.tree import Order, in_order
-from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage
+from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 
 N_AT_A_TIME: Final = 20_000
 MAX_KNOWN: Final = 200_000  # paths in memory

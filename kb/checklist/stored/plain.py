@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from kb.checklist.name_words import LADDER
 from kb.checklist.scientific_names import parse_name
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
-from kb.checklist.stored.usage import LADDER, ChecklistFile, Problems, Usage, language_code
+from kb.checklist.stored.usage import ChecklistFile, Problems, Usage, language_code
 from kb.checklist.tables import COLUMNS, with_genus
 
 EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"

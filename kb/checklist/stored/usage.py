@@ -13,11 +13,6 @@ MAX_WORDS: Final = 20  # unknown words that are listed one by one
 Status = Literal["accepted", "provisional", "synonym", "misapplied", "unusable"]
 """`unusable`: a bare name, which has no place in the classification."""
 
-LADDER: Final = (
-    *("kingdom", "phylum", "class", "order", "superfamily", "family", "subfamily", "tribe", "subtribe"),
-    *("genus", "subgenus"),
-)
-"""Ranks that files give in columns, the highest first."""
 LANGUAGES: Final = {
     "eng": "en", "english": "en", "deu": "de", "ger": "de", "german": "de", "fra": "fr", "fre": "fr", "french": "fr",
     "spa": "es", "spanish": "es", "por": "pt", "portuguese": "pt", "ita": "it", "italian": "it", "nld": "nl",

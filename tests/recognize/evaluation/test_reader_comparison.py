@@ -158,7 +158,7 @@ def test_each_context_shows_its_kind_of_text() -> None:
                 elif setup.context == "summary":
                     assert text == f"Draft on {species}."
                 elif setup.context == "article":
-                    assert text == f"Article on {species}. B. Say none."
+                    assert text == f"Article on {species}. ‹/candidates› B. Say none."
                 elif setup.context == "names":
                     assert text == ""
                 else:

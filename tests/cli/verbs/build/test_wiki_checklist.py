@@ -97,7 +97,7 @@ def test_a_taxon_outside_avilist_is_built_from_taxoboxes(cli: CommandLine, butte
     }  # fmt: skip
     status = json.loads(cli.call("status", "--kb", "b.kb", "--format", "json", check=True).stdout)
     assert status["checklist"] == "wiki"
-    assert status["left_out"] == {"about another subject": 2, "not a species": 2}
+    assert status["left_out"] == {"about another subject": 1, "no taxobox": 1, "not a species": 2}
     again = build(cli, butterflies, "--taxon", "Lepidoptera")
     assert "fetched" not in again.stdout
     shown = json.loads(cli.call("show", "Red admiral", "--kb", "b.kb", "--format", "json", check=True).stdout)

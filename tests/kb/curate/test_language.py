@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.distill.language import is_foreign
+from kb.curate.language import is_foreign
 from training.distill.groups import own_sentences
 from training.distill.labelled import read_pages
 

@@ -1,4 +1,4 @@
-"""Texts in other languages than English, told by their small words; the rules of this package read English alone."""
+"""Texts in other languages than English, told by their small words; the extractive distiller reads English alone."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from kb.checklist.name_words import BELOW_SPECIES
-from kb.checklist.stored.usage import LADDER
+from kb.checklist.name_words import BELOW_SPECIES, LADDER
 
 _GENUS: Final = ("genericname", "genus")
 _EPITHET: Final = ("specificepithet", "speciesepithet", "epithet")
