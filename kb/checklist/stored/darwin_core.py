@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 
 from data.errors import BadInput
 from kb.checklist.name_parts import are_named_in_parts, name_from_parts
+from kb.checklist.name_words import LADDER
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import (
-    LADDER,
     ChecklistFile,
     CommonName,
     Problems,
