@@ -1,9 +1,11 @@
-"""SQLite's write-ahead log."""
+"""SQLite's write-ahead log and transactions."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 WAIT_S = 60.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -27,3 +29,16 @@ def use_write_ahead_log(db: sqlite3.Connection, *, wait_s: float = WAIT_S) -> No
             if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() >= deadline:
                 raise
         time.sleep(0.02)
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Commit all writes of the block together, or none."""
+    db.execute(begin)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # on a full disk SQLite rolls back by itself
+            db.execute("ROLLBACK")
+        raise

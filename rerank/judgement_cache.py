@@ -10,6 +10,7 @@ from pathlib import Path
 from data.cache_file import CacheFile, checked
 from data.closing import Closing
 from data.files import sha256_hex
+from data.sqlite import transaction
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS judgements (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -61,14 +62,8 @@ class JudgementCache(Closing):
         """Store a text; with a file, it is on disk when this returns."""
 
         def write(db: sqlite3.Connection) -> None:
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(db):
                 db.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?)", (key, value))
                 db.execute("INSERT OR REPLACE INTO checksums VALUES (?, ?)", (key, checked(value)))
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
 
         self._file.run(write)

@@ -18,6 +18,7 @@ from data.codec import dumps, loads
 from data.errors import Refused, StoreError
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest
+from data.sqlite import transaction
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -136,8 +137,7 @@ class ReplyCache(Closing):
 
     def _write(self, rows: Sequence[_Row]) -> None:
         def write(db: sqlite3.Connection) -> None:
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(db):
                 # The first reply stays, unless it is damaged.
                 held = [(key, db.execute(_FIND, (key,)).fetchone()) for key, *_ in rows]
                 sound = {key for key, found in held if found and _read(*found) is not None}
@@ -151,11 +151,6 @@ class ReplyCache(Closing):
                     "INSERT OR REPLACE INTO checksums VALUES (?, ?)",
                     ((key, checked(reply or refusal)) for key, _, _, reply, refusal in fresh.values()),
                 )
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
 
         self._writer.run(write)
 

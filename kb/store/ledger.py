@@ -24,7 +24,7 @@ from data.codec import loads
 from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
 from data.records import Failure, LeftOut, SubjectKind
-from data.sqlite import use_write_ahead_log
+from data.sqlite import transaction, use_write_ahead_log
 from data.storage_errors import storage_errors
 
 RecordT = TypeVar("RecordT")
@@ -163,12 +163,10 @@ class Ledger:
             use_write_ahead_log(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA recursive_triggers=ON")  # so that replaced rows are subtracted from the totals
-            with storage_errors(self.path.parent):
-                db.execute("BEGIN IMMEDIATE")
+            with storage_errors(self.path.parent), transaction(db):
                 if db.execute("PRAGMA user_version").fetchone() == (0,):
                     for statement in _schema():
                         db.execute(statement)
-                db.execute("COMMIT")
         except BaseException:
             db.close()
             raise
@@ -239,15 +237,8 @@ class Ledger:
         Raises:
             MissingRequirement: if the disk is full or read-only.
         """
-        with storage_errors(self.path.parent):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # on a full disk SQLite rolls back by itself
-                    self._db.execute("ROLLBACK")
-                raise
+        with storage_errors(self.path.parent), transaction(self._db):
+            yield
 
     def copy_to(self, path: Path) -> None:
         """Write a copy of the ledger to a new file."""

@@ -19,7 +19,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.closing import Closing
 from data.errors import StoreError
-from data.sqlite import use_write_ahead_log
+from data.sqlite import transaction, use_write_ahead_log
 from data.storage_errors import storage_errors
 
 _TABLES: Final = """
@@ -175,14 +175,8 @@ class CollectionFiles(Closing):
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        with self._errors():
-            self._db.execute(begin)
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._errors(), transaction(self._db, begin):
+            yield
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
