@@ -97,16 +97,24 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def isolated_session(homes: Path) -> Iterator[None]:
+    """Remove the developer's settings; fixtures of the session, which run before those of a test, get a home too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("FIELDMARK_") and not name.startswith("FIELDMARK_TEST_"):
+                patch.delenv(name)
+        patch.setenv("FIELDMARK_HOME", str(homes / "session"))
+        patch.setenv("NO_COLOR", "1")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def isolated_environment(monkeypatch: pytest.MonkeyPatch, homes: Path) -> Path:
-    """Remove the developer's settings and set FIELDMARK_HOME to a new, empty folder."""
-    for name in list(os.environ):
-        if name.startswith("FIELDMARK_") and not name.startswith("FIELDMARK_TEST_"):
-            monkeypatch.delenv(name)
+    """Set FIELDMARK_HOME to a new, empty folder."""
     home = homes / str(next(_NUMBERS))
     home.mkdir()
     monkeypatch.setenv("FIELDMARK_HOME", str(home))
-    monkeypatch.setenv("NO_COLOR", "1")
     return home
 
 

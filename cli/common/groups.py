@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.common import output
-from data.files import sha256_hex
 from data.words import plural
 from kb.reasons import NO_ANCHORS
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
@@ -27,7 +26,7 @@ _ASKED: Final = 64  # species, evenly spaced, that tell the group of a knowledge
 
 def note_group_once(store: KnowledgeBase, home: Path) -> None:
     """Say how photos are compared as `note_group` does, once per knowledge base, and what is seldom named each time."""
-    told = home / "notices" / sha256_hex(str(store.path.resolve()))[:16]
+    told = home / "notices" / store.info.id
     if not told.exists():
         note_group(store)
         with suppress(OSError):  # then it is said again

@@ -140,6 +140,18 @@ def test_the_user_is_told_once_how_photos_are_compared_and_how_to_get_confidence
     assert "Confidence is not available" in again.stderr
 
 
+def test_a_new_knowledge_base_at_the_path_of_an_old_one_is_told_too(
+    cli: Any, built: Path, queries: Path, tmp_path: Path
+) -> None:
+    path, photo = tmp_path / "butterflies.kb", next(queries.iterdir())
+    shutil.copytree(built / "butterflies.kb", path)
+    assert "trained on birds" in cli.call("identify", photo, "--kb", path, check=True).stderr
+    shutil.rmtree(path)
+    source = f"folder:{built / 'articles'}"
+    done = cli.call("build", "--names", built / "butterflies.csv", "--source", source, "--kb", path, check=True)
+    assert "trained on birds" in done.stderr
+
+
 def test_species_without_reference_photos_are_noted(cli: Any, built: Path, queries: Path, tmp_path: Path) -> None:
     shutil.copytree(built / "butterflies.kb", tmp_path / "more.kb")
     (tmp_path / "more.txt").write_text(TEXT)
