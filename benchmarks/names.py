@@ -1,6 +1,6 @@
 """Coverage of name reconciliation with AviList, by rule.
 
-    python -m benchmarks.names [--shared ../shared] [--missed]
+    python -m benchmarks.names [--shared ../shared] [--missed] [--n 300]
 
 Lists: the tables of the package `birdnames` (eBird and BirdLife, which the checklist reads, and two of North American
 banders, which it does not), the classes of CUB-200-2011 and, from the shared data, the labels of the photos, the
@@ -18,7 +18,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.benchmarks.cub_names import CUB_NAMES
@@ -134,9 +134,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, help="folder of the shared data; default: only the lists in packages")
     parser.add_argument("--missed", action="store_true", help="also print unmatched names")
+    parser.add_argument("--n", type=int, help="only the first names of each list")
     options = parser.parse_args(arguments)
     out, missed, agreed = [" | ".join(HEADINGS), "|".join(["---"] * len(HEADINGS))], [], []
     for listed in lists(options.shared):
+        listed = replace(listed, names=listed.names[: options.n], partners=listed.partners[: options.n])
         found = load_reconciler().reconcile(listed.names, given=CUB_NAMES)
         out.append(" | ".join(row_of(listed, found)))
         missed += [f"{listed.title}: {name.name} ({name.reason})" for name in found.unmatched]

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ ARGUMENTS = {
     "list_fit": ["--data", "{birds}"],
     "listwise": [],
     "lookups": ["--data", "{birds}", "--encoders", "starter", "--only", "species"],
-    "names": [],
+    "names": ["--n", "300"],
     "no_bird": ["--data", "{birds}", "--n", "4"],
     "other_groups": ["--data", "{birds}"],
     "places": ["--data", "{whole}"],
@@ -46,7 +46,7 @@ ARGUMENTS = {
 
 @pytest.fixture(scope="session")
 def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shared collection with twelve species of each source of photos."""
+    """The shared collection with four species of each source of photos, and at most twelve photos of each."""
     few = tmp_path_factory.mktemp("few") / "birds"
     few.mkdir()
     with (birds / "photos.csv").open(encoding="utf-8", newline="") as file:
@@ -54,12 +54,15 @@ def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     by_source: dict[str, dict[str, None]] = defaultdict(dict)
     for row in photos:
         by_source[row["source"]][row["scientific_name"]] = None
-    chosen = {name for names in by_source.values() for name in sorted(names)[:12]}
+    chosen = {name for names in by_source.values() for name in sorted(names)[:4]}
+    counts: Counter[tuple[str, str]] = Counter()
     with (few / "photos.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(photos[0]))
         writer.writeheader()
         for row in photos:
-            if row["scientific_name"] in chosen:
+            group = row["source"], row["scientific_name"]
+            if row["scientific_name"] in chosen and counts[group] < 12:
+                counts[group] += 1
                 writer.writerow(row)
                 (few / row["path"]).parent.mkdir(parents=True, exist_ok=True)
                 (few / row["path"]).symlink_to(birds / row["path"])
@@ -73,7 +76,7 @@ def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs(
-    name: str, few_birds: Path, birds: Path, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, few_birds: Path, birds: Path, tmp_path: Path, unpacked: Path, request: pytest.FixtureRequest
 ) -> None:
     queries = tmp_path / "queries.csv"
     queries.write_text("query_text,supercategory\na duck with a blue speculum,Appearance\n")
@@ -83,7 +86,8 @@ def test_a_benchmark_runs(
     arguments = [argument.format(**places) for argument in ARGUMENTS[name]]
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *arguments],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=280, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=280, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FIELDMARK_HOME": str(unpacked)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip()
