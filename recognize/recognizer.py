@@ -30,7 +30,7 @@ from recognize.confidence.range_support import Support
 from recognize.confidence.ranks import lineage_with_self
 from recognize.confidence.shares import candidate_confidences, species_chances
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
-from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
+from recognize.detect.no_bird import CLEAR_COSINE, NO_BIRD, BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
 from recognize.kept import KeptPhotos
 from recognize.photos import Decoded
@@ -347,7 +347,7 @@ class Recognizer:
         if is_strange:
             return seen_kind(decoded.detections)
         is_of_birds = self._familiarity is None and not self._is_detected(decoded)
-        return other_kind(decoded.detections) if is_of_birds else None
+        return other_kind(decoded.detections) or NO_BIRD if is_of_birds else None
 
     def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
         """Yield the chances of all species of the pool for each photo or encounter, in order.

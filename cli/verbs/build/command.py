@@ -244,7 +244,8 @@ def select(
             checklist=checklist,
         )
 
-    if (given.checklist is None and checklist.group and not given.taxa) or (is_of_names and not given.taxa):
+    may_add = given.names is not None or not given.taxa
+    if may_add and ((given.checklist is None and checklist.group) or is_of_names):
         checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
     try:
         return from_wiki(checklist)
