@@ -6,9 +6,10 @@ from typing import Final
 
 from data.records import Answer, Candidate, Identification, Reading
 from recognize.confidence.answers import status_of
-from recognize.detect.no_bird import NO_BIRD
 
 MOST_ALTERNATIVES: Final = 3
+NO_BIRD: Final = "no bird"
+"""In place of what a photo shows, where the detector sees no bird and is sure of nothing else."""
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 

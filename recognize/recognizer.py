@@ -16,6 +16,7 @@ from data.images.decode import Photo
 from data.images.views import boxes_of
 from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
+from recognize.answer_text import NO_BIRD
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
@@ -30,7 +31,7 @@ from recognize.confidence.range_support import Support
 from recognize.confidence.ranks import lineage_with_self
 from recognize.confidence.shares import candidate_confidences, species_chances
 from recognize.confidence.unknown_prior import estimate_prior, sample_of
-from recognize.detect.no_bird import CLEAR_COSINE, NO_BIRD, BirdCheck, other_kind
+from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
 from recognize.kept import KeptPhotos
 from recognize.photos import Decoded

@@ -56,10 +56,6 @@ def is_flat(picture: Image) -> bool:
     return bool(max(bends) < FLAT)
 
 
-NO_BIRD: Final = "no bird"
-"""In place of the kind, where the detector is sure of nothing else."""
-
-
 def other_kind(detections: Sequence[Detection]) -> str | None:
     """Return the kind of the best detection other than a bird, if it is sure."""
     best = next((each for each in detections if each.kind != "bird"), None)
