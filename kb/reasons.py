@@ -7,6 +7,8 @@ from typing import Final
 NO_PAGE: Final = "no page"
 MALFORMED: Final = "malformed answer"
 NO_FOLDER: Final = "no folder"
+UNASKED: Final = "not asked for"
+"""A species without a folder, where no taxon or table asked for it."""
 DISAMBIGUATION: Final = "disambiguation"
 OTHER_SUBJECT: Final = "about another subject"
 NO_TAXOBOX: Final = "no taxobox"

@@ -8,6 +8,8 @@ from data.records import Answer, Candidate, Identification, Reading
 from recognize.confidence.answers import status_of
 
 MOST_ALTERNATIVES: Final = 3
+NO_BIRD: Final = "no bird"
+"""In place of what a photo shows, where the detector sees no bird and is sure of nothing else."""
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
@@ -145,6 +147,8 @@ def is_answer(answer: Answer, candidate: Candidate) -> bool:
 
 def seen_text(row: Identification) -> str:
     """Return a sentence on what the detector sees instead, after a space; empty if it is not sure."""
+    if row.shows == NO_BIRD:
+        return " The detector sees no bird: it may be another animal, or a thing."
     return f" The detector sees: {row.shows}." if row.shows else ""
 
 

@@ -16,6 +16,7 @@ from data.images.decode import Photo
 from data.images.views import boxes_of
 from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
+from recognize.answer_text import NO_BIRD
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
@@ -347,7 +348,7 @@ class Recognizer:
         if is_strange:
             return seen_kind(decoded.detections)
         is_of_birds = self._familiarity is None and not self._is_detected(decoded)
-        return other_kind(decoded.detections) if is_of_birds else None
+        return other_kind(decoded.detections) or NO_BIRD if is_of_birds else None
 
     def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
         """Yield the chances of all species of the pool for each photo or encounter, in order.

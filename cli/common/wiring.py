@@ -57,6 +57,15 @@ def load_encoders(profile: str | None) -> Encoders:
     return recognize.load_encoders(profile or "starter")
 
 
+def profile_of(settings: Settings) -> str | None:
+    """Return the profile that compares photos: that of the knowledge base in the settings, else their own."""
+    if settings.kb is None:
+        return settings.profile
+    from kb.store.layout import Layout
+
+    return Layout(settings.kb).require().profile
+
+
 def load_text_image_encoder(name: str | None) -> TextImageEncoder:
     """Return a text-image encoder: the first of a profile, or a model of open_clip; without a name, the starter's."""
     from recognize.encoders.profiles import load_text_image_encoder

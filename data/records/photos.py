@@ -163,7 +163,7 @@ class Identification:
     """Rows of the photo: one for each bird, and one where none was found."""
     shows: str | None = None
     """What a photo without a bird, or of no species of the knowledge base, shows instead, such as `cat`, if the
-    detector is sure."""
+    detector is sure; `no bird` if it only sees none."""
     status: PhotoStatus = "identified"
     """`identified`: to species, genus, family or order; `not_sure`; `unknown`: probably a species outside the knowledge
     base; `no_bird`: no bird in the photo; `error`: not readable."""

@@ -14,7 +14,7 @@ from kb.checklist.names import fold
 from kb.checklist.scientific_names import without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon
 from kb.checklist.stored.plain import SYNONYMS, language_of, several_in, synonyms_in
-from kb.checklist.tables import columns_of, read_names_file, table_rows, with_genus
+from kb.checklist.tables import columns_of, read_names_file, scientific_name_in, table_rows
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -94,9 +94,9 @@ def unused_columns(path: Path) -> list[str]:
     """
     heading = next((cells for _, cells in table_rows(read_names_file(path), path)), [])
     columns = columns_of(heading)
-    if not {"scientific", "common"} & set(columns):
+    if not _names(columns):
         return []
-    used = {columns.get("scientific"), columns.get("common"), *_by_heading(heading, RANKS_ABOVE).values()}
+    used = {*map(columns.get, ("scientific", "epithet", "common")), *_by_heading(heading, RANKS_ABOVE).values()}
     used |= {*_by_heading(heading, SYNONYMS).values(), *_languages(heading, columns)}
     return [cell for i, cell in enumerate(heading) if cell and i not in used]
 
@@ -154,7 +154,7 @@ def _rows(path: Path) -> Iterator[_Row]:
         raise BadInput(f"{path}: expected names of species, got an empty table.")
     (first, heading), *body = rows
     columns = columns_of(heading)
-    is_plain = not {"scientific", "common"} & set(columns)
+    is_plain = not _names(columns)
     if is_plain:
         if len(heading) > 1:
             expected = "expected a column scientific_name or common_name"
@@ -175,7 +175,7 @@ def _rows(path: Path) -> Iterator[_Row]:
                 by_language[language] = (*by_language.get(language, ()), *names)
         row = _Row(
             line=number,
-            scientific=with_genus(cell(columns.get("scientific")), cell(columns.get("genus"))),
+            scientific=scientific_name_in(cells, columns),
             common_names=several_in(cell(columns.get("common"))),
             above={rank: cell(i) for rank, i in ranks.items() if cell(i)},
             by_language=by_language,
@@ -184,6 +184,11 @@ def _rows(path: Path) -> Iterator[_Row]:
         if not row.names:
             raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
         yield row
+
+
+def _names(columns: Mapping[str, int]) -> bool:
+    """Return whether a table has a column of names, or columns of genera and epithets."""
+    return bool({"scientific", "common"} & set(columns)) or {"genus", "epithet"} <= set(columns)
 
 
 def _by_heading(heading: Sequence[str], wanted: Sequence[str]) -> dict[str, int]:

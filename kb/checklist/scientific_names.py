@@ -13,6 +13,7 @@ _WITH_YEAR: Final = re.compile(  # the usual form in large checklists
     r"([A-Z][a-z-]+(?: [a-z-]{2,})?) \(?[A-Z][a-zà-ÿ]{2,}(?:(?:,| &| et)? [A-Z][a-zà-ÿ]{2,})*,? \d{4}\)?"
 )
 _EPITHET: Final = re.compile(r"(?:\d{1,2}-?|[a-z]['’])?[^\W\d_]+(?:-[^\W\d_]+)*")  # 7-punctata, d'urvillei
+_MARKUP: Final = re.compile(r"</?[A-Za-z]+>|_")
 _IN_BRACKETS: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _MAY_BE_CULTIVAR: Final = re.compile(r"\s['‘\"“]|\b(?:Group|Gp|grex|cv)\b")
 _CULTIVAR: Final = re.compile(
@@ -50,6 +51,8 @@ def parse_name(name: str) -> ScientificName:
         return ScientificName(name, _BY_NUMBER[len(words)])
     if (usual := _WITH_YEAR.fullmatch(name)) and known.NO_EPITHETS.isdisjoint(words := usual[1].split()):
         return ScientificName(usual[1], _BY_NUMBER[len(words)])
+    if "<" in name or "_" in name:  # "<i>Aus bus</i>", "Aus_bus"
+        name = _MARKUP.sub(" ", name)
     whole = " ".join(name.split()).lstrip("†?* ")
     if is_hybrid_formula(whole):
         return ScientificName(whole, "hybrid")

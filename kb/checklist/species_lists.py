@@ -20,7 +20,7 @@ from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler, reconciler_of
-from kb.checklist.tables import KNOWN_HEADINGS, columns_of, read_names_file, table_rows
+from kb.checklist.tables import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
@@ -186,8 +186,8 @@ def _of_bar_chart(text: str) -> ListedNames | None:
 def _of_table(text: str, path: Path) -> ListedNames | None:
     rows = table_rows(text, path)
     columns = columns_of(rows[0][1]) if rows else {}
-    given = [columns[name] for name in ("scientific", "common", "code") if name in columns]
-    if not given:
+    others = [columns[name] for name in ("common", "code") if name in columns]
+    if not columns:
         if rows and len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             found = ", ".join(rows[0][1])
             raise BadInput(
@@ -195,7 +195,11 @@ def _of_table(text: str, path: Path) -> ListedNames | None:
                 hint=f"Known headings: {', '.join(KNOWN_HEADINGS)}.",
             )
         return None
-    return _listed("table", [([cells[i] for i in given if i < len(cells)], None) for _, cells in rows[1:]])
+    named = (
+        ([scientific_name_in(cells, columns), *(cells[i] for i in others if i < len(cells))], None)
+        for _, cells in rows[1:]
+    )
+    return _listed("table", named)
 
 
 def _of_lines(text: str) -> ListedNames:

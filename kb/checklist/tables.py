@@ -11,11 +11,13 @@ from data.errors import BadInput
 from kb.checklist.names import fold
 
 MAX_BYTES: Final = 64 * 2**20
+EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
+"""Headings of epithets, beside a column of genera."""
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "scientific": (
         "scientificname", "sciname", "scientific", "binomial", "latinname", "latin", "species", "taxon",
-        "specificepithet", "epithet",
     ),
+    "epithet": EPITHETS,
     "common": (
         "commonname", "comname", "common", "primarycomname", "englishname", "english", "vernacularname", "name",
     ),
@@ -80,7 +82,22 @@ def columns_of(heading: Sequence[str]) -> dict[str, int]:
         for column, headings in COLUMNS.items()
         if not set(headings).isdisjoint(folded)
     }
-    return found if {"scientific", "common", "code"} & set(found) else {}
+    has_names = {"scientific", "common", "code"} & set(found) or {"genus", "epithet"} <= set(found)
+    return found if has_names else {}
+
+
+def scientific_name_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
+    """Return the scientific name in a row, of genus and epithet where the table gives them apart; empty without one.
+
+    Example:
+        >>> scientific_name_in(["Bufo", "Viridis"], {"genus": 0, "epithet": 1})
+        'Bufo viridis'
+    """
+    found = {column: cells[at] for column, at in columns.items() if at < len(cells)}
+    name, genus = found.get("scientific", ""), found.get("genus", "")
+    if not name and genus and (epithet := found.get("epithet")):
+        return f"{genus} {epithet.lower()}"
+    return with_genus(name, genus)
 
 
 def with_genus(name: str, genus: str) -> str:

@@ -47,10 +47,13 @@ MAX_SENTENCE_CHARACTERS = 1500  # a longer one is a list without full stops
 # Sections whose descriptions do not hold for the whole species.
 _ON_RACES = re.compile(
     r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b|hybrid|mutation|avicult|"
-    r"captiv|domestic|fossil|evolution",
+    r"captiv|domestic|fossil|evolution|cultivat|horticult",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_RANGE = re.compile(rf"{_NUMBER.pattern}(?: ?(?:–|-|to|and|×|x) ?{_NUMBER.pattern})?")  # one number outside birds
+_NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")
+"""A line of a list: "Yellowish Flycatcher, Empidonax flavescens"."""
 WORTH_AFTER_TARGET = 0.09
 WORTH_BEFORE_TARGET = 0.02
 
@@ -142,10 +145,15 @@ def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | Non
     group = hider.group
     if len(sentence) > MAX_SENTENCE_CHARACTERS or opens_off_topic(sentence, group):
         return None
+    if _NAMES_ALONE.fullmatch(sentence):
+        return None
     if group != BIRDS and hider.names_another(sentence):
         return None
     text = hider.hide(trim_clauses(drop_brackets(sentence, group), group))
-    if len(text.split()) < 3 or not text[:1].isalnum() or len(_NUMBER.findall(text)) > MAX_NUMBERS:
+    n_numbers = len((_NUMBER if group == BIRDS else _RANGE).findall(text))
+    if len(text.split()) < 3 or not text[:1].isalnum() or n_numbers > MAX_NUMBERS:
+        return None
+    if group != BIRDS and opens_off_topic(text, group):  # "The edible crab is boiled": "it is boiled"
         return None
     score = visual_score(text, in_section_on_looks=kind is SectionKind.LOOKS, group=group)
     return text if kind in _MARGINS and score > _MARGINS[kind] else None

@@ -19,6 +19,7 @@ _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|ty
 _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
 # A hidden name in parentheses.
 _ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
+_QUALIFIED = re.compile(r"\b[Tt]he (?:[A-Z][a-z]+ ){1,2}$")
 _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
@@ -46,6 +47,7 @@ class NameHider:
 
     def __init__(self, taxon: Taxon, title: str = "") -> None:
         self.group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        self._is_of_several = taxon.rank != "species"
         self.noun = column("groups", "noun", group="")[self.group]
         joined = "|".join(_flexible(name) for name in own_names(taxon, title))
         self._name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
@@ -58,6 +60,11 @@ class NameHider:
     @cached_property
     def _without_verb(self) -> re.Pattern[str]:
         return re.compile(rf"^an? {self._name}(?= (?:with|of|in)\b)", re.IGNORECASE)
+
+    @cached_property
+    def _longer(self) -> re.Pattern[str]:
+        """A longer name at the start of a sentence: "The Pacific banana slug"."""
+        return re.compile(rf"^(?:The|An?) (?:[A-Z][a-z]+ ){{1,2}}(?P<own>(?i:{self._name}))")
 
     @cached_property
     def _by_position(self) -> list[re.Pattern[str]]:
@@ -77,8 +84,11 @@ class NameHider:
         return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
 
     def names_another(self, sentence: str) -> bool:
-        """Return whether a longer name stands first, of a relative: "The Pacific banana slug" under "Banana slug"."""
-        return re.match(rf"(?:The|An?) [A-Z][a-z]+ {self._name}", sentence) is not None
+        """Return whether a longer name stands first: on a genus or family, that of one of its species.
+
+        An example is "The Pacific banana slug" under "Banana slug".
+        """
+        return self._is_of_several and self._longer.match(sentence) is not None
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
@@ -87,6 +97,7 @@ class NameHider:
         lead, before_who, after_who, adjective, subject = self._by_position
         text = sentence
         if self.group != BIRDS:  # "An orchid with" has no verb for "it"
+            text = self._longer.sub(r"\g<own>", text)
             text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
         text = lead.sub(lambda m: "They" if m["plural"] else "It", text, count=1)
         text = self._head.sub("It", text)
@@ -101,6 +112,8 @@ class NameHider:
         return [found[0] for found in self._inside.finditer(sentence)]
 
     def _common(self, found: re.Match[str]) -> str:
+        if self.group != BIRDS and _QUALIFIED.search(found.string[: found.start()]):
+            return found[0]  # "than the Pacific banana slug"
         determiner = (found["det"] or "").strip().lower()
         is_one_word = not determiner and " " not in found[0].strip()
         if is_one_word and not _AFTER_PREPOSITION.search(found.string[: found.start()]):
@@ -128,7 +141,7 @@ class NameHider:
             "generally",
         ):
             return "They" if found["plural"] else "It"
-        return "This species"
+        return f"These {_plural(self.noun)}" if found["plural"] and self.group != BIRDS else "This species"
 
 
 def _plural(noun: str) -> str:

@@ -66,9 +66,16 @@ _OFF_TOPIC_ELSEWHERE = re.compile(  # an egg-shaped cone is none
 _DEED_ELSEWHERE = re.compile(  # what an animal eats, its courtship, and its uses are no looks
     r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?"
     r"(?:eats?|feeds?|preys?|consumes?|hunts?|courts?|mates?)\b|"
-    r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b",
+    r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b|"
+    r"(?:it|they) (?:is|are|was|were|has been|have been) (?:often |sometimes )?"
+    r"(?:boiled|cooked|fried|eaten|harvested|observed|reported|recorded)\b|"
+    r"(?:[\w'-]+ ){0,3}cultivars?\b",
     re.IGNORECASE,
 )
+_RATE = re.compile(
+    r"\d ?(?:mm|cm|m|millimet\w+|centimet\w+|met(?:er|re)s?|in|inch(?:es)?|feet|ft) (?:a|an|per|each|every) \w"
+)
+"""Growth: "it grows 0.5 mm a year"."""
 _LIKE = re.compile(r"\b\w+-like\b")
 _NAMED_AFTER_COLOUR = re.compile(r"(?<=[\w,;] )(?P<colour>[A-Z][a-z]+)(?= [A-Z][a-z]+)")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
@@ -171,8 +178,10 @@ def opens_off_topic(sentence: str, group: str = BIRDS) -> bool:
         >>> opens_off_topic("The eggs are blue with brown spots."), opens_off_topic("It has a brown nape.")
         (True, False)
     """
-    patterns = (_OFF_TOPIC,) if group == BIRDS else (_OFF_TOPIC_ELSEWHERE, _DEED_ELSEWHERE)
-    return any(pattern.match(sentence) for pattern in patterns)
+    if group == BIRDS:
+        return _OFF_TOPIC.match(sentence) is not None
+    is_of_growth = _RATE.search(sentence) is not None
+    return is_of_growth or any(pattern.match(sentence) for pattern in (_OFF_TOPIC_ELSEWHERE, _DEED_ELSEWHERE))
 
 
 def has_other_topics(clause: str, group: str = BIRDS) -> bool:

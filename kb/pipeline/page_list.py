@@ -12,7 +12,7 @@ from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.selection import species_named
-from kb.checklist.tables import columns_of, read_names_file, table_rows
+from kb.checklist.tables import columns_of, read_names_file, scientific_name_in, table_rows
 from kb.sources.web.addresses import is_web_address
 from kb.sources.web.source import page_of
 
@@ -57,6 +57,8 @@ def read_pages(path: Path, checklist: Checklist, held: Sequence[Taxon] = ()) -> 
     left_out = []
     for number, cells in body:
         row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
+        if whole := scientific_name_in(cells, columns):
+            row["scientific"] = whole
         address, place = row.get("address"), f"{path}: line {number}"
         term = row.get(_TERM)
         name = row.get("scientific") or row.get("common") or row.get(_NAME) or term

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from data.codec import loads
 from data.contracts import Checklist
-from data.errors import BadInput, SourceError
+from data.errors import BadInput, SourceError, UnknownTaxon
 from data.records import LeftOut, PageRef, Status, Taxon, Term
 from kb import reasons
 from kb.checklist.avilist import load_checklist
+from kb.checklist.names import fold
 from kb.checklist.names_table import names_in, read_names
 from kb.checklist.selection import is_binomial, limits_of, own_taxon, select, species_ids
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
@@ -102,7 +103,8 @@ def select_from_folder(
     birds = checklist.find("Aves") if checklist.group else None
     others = named if birds is None else checklist.species_of(birds)
     unclaimed = source.unclaimed([*chosen, *others])
-    found = source.locate(chosen) if names is not None else _of_group(source, chosen)
+    lacking = reasons.NO_FOLDER if taxa else reasons.UNASKED
+    found = source.locate(chosen) if names is not None else _of_group(source, chosen, lacking)
     return Selection(
         source=source,
         located=chain(found, _as_located([*unknown, *unclaimed])),
@@ -153,7 +155,8 @@ def select_from_wiki(
         titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
         located = _matched(wiki, titles, checklist, below=below)
     else:
-        located = chain(_looked_up(wiki, chosen, checklist), _unlisted(wiki, unknown, checklist))
+        others = _unlisted(wiki, unknown, checklist)
+        located = chain(_looked_up(wiki, chosen, checklist), _stated_below(others, taxa) if taxa else others)
         if names is None:
             located = chain(located, _unclaimed(wiki, checklist))
         return Selection(
@@ -239,8 +242,30 @@ def _species(checklist: Checklist, taxa: Sequence[str], names: Path | None) -> t
         below = (taxon for name in taxa or ("Aves",) for taxon in select(checklist, name))
         return list({taxon.taxon_id: taxon for taxon in below}.values()), ()
     listed = read_names(names, checklist, may_be_empty=isinstance(checklist, WithTaxoboxes))
-    ids = _below(taxa, checklist)
-    return [taxon for taxon in listed.taxa if ids is None or taxon.taxon_id in ids], listed.left_out
+    return _narrowed(listed.taxa, taxa, checklist), listed.left_out
+
+
+def _narrowed(species: Sequence[Taxon], taxa: Sequence[str], checklist: Checklist) -> list[Taxon]:
+    """Return the species of a table below one of the taxa, by the table's own columns or by the checklist; all without.
+
+    Raises:
+        UnknownTaxon: for a taxon that neither has.
+    """
+    ids: set[str] = set()
+    for name in taxa:
+        own = {taxon.taxon_id for taxon in species if _is_below(taxon, name)}
+        try:
+            ids |= own | set(species_ids(checklist, name))
+        except UnknownTaxon as unlisted:
+            if not own:
+                where = f"{checklist.name}, nor in a row of the table"
+                raise UnknownTaxon(name, suggestions=unlisted.suggestions, where=where) from None
+            ids |= own
+    return [taxon for taxon in species if not taxa or taxon.taxon_id in ids]
+
+
+def _is_below(taxon: Taxon, name: str) -> bool:
+    return fold(name) in map(fold, (taxon.scientific_name, *taxon.lineage.values()))
 
 
 def _titles(
@@ -294,6 +319,13 @@ def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Chec
             yield subject, place
 
 
+def _stated_below(located: Iterable[Located], taxa: Sequence[str]) -> Iterator[Located]:
+    """Yield the located species whose pages state one of the taxa above them, and the names left out."""
+    for subject, place in located:
+        if isinstance(subject, str) or any(_is_below(subject, name) for name in taxa):
+            yield subject, place
+
+
 _SEARCHED = (reasons.NO_PAGE, reasons.NO_TAXOBOX)
 
 
@@ -319,11 +351,11 @@ def _with_groups_of_names(located: Iterable[Located], wiki: WikipediaSource, che
             yield taxon, place
 
 
-def _of_group(source: FolderSource, taxa: Sequence[Taxon]) -> Iterator[Located]:
-    """Yield species of a group; most have no folder, which is not worth a report."""
+def _of_group(source: FolderSource, taxa: Sequence[Taxon], lacking: str) -> Iterator[Located]:
+    """Yield species of a group; most have no folder, which is the reason `lacking` and not worth a report each."""
     for taxon, place in source.locate(taxa):
         if isinstance(place, LeftOut) and source.folder_of(taxon) is None:
-            yield taxon, replace(place, reason=reasons.NO_FOLDER)
+            yield taxon, replace(place, reason=lacking)
         else:
             yield taxon, place
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FACT: Final = "families"
 """Fact with the names of species without a page, by family."""
+ASKED: Final = "species by family"
+"""Fact with the number of species that the largest selection of a build had, by family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,14 @@ def note_families(ledger: Ledger, without_page: Iterable[Taxon]) -> None:
         ledger.set_fact(FACT, json.dumps(by_family, ensure_ascii=False))
 
 
+def note_asked(ledger: Ledger, asked: Mapping[str, int]) -> None:
+    """Record how many species of each family a build looked for; call it in a transaction."""
+    known: dict[str, int] = json.loads(ledger.fact(ASKED) or "{}")
+    most = {family: max(n, known.get(family, 0)) for family, n in asked.items() if n}
+    if most:
+        ledger.set_fact(ASKED, json.dumps({**known, **most}, ensure_ascii=False))
+
+
 def family_coverage(store: KnowledgeBase) -> list[FamilyCoverage]:
     """Return the coverage of each family, by name; articles on a genus or family count for none of its species."""
     ledger = store.ledger
@@ -62,6 +72,8 @@ def family_coverage(store: KnowledgeBase) -> list[FamilyCoverage]:
     }  # fmt: skip
     of_held = [entry.taxon.lineage.get("family", "") for entry in held]
     n_listed = Counter([*of_held, *(families.get(name, "") for name in missing)])
+    asked: dict[str, int] = json.loads(ledger.fact(ASKED) or "{}")  # many species of a group have no folder
+    n_listed |= Counter({family: n for family, n in asked.items() if family})
     n_articles = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.source is not None)
     n_summaries = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.summary is not None)
     n_photos = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.anchors)

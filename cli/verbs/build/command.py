@@ -244,12 +244,13 @@ def select(
             checklist=checklist,
         )
 
-    if (given.checklist is None and checklist.group and not given.taxa) or (is_of_names and not given.taxa):
+    is_by_default = is_of_names or (given.checklist is None and bool(checklist.group))
+    if is_by_default and (given.names is not None or not given.taxa):
         checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
     try:
         return from_wiki(checklist)
     except UnknownTaxon as unlisted:
-        if given.checklist is not None or not (checklist.group or is_of_names):
+        if not is_by_default:
             raise
         try:
             found = from_wiki(WikiChecklist())

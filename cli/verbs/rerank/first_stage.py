@@ -25,7 +25,7 @@ def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int
     """
     from rerank.collection.retriever import SimilarityRetriever
 
-    encoder = wiring.load_text_image_encoder(settings.profile)
+    encoder = wiring.load_text_image_encoder(wiring.profile_of(settings))
     with open_photos(folder, encoder, settings, quiet=quiet) as collection:
         retriever = SimilarityRetriever(encoder, collection)
         rows = asyncio.run(retriever.find(replace(job, candidates=()), len(collection.ids)))

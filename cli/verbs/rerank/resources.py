@@ -66,7 +66,7 @@ def open_resources(
     from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
-        encoders = wiring.load_encoders(settings.profile).text_image if encoder is None else (encoder,)
+        encoders = wiring.load_encoders(wiring.profile_of(settings)).text_image if encoder is None else (encoder,)
         yield OpenResources(resources=RerankResources(encoders=encoders))
         return
     with ExitStack() as stack:

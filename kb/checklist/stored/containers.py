@@ -78,8 +78,11 @@ class Container:
 
     def table(self, stem: str) -> str | None:
         """Return the table with that name, whatever its ending."""
-        tables = (name for name in self.names() if PurePosixPath(name).suffix.lower() in (".csv", ".tsv", ".txt"))
-        return next((name for name in tables if PurePosixPath(name).stem.lower() == stem.lower()), None)
+        return next((name for name in self.tables() if PurePosixPath(name).stem.lower() == stem.lower()), None)
+
+    def tables(self) -> list[str]:
+        """Return the names of the files that are tables by their ending."""
+        return [name for name in self.names() if PurePosixPath(name).suffix.lower() in (".csv", ".tsv", ".txt")]
 
     def place(self, name: str, line: int | None = None) -> str:
         """Return file and line for messages."""

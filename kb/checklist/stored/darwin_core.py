@@ -30,6 +30,10 @@ from kb.checklist.stored.usage import (
 META: Final = "meta.xml"
 _ID: Final = "id"
 _NAMES: Final = ("scientificname", "canonicalname", "vernacularname")
+_DOWNLOADED: Final = {
+    "taxonkey": "taxonid", "acceptedtaxonkey": "acceptednameusageid", "acceptedscientificname": "acceptednameusage",
+}  # fmt: skip
+"""Column of a species list that GBIF makes of occurrences -> term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +80,18 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
 
 
 def read_table(container: Container, name: str, columns: Mapping[str, int]) -> ChecklistFile:
-    """Return the checklist in a table with Darwin Core's terms, and in a table of vernacular names beside it."""
+    """Return the checklist in a table with Darwin Core's terms, and in the tables of vernacular names beside it."""
     others = []
-    for stem in ("vernacularname", "vernacularnames", "vernacular"):
-        if (other := container.table(stem)) is not None and other != name:
+    for other in container.tables():
+        if "vernacular" in other.lower() and other != name:
             cells = next(container.rows(other), (0, []))[1]
             found = {heading(cell): i for i, cell in enumerate(cells)}
             if "vernacularname" in found and ("taxonid" in found or "id" in found or "coreid" in found):
                 key = next(term for term in ("taxonid", "coreid", "id") if term in found)
                 others.append(Table(files=(other,), columns={**found, _ID: found[key]}))
-    ids = [columns[term] for term in ("taxonid", "id") if term in columns]
+    columns = {_DOWNLOADED.get(term, term) if _DOWNLOADED.get(term) not in columns else term: at
+               for term, at in columns.items()}  # fmt: skip
+    ids = [columns[term] for term in (_ID, "taxonid") if term in columns]  # both refer to a row
     core = Table(files=(name,), columns={**columns, **({_ID: ids[0]} if ids else {})})
     return _file(container, core, others)
 

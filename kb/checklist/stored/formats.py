@@ -28,10 +28,9 @@ def open_checklist_file(path: Path) -> ChecklistFile:
         return darwin_core.read_archive(container, meta)
     if coldp.is_coldp(container):
         return coldp.read_coldp(container)
-    tables = [name for name in container.names() if name.lower().endswith((".csv", ".tsv", ".txt"))]
-    if container.is_single:
-        tables = container.names()
-    table = container.table("taxon") or container.table("taxa") or (tables[0] if len(tables) == 1 else None)
+    tables = container.names() if container.is_single else container.tables()
+    others = [name for name in tables if "vernacular" not in name.lower()] or tables
+    table = container.table("taxon") or container.table("taxa") or (others[0] if len(others) == 1 else None)
     if table is None:
         named = ", ".join(tables[:5]) or "no table"
         raise BadInput(f"{path} holds {named}, from which the checklist is not clear.", hint=EXPECTED)
@@ -46,7 +45,7 @@ def open_checklist_file(path: Path) -> ChecklistFile:
         return darwin_core.read_table(container, table, columns)
     if has_names and "id" in known and known & {"parentid", "status"}:
         return coldp.read_usage_table(container, table)
-    if plain.name_column(cells) is not None:
+    if plain.name_column(cells) is not None or are_named_in_parts(known):
         return plain.read_plain(container, table)
     got = ", ".join(cell.strip()[:40] for cell in cells[:8])
     raise BadInput(f"{container.place(table, number)}: no column of scientific names; got {got}.", hint=EXPECTED)

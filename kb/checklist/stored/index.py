@@ -41,7 +41,7 @@ RANKS: Final = {
 """Rank of a file, without its final point -> our word."""
 OF_BINOMIALS: Final = INFRASPECIFIC | {
     *("", "species", "hybrid", "cultivar", "cultivar group", "superspecies", "klepton", "unranked", "unknown"),
-    "strain",
+    *("strain", "complex", "infrahybrid", "subsection", "subseries"),
     *("species aggregate", "aggregate", "species group", "species subgroup", "species complex", "species hypothesis"),
     *("race", "morph", "natio", "aberration", "pathovar", "section", "series", "subgenus", "other", "no rank"),
 }
@@ -85,7 +85,7 @@ def index_checklist(
             order = _sort(db, file)
             _write_taxa(db, order, report)
             _write_homonyms(db)
-            _write_names(db, order, report)
+            _write_names(db, order, file, report)
             _report_no_species(db, file)
             described = {"form": file.form, "licence": file.licence, "problems": json.dumps(file.problems.lines())}
             write_meta(db, {**meta, **described})
@@ -141,9 +141,11 @@ def _is_usable(usage: Usage, parsed: ScientificName, problems: Problems) -> bool
     """Return whether a row names a taxon; report it if not, and an unknown rank of a species."""
     place = f"line {usage.line}, {usage.name}"
     if usage.status == "unusable":
-        problems.add("bare name, without a place in the classification", place)
+        problems.add("bare, deleted or quarantined name", place)
     elif parsed.rank == "unnamed":
         problems.add("no species named (sp., cf., aff.)", place)
+    elif "." in parsed.text[:4] and " " in parsed.text:
+        problems.add("genus shortened", place)
     else:
         rank = _rank(usage)
         if parsed.rank == "species" and rank not in OF_BINOMIALS and usage.status != "synonym":
@@ -204,15 +206,14 @@ def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
 
 
 def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
-    """Join the rows of a plain table that name the same taxon, with their synonyms and common names.
+    """Join the rows of a plain table, or without ids, that name the same taxon, with synonyms and common names.
 
     Rows agree if they give the same taxa above at every rank that both have.
     """
-    if file.form != "CSV":
-        return
     db.execute("CREATE INDEX work.raw_name ON raw (name)")
+    which = "" if file.form == "CSV" else "AND id = '' "
     again = (
-        "SELECT n, line, id, name, rank, path FROM raw AS later WHERE status = 'accepted' AND EXISTS "
+        f"SELECT n, line, id, name, rank, path FROM raw AS later WHERE status = 'accepted' {which}AND EXISTS "
         "(SELECT 1 FROM raw AS early WHERE early.name = later.name AND early.status = 'accepted' AND early.n < later.n)"
     )
     repeated = db.execute(again).fetchall()
@@ -229,7 +230,9 @@ def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
             continue
         file.problems.add("taxon listed before, lines joined", f"line {line}, {name}")
         db.execute("UPDATE raw_common SET n = ? WHERE n = ?", (same[0], n))
-        db.execute("UPDATE raw SET accepted = ? WHERE n > ? AND accepted = ? AND status = 'synonym'", (same[1], n, key))
+        if key:
+            again = "UPDATE raw SET accepted = ? WHERE n > ? AND accepted = ? AND status = 'synonym'"
+            db.execute(again, (same[1], n, key))
         if len(path or "") > len(same[2] or ""):
             db.execute(
                 "UPDATE raw SET (path, own_path) = (SELECT path, own_path FROM raw WHERE n = ?) WHERE n = ?",
@@ -392,7 +395,7 @@ def list_of(order: Order) -> array[int]:
     return array("i", order.nodes())
 
 
-def _write_names(db: sqlite3.Connection, order: Order, report: Report) -> None:
+def _write_names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Report) -> None:
     db.execute("CREATE INDEX IF NOT EXISTS work.raw_common_n ON raw_common (n)")
     total = db.execute("SELECT (SELECT count(*) FROM raw) + (SELECT count(*) FROM raw_common)").fetchone()[0]
     insert = "INSERT OR IGNORE INTO name VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -405,6 +408,8 @@ def _write_names(db: sqlite3.Connection, order: Order, report: Report) -> None:
             if taxon:
                 key = name_key(name)
                 rows.append((taxon, schema.LEVELS[status], n, name, "", key, key[::-1]))
+            elif accepted:
+                file.problems.add("synonym that leads to no accepted name", name)
         db.executemany(insert, rows)
         done += len(batch)
         report("look-up", done, total)

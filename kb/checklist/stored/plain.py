@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.name_words import LADDER
 from kb.checklist.scientific_names import parse_name
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
-from kb.checklist.stored.usage import ChecklistFile, Problems, Usage, language_code
+from kb.checklist.stored.usage import LANGUAGES, LETTERS_OF_CODE, ChecklistFile, Problems, Usage, language_code
 from kb.checklist.tables import COLUMNS, with_genus
 
 EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
+_OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 SYNONYMS: Final = ("synonyms", "synonym")
 _SEVERAL: Final = re.compile(r"[;|]")
 
@@ -38,13 +40,14 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
     heads = next(rows)[1]
     columns = [heading(cell) for cell in heads]
     named = name_column(heads)
+    is_in_parts = named is None and are_named_in_parts(columns)
     languages = {i: language_of(cell) for i, cell in enumerate(heads) if i != named and language_of(cell) is not None}
     for number, cells in rows:
         if cells[0].startswith("#"):
             continue
         row = {column: cell.strip() for column, cell in zip(columns, cells, strict=False) if cell.strip()}
         scientific = cells[named].strip() if named is not None and named < len(cells) else ""
-        scientific = with_genus(scientific, row.get("genus", ""))
+        scientific = name_from_parts(row) if is_in_parts else with_genus(scientific, row.get("genus", ""))
         if not scientific:
             problems.add("no scientific name", container.place(name, number))
             continue
@@ -94,5 +97,7 @@ def language_of(cell: str) -> str | None:
         return "en"
     if plain in COLUMNS["common"]:
         return ""
-    match = _LANGUAGE.match(cell.strip())
-    return language_code(match[1]) if match else None
+    if match := _LANGUAGE.match(cell.strip()):
+        return language_code(match[1])
+    word = _OF_NAMES.sub("", plain)  # "German", "French name"
+    return LANGUAGES.get(word) if len(word) > LETTERS_OF_CODE else None

@@ -12,7 +12,7 @@ _SYNONYM: Final = re.compile(
     r"unavailable|suppressed|rejected|superfluous|unjustified|misspell|orthographic"
 )
 _MISAPPLIED: Final = re.compile(r"misapplied|misidentif|\bauct\b|\bauctt\b|auctorum")
-_UNUSABLE: Final = re.compile(r"bare name|nomen nudum|nom\.? nud|nude name")
+_UNUSABLE: Final = re.compile(r"deleted|quarantin|bare name|nomen nudum|nom\.? nud|nude name")
 _PROVISIONAL: Final = re.compile(
     r"doubtful|provisional|uncertain|unresolved|unplaced|ambiguous|unchecked|unverified|unassessed|unassigned|dubi|"
     r"inquirend|incertae|unknown|temporary|interim|taxon inquir"

@@ -244,10 +244,15 @@ class StoredChecklist:
         return level if level < schema.PREFERRED or language in self._languages else schema.OTHER + 1
 
     def _highest(self, taxa: list[int]) -> list[int]:
-        """Return the taxa without those below another one, as a subgenus of the same name, and without repetitions."""
+        """Return the taxa without those below another one, as a subgenus of the same name, and without repetitions.
+
+        A species comes before the complex of its name.
+        """
         if len(taxa) == 1:
             return taxa
         ends = {n: self.last_below(n) for n in taxa}
+        species = [n for n in taxa if self._row("SELECT rank FROM taxon WHERE n = ?", n)[0] == "species"]
+        taxa = [n for n in taxa if not any(n < other <= ends[n] for other in species)]
         apart = [n for n in sorted(taxa) if not any(other < n <= ends[other] for other in taxa)]
         made = {n: self._taxon(n) for n in apart}
         places = {(taxon.scientific_name, *sorted(taxon.lineage.items())): n for n, taxon in reversed(made.items())}

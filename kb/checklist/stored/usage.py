@@ -11,8 +11,9 @@ from typing import Final, Literal, NamedTuple
 MAX_WORDS: Final = 20  # unknown words that are listed one by one
 
 Status = Literal["accepted", "provisional", "synonym", "misapplied", "unusable"]
-"""`unusable`: a bare name, which has no place in the classification."""
+"""`unusable`: a bare name, which has no place in the classification, or one that was withdrawn."""
 
+LETTERS_OF_CODE: Final = 3
 LANGUAGES: Final = {
     "eng": "en", "english": "en", "deu": "de", "ger": "de", "german": "de", "fra": "fr", "fre": "fr", "french": "fr",
     "spa": "es", "spanish": "es", "por": "pt", "portuguese": "pt", "ita": "it", "italian": "it", "nld": "nl",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,13 +13,14 @@ from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import additions, with_own_names
-from kb.store.coverage import note_families
+from kb.store.coverage import note_asked, note_families
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 """A taxon (or the title of a rejected page), and its page or the reason that it has none."""
-_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.IN_GROUP_ARTICLE, reasons.MALFORMED)
+_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.UNASKED, reasons.IN_GROUP_ARTICLE, reasons.MALFORMED)
+_UNREPORTED = (reasons.NO_FOLDER, reasons.UNASKED)
 
 
 def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, limit: int | None) -> None:
@@ -41,7 +43,12 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
     left_out: list[LeftOut] = []
     lost: list[Step] = []
     without_page: list[Taxon] = []
+    asked: Counter[str] = Counter()
+    lacks_folders = False
     for subject, place in located:
+        if isinstance(subject, Taxon) and (isinstance(place, PageRef) or place.reason != reasons.UNASKED):
+            asked[subject.lineage.get("family", "")] += subject.rank not in ("genus", "family")
+            lacks_folders |= isinstance(place, LeftOut) and place.reason == reasons.NO_FOLDER
         if isinstance(subject, str):
             left_out += [place] if isinstance(place, LeftOut) else []
         elif subject.scientific_name in unwanted:
@@ -57,7 +64,7 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
             held = before.get(subject.taxon_id)
             if held is not None and place.reason in _NOT_FOUND:
                 doubtful.append((subject, replace(held, revision=None)))
-            elif place.reason != reasons.NO_FOLDER:  # nobody expects a folder for each species of a group
+            elif place.reason not in _UNREPORTED:  # nobody expects a folder for each species of a group
                 left_out.append(replace(place, name=subject.scientific_name))
                 without_page.append(subject)
                 lost += left_out_steps(subject.taxon_id, place.reason) if held is not None else []
@@ -74,6 +81,8 @@ def resolve_taxa(run: BuildRun, located: Iterable[Located], *, selection: str, l
         ledger.record(lost)
         ledger.set_left_out(left_out)
         note_families(ledger, without_page)
+        if lacks_folders:
+            note_asked(ledger, asked)
         # By title too: an earlier look-up may have rejected the page.
         ledger.drop_left_out(name for taxon, page in found for name in (taxon.scientific_name, page.title))
         ledger.set_fact(key, "done")

@@ -68,6 +68,12 @@ def test_lists_of_all_formats_give_the_same_species(tmp_path: Path, kind: str, t
     assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
 
 
+@pytest.mark.parametrize("heading", ["Genus,Species,Name", "genus,specificEpithet,common_name"])
+def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path, heading: str) -> None:
+    listed = read_list(written(tmp_path, f"{heading}\nTurdus,merula,\nParus,major,Great Tit\n"))
+    assert [line.names[0] for line in listed.lines] == ["Turdus merula", "Parus major"]
+
+
 def test_a_bar_chart_gives_the_season_of_each_species(tmp_path: Path) -> None:
     text = chart(
         ('Barn Swallow (<em class="sci">Hirundo rustica</em>)', SUMMER),

@@ -27,6 +27,7 @@ def test_rows_keep_line_numbers_without_comments_and_empty_lines(delimiter: str)
         (["speciesCode"], {"code": 0}),
         (["Family", "PRIMARY_COM_NAME", "name"], {"family": 0, "common": 1}),
         (["family", "genus"], {}),
+        (["Genus", "Specific epithet"], {"genus": 0, "epithet": 1}),
         (["Pica pica", "Magpie"], {}),
     ],
 )

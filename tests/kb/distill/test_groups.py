@@ -291,3 +291,55 @@ def test_lint_finds_what_the_evidence_does_not_say(taxon: Taxon, page: str, said
     wrong = replace(made.summary.statements[0], text=page.replace(said, instead))
     found = lint_entry(replace(made, summary=replace(made.summary, statements=(wrong,))), page)
     assert [finding for finding in found if finding.severity == "error"]
+
+
+def looks_of(taxon: Taxon, text: str, title: str = "Description") -> list[str]:
+    article = Article(
+        source=Source(title=taxon.common_name, url="https://x.test/", revision=1),
+        text=text,
+        sections=(Section(title=title, level=2, start=0, end=len(text)),),
+    )
+    found = ExtractiveDistiller().distil(article, taxon)
+    return [] if found is None else [statement.text for statement in found.statements]
+
+
+@pytest.mark.parametrize(
+    ("taxon", "text"),
+    [
+        (MUSHROOM, "The cap grows 5 mm a year, red and flat."),
+        (FROG, "The common frog is boiled until its skin is bright red."),
+        (FROG, "It was observed to leap at yellow floats with black spots."),
+        (PLANT, "The cultivar 'Alba' has white flowers and green bracts."),
+        (BIRD, "White-throated Wren, Wrena albigularis"),
+    ],
+)
+def test_growth_use_cultivars_and_names_alone_are_no_looks(taxon: Taxon, text: str) -> None:
+    taxon = replace(taxon, common_names=("Common Frog",)) if taxon is FROG else taxon
+    assert looks_of(taxon, text) == []
+
+
+def test_descriptions_of_cultivars_stay_out() -> None:
+    assert looks_of(PLANT, "It has purple flowers with dark spots.", "Cultivation") == []
+
+
+def test_a_range_is_one_number() -> None:
+    text = "The fronds are 60 to 160 cm tall and 30–40 cm broad, pinnate, with 7 to 9 pairs of green leaflets."
+    assert looks_of(PLANT, text) == [text]
+
+
+def test_a_longer_name_is_that_of_a_species_under_a_genus_and_its_own_elsewhere() -> None:
+    slug = Taxon(
+        taxon_id="ariolimax", scientific_name="Ariolimax", rank="genus", common_names=("Banana slug",),
+        lineage={"class": "Gastropoda"},
+    )  # fmt: skip
+    text = "The Pacific banana slug has a yellow body with black spots."
+    assert looks_of(slug, text) == []
+    assert looks_of(replace(slug, rank="species"), text) == ["It has a yellow body with black spots."]
+    assert looks_of(slug, "Its body is paler than that of the Pacific banana slug.") == [
+        "Its body is paler than that of the Pacific banana slug."
+    ]
+
+
+def test_a_name_in_the_plural_keeps_its_verb() -> None:
+    text = "Common Frogs occur in green and brown colours with black bands on the legs."
+    assert looks_of(replace(FROG, common_names=("Common Frog",)), text)[0].startswith("These animals occur in")

@@ -118,6 +118,17 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
     assert checklist(cli) == "AviList 2025, wiki"
 
 
+@pytest.mark.parametrize(
+    ("taxon", "species"), [("Aves", {"Turdus merula"}), ("Mollusca", {"Vampyroteuthis infernalis"})]
+)
+def test_a_taxon_narrows_names_by_the_taxoboxes_of_their_pages(
+    cli: CommandLine, wiki: OwnWiki, taxon: str, species: set[str]
+) -> None:
+    Path("names.txt").write_text("Vanessa atalanta\nTurdus merula\nVampyroteuthis infernalis\n")
+    build(cli, wiki, "--names", "names.txt", "--taxon", taxon)
+    assert set(held(cli)) == species
+
+
 def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandLine, wiki: OwnWiki) -> None:
     Path("survey.csv").write_text(
         "scientific_name,common_name,common_name_de,family\nVanessa atalanta,Admiral,Roter Admiral,Nymphalidae\n"

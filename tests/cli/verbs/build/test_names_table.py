@@ -93,6 +93,26 @@ def test_a_later_table_takes_its_place_and_builds_without_one_keep_it(base: tupl
     assert species(cli) == {"Morpho menelaus": True, "Aglais io": True, "Vanessa atalanta": True}
 
 
+def test_a_taxon_narrows_a_table_by_its_own_columns(cli: CommandLine, notes: str) -> None:
+    narrowed = ("build", "--source", notes, "--names", "butterflies.csv", "--kb", "b.kb", "--taxon")
+    refused = cli.call(*narrowed, "Hesperiidae")
+    assert refused.exit_code == 5
+    assert 'Unknown taxon "Hesperiidae": not in AviList 2025, nor in a row of the table.' in refused.stderr
+    cli.call(*narrowed, "nymphalidae", check=True)
+    assert species(cli) == {"Aglais io": True, "Vanessa atalanta": True}
+    assert status(cli)["checklist"] == "butterflies" and "Pieris rapae" not in species(cli, "--missing")
+
+
+def test_families_count_the_listed_species_that_have_no_folder(cli: CommandLine, notes: str) -> None:
+    command = ("build", "--source", notes, "--taxon", "Lepidoptera", "--checklist", "butterflies.csv", "--kb", "b.kb")
+    assert "2 of 3 species, in 1 of 2 families; least Pieridae: 0 of 1" in cli.call(*command, check=True).stdout
+    cli.call(*command, check=True)
+    rows = json.loads(cli.call("status", "--kb", "b.kb", "--by-family", "--format", "json", check=True).stdout)
+    assert {row["family"]: (row["species"], row["articles"]) for row in rows} == {
+        "Nymphalidae": (2, 2), "Pieridae": (1, 0),
+    }  # fmt: skip
+
+
 def test_a_table_with_a_bird_leaves_avilist_as_the_checklist(cli: CommandLine, notes: str) -> None:
     Path("mixed.csv").write_text(TABLE + "Bubo scandiacus,Snowy Owl,,,Aves,,,\n", encoding="utf-8")
     cli.call("build", "--source", notes, "--names", "mixed.csv", "--kb", "b.kb", check=True)

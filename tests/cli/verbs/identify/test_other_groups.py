@@ -177,6 +177,29 @@ def test_an_unknown_species_of_a_bird_base_says_what_the_detector_sees(
     assert {row["shows"] for row in rows if row["status"] == "identified"} <= {None}
 
 
+def test_an_unknown_species_of_a_bird_base_may_be_no_bird(
+    cli: Any, built_kb: Path, others: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recognize.detect.nanodet import NanoDet
+
+    monkeypatch.setattr(NanoDet, "detect", lambda _, images: [() for _ in images])
+    rows = identified(cli, others, "--kb", built_kb)
+    unknown = [row["image"] for row in rows if row["status"] == "unknown"]
+    assert {row["shows"] for row in rows if row["status"] == "unknown"} == {"no bird"}
+    text = cli.call("identify", unknown[0], "--kb", built_kb, check=True).stdout
+    assert "The detector sees no bird: it may be another animal, or a thing." in text
+
+
+def test_similarity_compares_photos_as_the_knowledge_base_does(
+    cli: Any, built: Path, others: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("rerank", others, "--query", "a green animal", "--method", "similarity", "--format", "trec")
+    of_base = cli.call(*command, "--kb", built / "butterflies.kb", check=True).stdout
+    of_birds = cli.call(*command, check=True).stdout
+    monkeypatch.setenv("FIELDMARK_PROFILE", "general")
+    assert cli.call(*command, check=True).stdout == of_base != of_birds
+
+
 def test_other_groups_are_unknown_to_a_knowledge_base_of_butterflies(cli: Any, built: Path, others: Path) -> None:
     rows = identified(cli, others, "--kb", built / "butterflies.kb")
     assert {(row["status"], row["answer"]["rank"], row["answer"]["name"]) for row in rows} == {("unknown", "none", "")}

@@ -101,7 +101,7 @@ def test_words_of_status_and_rank_are_understood_or_reported(tmp_path: Path) -> 
     assert species(listed) == ["Rana arvalis", "Rana temporaria", "Rana nova"]
     assert [listed.find(name) for name in ("Rana nuda", "Rana prisca")] == [None, None]
     assert {line.rpartition(" (first")[0] for line in listed.problems} == {
-        "bare name, without a place in the classification: 1",
+        "bare, deleted or quarantined name: 1",
         "synonym without an accepted name: 1",
         "unknown status, taken as provisional: 'fancy word': 1",
         "unknown rank, not counted as species: 'soort': 1",
@@ -112,7 +112,7 @@ def test_bare_names_of_coldp_are_left_out_and_reported(tmp_path: Path) -> None:
     rows = "ID\tparentID\tstatus\tscientificName\trank\n1\t\taccepted\tRana temporaria\tspecies\n"
     listed = added(tmp_path, {"NameUsage.tsv": f"{rows}2\t\tbare name\tRana nuda\tspecies\n"}, "t.zip")
     assert (species(listed), listed.find("Rana nuda")) == (["Rana temporaria"], None)
-    assert listed.problems == ["bare name, without a place in the classification: 1 (first: line 3, Rana nuda)"]
+    assert listed.problems == ["bare, deleted or quarantined name: 1 (first: line 3, Rana nuda)"]
 
 
 def test_open_names_are_no_taxa_and_aggregates_are_the_species(tmp_path: Path) -> None:
@@ -160,3 +160,68 @@ def test_a_quoted_line_break_between_tabs_joins_the_lines(tmp_path: Path) -> Non
         "Red Admiral", "Painted Lady", '"Peacock',
     ]  # fmt: skip
     assert listed.problems == [f"quotation mark not closed: 2 (first: {tmp_path / 't.tsv'}: line 4)"]
+
+
+def test_infraspecific_epithets_and_capitals_in_columns_of_their_own(tmp_path: Path) -> None:
+    listed = added(
+        tmp_path, "genus,specificEpithet,infraspecificEpithet\nSalix,alba,\nSalix,alba,vitellina\nRana,Arvalis,\n"
+    )
+    assert species(listed) == ["Rana arvalis", "Salix alba"]
+    found = listed.find("Salix alba vitellina")
+    assert found is not None and found.rank == "subspecies" and listed.problems == []
+
+
+def test_markup_and_underscores_in_names_and_shortened_genera(tmp_path: Path) -> None:
+    listed = added(tmp_path, "scientific_name\n<i>Rana temporaria</i> L.\n_Rana dalmatina_\nRana_arvalis\nR. iberica\n")
+    assert species(listed) == ["Rana temporaria", "Rana dalmatina", "Rana arvalis"]
+    assert listed.problems == ["genus shortened: 1 (first: line 5, R. iberica)"]
+
+
+def test_a_species_comes_before_the_complex_of_its_name(tmp_path: Path) -> None:
+    rows = "taxonID\tparentNameUsageID\tscientificName\ttaxonRank\n1\t\tLampropeltis\tgenus\n"
+    rows += (
+        "2\t1\tLampropeltis getula\tcomplex\n3\t2\tLampropeltis getula\tspecies\n4\t2\tLampropeltis nigra\tspecies\n"
+    )
+    listed = added(tmp_path, rows, "t.tsv")
+    found = listed.find("Lampropeltis getula")
+    assert found is not None and (found.rank, found.lineage) == ("species", {"genus": "Lampropeltis"})
+    assert (listed.n_species, listed.problems) == (2, [])
+
+
+def test_a_species_list_of_occurrences_has_keys_for_ids_and_repeated_rows_without_ids_are_one(tmp_path: Path) -> None:
+    head = "scientificName\ttaxonRank\ttaxonomicStatus\tfamily\ttaxonKey\tacceptedTaxonKey\tacceptedScientificName\n"
+    first = "Bufo bufo (L., 1758)\tSPECIES\tACCEPTED\tBufonidae\t1\t1\tBufo bufo (L., 1758)\n"
+    second = "Rana bufo L., 1758\tSPECIES\tSYNONYM\tBufonidae\t2\t1\tBufo bufo (L., 1758)\n"
+    listed = added(tmp_path, head + first + second, "list.tsv")
+    found = listed.find("Rana bufo")
+    assert found is not None and (found.scientific_name, listed.problems) == ("Bufo bufo", [])
+    occurrences = "taxonRank\tscientificName\nSPECIES\tBufo bufo L.\nSPECIES\tBufo bufo L.\n"
+    assert added(tmp_path, occurrences, "o.tsv").n_species == 1
+
+
+def test_synonyms_in_a_circle_and_withdrawn_names_are_reported(tmp_path: Path) -> None:
+    rows = "taxonID\tacceptedNameUsageID\tscientificName\ttaxonomicStatus\n1\t\tRana arvalis\taccepted\n"
+    rows += "2\t3\tRana bona\tsynonym\n3\t2\tRana mala\tsynonym\n4\t\tRana nulla\tdeleted\n"
+    listed = added(tmp_path, rows, "t.tsv")
+    assert species(listed) == ["Rana arvalis"]
+    assert sorted(listed.problems) == [
+        "bare, deleted or quarantined name: 1 (first: line 5, Rana nulla)",
+        "synonym that leads to no accepted name: 2 (first: Rana bona)",
+    ]
+
+
+def test_all_tables_of_vernacular_names_are_read_without_meta_xml(tmp_path: Path) -> None:
+    files = {
+        "taxa.csv": "id,taxonID,scientificName,taxonRank\n7,https://x.test/7,Rana temporaria,species\n",
+        "VernacularNames-english.csv": "id,vernacularName,language\n7,Common Frog,en\n",
+        "VernacularNames-german.csv": "id,vernacularName,language\n7,Grasfrosch,de\n",
+    }
+    found = added(tmp_path, files, "t.zip").find("Grasfrosch")
+    assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "en": ("Common Frog",)}
+
+
+def test_languages_may_be_named_in_headings(tmp_path: Path) -> None:
+    found = added(tmp_path, "scientific_name,German,French name\nRana temporaria,Grasfrosch,Grenouille\n").find(
+        "Grasfrosch"
+    )
+    assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "fr": ("Grenouille",)}

@@ -109,3 +109,9 @@ def test_marks_of_butterflies_are_told_apart_by_part_stage_and_marking(query: st
 
 def test_wings_that_nobody_names_are_meant_by_a_side_of_butterflies() -> None:
     assert fits_of_butterflies("black wings on the upperside", "The upperside is black.") == [1]
+
+
+def test_black_veins_are_no_black_wings() -> None:
+    texts = ("The wings are yellow with black veins and a blue band.", "The wings are black with a red band.")
+    swallowtail, admiral = MarkIndex(texts, ["lepidoptera"] * 2).scores("black wings with a red band")[0]
+    assert admiral > swallowtail
