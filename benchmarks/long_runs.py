@@ -110,7 +110,7 @@ def by_stage(samples: list[Sample]) -> Iterator[list[Sample]]:
 
 
 def table(groups: Iterable[list[Sample]]) -> Iterator[str]:
-    """Yield the rows: what was done in each group of samples, by the clock and by processor time, and the memory."""
+    """Yield a row for each group of samples: items done, their rate by the clock and by processor time, and memory."""
     yield "| stage | done | from s | to s | a second | a processor second | memory, median MiB | most | requests |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for inside in groups:
