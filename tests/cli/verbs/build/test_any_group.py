@@ -119,12 +119,12 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
 
 
 @pytest.mark.parametrize(
-    ("taxon", "species"), [("Aves", {"Turdus merula"}), ("Mollusca", {"Vampyroteuthis infernalis"})]
+    ("taxon", "species"), [("Aves", {"Turdus merula"}), ("Trigonochlamydidae", {"Selenochlamys ysbryda"})]
 )
 def test_a_taxon_narrows_names_by_the_taxoboxes_of_their_pages(
     cli: CommandLine, wiki: OwnWiki, taxon: str, species: set[str]
 ) -> None:
-    Path("names.txt").write_text("Vanessa atalanta\nTurdus merula\nVampyroteuthis infernalis\n")
+    Path("names.txt").write_text("Vanessa atalanta\nTurdus merula\nSelenochlamys ysbryda\n")
     build(cli, wiki, "--names", "names.txt", "--taxon", taxon)
     assert set(held(cli)) == species
 
