@@ -27,6 +27,14 @@ LOOK_S: Final = 2.0  # between two looks at the nodes
 N_GIVEN: Final = 2
 """Shards that a worker has at a time: one under way, and one so that it need not wait for this process."""
 
+_LOOPBACK: Final = ("127.0.0.1:", "localhost:")
+_ENVIRONMENT: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # else it reports its use
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning
+    "RAY_NUM_REDIS_GET_RETRIES": "1",  # else it waits a quarter of an hour for another program at the address
+}
+"""Settings of ray that hold unless they are set."""
+
 
 class Team:
     """The workers of a cluster; close it at the end."""
@@ -182,8 +190,8 @@ def _not_installed() -> MissingRequirement:
 
 
 def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # sends nothing anywhere
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else a warning
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     if address is not None and address != "auto":
         _check_answers(address)
     try:
@@ -191,6 +199,8 @@ def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
         import ray.util.scheduling_strategies
     except ModuleNotFoundError as error:
         raise MissingDependency("ray", extra="scale") from error
+    if address is not None and address.startswith(_LOOPBACK):  # ray takes it for the machine's own address
+        _check_answers(f"{ray.util.get_node_ip_address()}:{address.rpartition(':')[2]}")
     where = {"num_cpus": os.cpu_count(), "include_dashboard": False} if address is None else {"address": address}
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
