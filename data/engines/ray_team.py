@@ -117,6 +117,8 @@ class Team:
 
     def close(self) -> None:
         """Leave the cluster; its workers end."""
+        self._workers.clear()  # a generator that ends later finds none to stop
+        self._running.clear()
         self._ray.shutdown()
 
     def _hire(self) -> None:
