@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -23,7 +22,7 @@ from data.errors import BadInput, SourceUnavailable
 from tests.data.engines.halves import Halves, worked_on
 from tests.servers.ray_cluster import RayCluster
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMBERS = range(60)
@@ -40,18 +39,9 @@ with closing(RayEngine(sys.argv[1], results=Path(sys.argv[2]), loaders={})) as e
 """
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip("ray of the extra `scale` is not installed (CI installs it)")
-    found = RayCluster()
-    yield found
-    found.stop()
-
-
 @pytest.fixture
-def engine(cluster: RayCluster, tmp_path: Path) -> Iterator[RayEngine]:
-    with closing(RayEngine(cluster.address, results=tmp_path / "shards", loaders={})) as opened:
+def engine(ray_cluster: RayCluster, tmp_path: Path) -> Iterator[RayEngine]:
+    with closing(RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders={})) as opened:
         yield opened
 
 
@@ -91,22 +81,22 @@ def test_a_task_raises_as_on_this_machine(engine: RayEngine, log: Path) -> None:
 
 
 def test_a_node_that_dies_loses_nothing_and_another_one_joins(
-    cluster: RayCluster, engine: RayEngine, log: Path
+    ray_cluster: RayCluster, engine: RayEngine, log: Path
 ) -> None:
     results = map_shards(Halves(log=str(log), pause_s=0.2), NUMBERS, engine)
     found = [next(results)]
     _wait_for(lambda: len(_pids(log)) == 2)
-    cluster.kill_node()
-    cluster.add_node()
+    ray_cluster.kill_node()
+    ray_cluster.add_node()
     assert found + list(results) == HALVES
     assert max(Counter(worked_on(log)).values()) == 2
     assert len([number for number, n in Counter(worked_on(log)).items() if n > 1]) <= 8
     assert len(_pids(log)) == 3
 
 
-def test_ctrl_c_ends_a_run_and_the_next_one_resumes(cluster: RayCluster, log: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log: Path, tmp_path: Path) -> None:
     """Shards that were finished are not repeated, and nothing of Ray's own reaches stderr."""
-    arguments = [cluster.address, str(tmp_path / "shards"), json.dumps(asdict(Halves(log=str(log), pause_s=0.1)))]
+    arguments = [ray_cluster.address, str(tmp_path / "shards"), json.dumps(asdict(Halves(log=str(log), pause_s=0.1)))]
     command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
     first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert first.stdout is not None
