@@ -72,8 +72,8 @@ def main() -> None:
                     f"| cluster: {n} photos after that | {spread:.1f} |",
                     f"| cluster: processor time of this process for one photo | {own / n:.4f} |",
                     "",
-                    f"Two machines like this one are faster than one from {fixed / (alone / n / 2):,.0f} photos on; this "
-                    f"process can serve {effort / max(own, 1e-9):.0f} of them.",
+                    f"Two machines like this one are faster than one from {fixed / (alone / n / 2):,.0f} photos on; "
+                    f"this process can serve {effort / max(own, 1e-9):.0f} of them.",
                 ]
     sys.stdout.write("\n".join(lines) + "\n")
 
