@@ -19,7 +19,7 @@ Loaders = Mapping[str, Callable[[str], Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How another process makes a task: everything that it depends on, as JSON values."""
+    """Everything that a task depends on, as JSON values, for other processes to make it."""
 
     make: str
     """`module:function`, called with the loaders and the arguments."""
@@ -35,7 +35,7 @@ class ShardTask(Protocol[ItemT, ResultT]):
 
     @property
     def recipe(self) -> Recipe:
-        """How a node makes this task."""
+        """Recipe of this task for a node."""
 
     def stream(self, items: Iterable[ItemT]) -> Iterator[ResultT]:
         """Yield the results in the order of the items; a result may cover several items."""

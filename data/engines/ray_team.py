@@ -203,7 +203,9 @@ def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
         raise MissingDependency("ray", extra="scale") from error
     if address is not None and address.startswith(_LOOPBACK):  # ray takes it for the machine's own address
         _check_answers(f"{ray.util.get_node_ip_address()}:{address.rpartition(':')[2]}")
-    where = {"num_cpus": os.cpu_count(), "include_dashboard": False} if address is None else {"address": address}
+    where: dict[str, Any] = {"address": address}
+    if address is None:  # not another cluster that happens to run on this machine
+        where = {"address": "local", "num_cpus": os.cpu_count(), "include_dashboard": False}
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
