@@ -21,7 +21,7 @@ from data.errors import MissingDependency, MissingRequirement, SourceUnavailable
 from data.version import fieldmark_version
 
 CONNECT_S: Final = 10.0
-NO_WORKER_S: Final = 120.0
+NO_WORKER_S: Final = 300.0
 """Wait for a free node before the run gives up."""
 LOOK_S: Final = 2.0  # between two looks at the nodes
 N_GIVEN: Final = 2
@@ -202,7 +202,8 @@ def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
     except ModuleNotFoundError as error:
         raise MissingDependency("ray", extra="scale") from error
     if address is not None and address.startswith(_LOOPBACK):  # ray takes it for the machine's own address
-        _check_answers(f"{ray.util.get_node_ip_address()}:{address.rpartition(':')[2]}")
+        own_address: Any = ray.util.get_node_ip_address
+        _check_answers(f"{own_address()}:{address.rpartition(':')[2]}")
     where: dict[str, Any] = {"address": address}
     if address is None:  # not another cluster that happens to run on this machine
         where = {"address": "local", "num_cpus": os.cpu_count(), "include_dashboard": False}
