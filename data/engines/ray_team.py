@@ -12,6 +12,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from data.engines.contract import Recipe
@@ -47,7 +48,7 @@ class Team:
             SourceUnavailable: if no cluster answers.
         """
         self._ray = _connect(address)
-        self._loaders = dict(loaders)
+        self._loaders, self._folder = dict(loaders), str(Path.cwd())
         self._workers: dict[str, Any] = {}  # node -> actor
         self._greetings: dict[Any, str] = {}
         self._ready: list[str] = []
@@ -136,7 +137,7 @@ class Team:
             actor = self._ray.remote(Worker).options(
                 num_cpus=int(resources["CPU"]), num_gpus=int(resources.get("GPU", 0)), scheduling_strategy=there
             )
-            self._workers[node] = actor.remote(self._loaders)
+            self._workers[node] = actor.remote(self._loaders, folder=self._folder)
             self._greetings[self._workers[node].hello.remote()] = node
 
     def _dismiss(self, node: str, actor: Any) -> None:  # noqa: ANN401  # an actor of ray

@@ -23,7 +23,8 @@ class ResultFiles:
     """
 
     def __init__(self, root: Path, recipe: Recipe) -> None:
-        text = json.dumps([fieldmark_version(), asdict(recipe)], sort_keys=True)
+        # Paths in shards may be relative.
+        text = json.dumps([fieldmark_version(), str(Path.cwd()), asdict(recipe)], sort_keys=True)
         self._folder = root / sha256_hex(text)[:24]
         _drop_old(root)
 

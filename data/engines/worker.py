@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from data.engines.contract import Recipe, ShardTask
@@ -42,8 +44,10 @@ class Outcome:
 class Worker:
     """Runs shards of any task in this process."""
 
-    def __init__(self, loaders: Mapping[str, str]) -> None:
-        """Keep the loaders: kind of models -> `module:function`."""
+    def __init__(self, loaders: Mapping[str, str], *, folder: str = ".") -> None:
+        """Keep the loaders: kind of models -> `module:function`, and work in the folder of relative paths."""
+        if Path(folder).is_dir():
+            os.chdir(folder)
         self._loaders = {kind: cache(named(loader)) for kind, loader in loaders.items()}
         self._tasks: dict[str, ShardTask[Any, Any]] = {}
 

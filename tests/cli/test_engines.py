@@ -65,6 +65,26 @@ def test_identify_answers_the_same_on_a_cluster(
 
 
 @pytest.mark.integration
+def test_rerank_ranks_the_same_on_a_cluster(
+    cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch, ray_cluster: RayCluster
+) -> None:
+    """Photos shared by queries, an unreadable one, a depth, and paths relative to another folder than the cluster's."""
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    names = sorted(path.name for path in drawings.iterdir())
+    queries = [{"query_id": f"q{number}", "text": text, "candidates": [
+        {"image_id": name, "path": name, "score": 1 - at / 100} for at, name in enumerate(names[number:])
+    ]} for number, text in enumerate(["a white owl", "a red bird", "green legs"])]  # fmt: skip
+    (drawings / "jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in queries))
+    monkeypatch.chdir(drawings)
+    for more in ([], ["--depth", "3"]):
+        command = ["rerank", "jobs.jsonl", "--method", "similarity", "--format", "jsonl", *more]
+        here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
+        assert (there.exit_code, there.stderr.count("encode ")) == (here.exit_code, 1), there.stderr
+        assert sorted(there.stdout.splitlines()) == sorted(here.stdout.splitlines())
+        assert len(here.stdout.splitlines()) == sum(len(each["candidates"]) for each in queries)
+
+
+@pytest.mark.integration
 def test_a_build_has_the_same_digest_on_a_cluster(built_kb: Path, tmp_path: Path, ray_cluster: RayCluster) -> None:
     source, drawn = StarterSource(with_vectors=False), {plate.taxon_id for plate in PLATES}
     taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]

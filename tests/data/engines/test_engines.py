@@ -55,6 +55,12 @@ def test_values_and_arrays_survive_packing() -> None:
     assert [(each.dtype, each.tolist()) for each in found] == [(each.dtype, each.tolist()) for each in arrays]
 
 
+def test_results_of_relative_paths_belong_to_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ResultFiles(tmp_path / "shards", Recipe(make="a:b")).write("f00", b"results")
+    monkeypatch.chdir(tmp_path)
+    assert ResultFiles(tmp_path / "shards", Recipe(make="a:b")).read("f00") is None
+
+
 def test_a_damaged_result_file_counts_as_missing(tmp_path: Path) -> None:
     files = ResultFiles(tmp_path, Recipe(make="a:b"))
     files.write("f00", b"results")
