@@ -56,7 +56,7 @@ def test_identify_answers_the_same_on_a_cluster(
     (drawings / "broken.jpg").write_bytes(b"no photo")
     for number in range(8):
         shutil.copy(drawings / "bubo-scandiacus.png", drawings / f"owl {number}.png")
-    for more in ([], ["--fast"], ["--group", "burst"]):
+    for more in ([], ["--fast", "--group", "burst"]):
         command = ["identify", drawings, "--kb", built_kb, "--format", "jsonl", *more]
         here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
         assert there.exit_code == here.exit_code == 7
@@ -68,7 +68,7 @@ def test_identify_answers_the_same_on_a_cluster(
 def test_rerank_ranks_the_same_on_a_cluster(
     cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch, ray_cluster: RayCluster
 ) -> None:
-    """Photos shared by queries, an unreadable one, a depth, and paths relative to another folder than the cluster's."""
+    """Photos shared by queries, an unreadable one, and paths relative to another folder than the cluster's."""
     (drawings / "broken.jpg").write_bytes(b"no photo")
     names = sorted(path.name for path in drawings.iterdir())
     queries = [{"query_id": f"q{number}", "text": text, "candidates": [
@@ -76,12 +76,11 @@ def test_rerank_ranks_the_same_on_a_cluster(
     ]} for number, text in enumerate(["a white owl", "a red bird", "green legs"])]  # fmt: skip
     (drawings / "jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in queries))
     monkeypatch.chdir(drawings)
-    for more in ([], ["--depth", "3"]):
-        command = ["rerank", "jobs.jsonl", "--method", "similarity", "--format", "jsonl", *more]
-        here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
-        assert (there.exit_code, there.stderr.count("encode ")) == (here.exit_code, 1), there.stderr
-        assert sorted(there.stdout.splitlines()) == sorted(here.stdout.splitlines())
-        assert len(here.stdout.splitlines()) == sum(len(each["candidates"]) for each in queries)
+    command = ["rerank", "jobs.jsonl", "--method", "similarity", "--format", "jsonl"]
+    here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
+    assert (there.exit_code, there.stderr.count("encode ")) == (here.exit_code, 1), there.stderr
+    assert sorted(there.stdout.splitlines()) == sorted(here.stdout.splitlines())
+    assert len(here.stdout.splitlines()) == sum(len(each["candidates"]) for each in queries)
 
 
 @pytest.mark.integration
