@@ -50,7 +50,7 @@ class Team:
         self._ray = _connect(address)
         self._loaders, self._folder = dict(loaders), str(Path.cwd())
         self._workers: dict[str, Any] = {}  # node -> actor
-        self._greetings: dict[Any, str] = {}
+        self._greetings: dict[Any, tuple[str, Any]] = {}
         self._ready: list[str] = []
         self._running: dict[Any, tuple[str, Any, Shard]] = {}
         self._idle_since = time.monotonic()
@@ -98,7 +98,7 @@ class Team:
             outcome = self._get(ref)
             if outcome is None:
                 self._dismiss(node, actor)
-            else:
+            elif self._workers.get(node) is actor:  # its node may have died since
                 self._ready.append(node)
             found.append((shard, outcome))
         if self._running or self._ready:
@@ -138,7 +138,7 @@ class Team:
                 num_cpus=int(resources["CPU"]), num_gpus=int(resources.get("GPU", 0)), scheduling_strategy=there
             )
             self._workers[node] = actor.remote(self._loaders, folder=self._folder)
-            self._greetings[self._workers[node].hello.remote()] = node
+            self._greetings[self._workers[node].hello.remote()] = node, self._workers[node]
 
     def _dismiss(self, node: str, actor: Any) -> None:  # noqa: ANN401  # an actor of ray
         """Forget a worker that died, or end one; its shards are given out again."""
@@ -148,10 +148,10 @@ class Team:
             self._ray.kill(actor)
 
     def _greet(self, ref: Any) -> None:  # noqa: ANN401  # a reference of ray
-        node = self._greetings.pop(ref)
+        node, actor = self._greetings.pop(ref)
         greeting = self._get(ref)
         if greeting is None:
-            self._dismiss(node, self._workers.get(node))
+            self._dismiss(node, actor)
             return
         machine, version = greeting
         if version != fieldmark_version():
@@ -159,7 +159,8 @@ class Team:
                 f"Node {machine} of the Ray cluster has Fieldmark {version}, this machine {fieldmark_version()}.",
                 hint="Install the same version on all nodes.",
             )
-        self._ready += [node] * N_GIVEN
+        if self._workers.get(node) is actor:
+            self._ready += [node] * N_GIVEN
 
     def _get(self, ref: Any) -> Any:  # noqa: ANN401  # what the worker returned
         """Return the value of a finished call; None if its worker or node died."""

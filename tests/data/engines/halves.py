@@ -15,6 +15,8 @@ from data.engines.contract import Loaders, Recipe
 from data.engines.packing import pack, unpack
 from data.errors import BadInput
 
+MEETING_S = 120
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halves:
@@ -29,6 +31,10 @@ class Halves:
     """Number that raises an error of Fieldmark."""
     odd: int = -1
     """Number that raises another error."""
+    n_workers: int = 1
+    """Processes that must be at work before any goes on."""
+    n_later: int = 1
+    """The same from number 30 on, those that died included."""
     shard_size: int = 4
 
     @property
@@ -39,6 +45,7 @@ class Halves:
         for item in items:
             with Path(self.log).open("a") as log:
                 log.write(f"{item} {os.getpid()}\n")
+            self._meet(self.n_later if item >= 30 else self.n_workers)
             died = Path(f"{self.log}.died")
             if item == self.die_at and (self.always_dies or not died.exists()):
                 died.touch()
@@ -49,6 +56,13 @@ class Halves:
                 raise ZeroDivisionError("odd")
             time.sleep(self.pause_s)
             yield item / 2
+
+    def _meet(self, n: int) -> None:
+        end = time.monotonic() + MEETING_S
+        while n > 1 and len(pids(Path(self.log))) < n:
+            if time.monotonic() > end:
+                raise TimeoutError(f"fewer than {n} processes at work after {MEETING_S} s")
+            time.sleep(0.02)
 
     def ship(self, item: int) -> int:
         return item
@@ -66,6 +80,11 @@ class Halves:
 def task_on_node(_loaders: Loaders, **arguments: Any) -> Halves:
     """Return the task on a node."""
     return Halves(**arguments)
+
+
+def pids(log: Path) -> set[str]:
+    """Return the processes in a log."""
+    return {line.split()[1] for line in log.read_text().splitlines()} if log.exists() else set()
 
 
 def worked_on(log: Path) -> list[int]:
