@@ -88,7 +88,7 @@ def test_a_node_that_dies_loses_nothing_and_another_one_joins(
     ray_cluster.kill_node()
     ray_cluster.add_node()
     assert found + list(results) == HALVES
-    assert max(Counter(worked_on(log)).values()) == 2
+    assert max(Counter(worked_on(log)).values()) <= 2
     assert len([number for number, n in Counter(worked_on(log)).items() if n > 1]) <= 8
     assert len(pids(log)) == 3
 
