@@ -32,9 +32,9 @@ class Halves:
     odd: int = -1
     """Number that raises another error."""
     n_workers: int = 1
-    """Processes that must be at work before any goes on."""
+    """Processes to wait for at the first numbers."""
     n_later: int = 1
-    """The same from number 30 on, those that died included."""
+    """The same from number 30 on; dead processes count."""
     shard_size: int = 4
 
     @property
