@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
-from PIL import Image
 
 from data.arrays import FloatArray
 from data.contracts import Encoders
-from recognize.photos import Decoded, ImageSource, encode_in_batches
+from data.engines.contract import LOCAL, Engine, map_shards
+from recognize.photo_task import Batch, EncodePhotos, without_pixels
+from recognize.photos import Decoded, ImageSource
 from recognize.scoring.stages import Queries
 
 Row = tuple[Decoded, tuple[FloatArray, ...]]
 """A photo and its vector in each space, `(dim,)`; no vectors of an unreadable photo."""
-_NO_PIXELS: Final = Image.new("RGB", (1, 1))
 
 
 class KeptPhotos:
     """Encodes photos in batches; some are encoded ahead, each used once."""
 
-    def __init__(self, encoders: Encoders, *, batch_size: int) -> None:
+    def __init__(self, encoders: Encoders, *, batch_size: int, engine: Engine = LOCAL) -> None:
         """Start without photos."""
-        self._encoders, self._batch_size = encoders, batch_size
+        self._encoders, self._batch_size, self._engine = encoders, batch_size, engine
         self._kept: dict[str | int, tuple[ImageSource, list[Row]]] = {}
         self._like: Queries | None = None
 
@@ -34,11 +32,11 @@ class KeptPhotos:
         """Yield photos in batches with their vectors, and keep these for `encode`, without pixels."""
         self._kept.clear()
         sources = iter(images)
-        for batch, queries, _ in encode_in_batches(self._encoders, images, batch_size=self._batch_size):
+        for batch, queries, _ in self._encode(images):
             self._like = queries
             for rows in _by_photo(batch, queries):
                 source = next(sources)
-                self._kept[_key(source)] = source, [(_without_pixels(decoded), vectors) for decoded, vectors in rows]
+                self._kept[_key(source)] = source, [(without_pixels(decoded), vectors) for decoded, vectors in rows]
             yield batch, queries
 
     def encode(
@@ -46,7 +44,7 @@ class KeptPhotos:
     ) -> Iterator[tuple[list[Decoded], Queries, float]]:
         """Yield batches as `encode_in_batches` does, with the photos that were encoded ahead in their places."""
         if not self._kept:
-            yield from encode_in_batches(self._encoders, images, batch_size=self._batch_size, one_bird=one_bird)
+            yield from self._encode(images, one_bird=one_bird)
             return
         order: deque[list[Row] | None] = deque()  # None: not encoded ahead
 
@@ -57,7 +55,7 @@ class KeptPhotos:
                 if kept is None:
                     yield image
 
-        for batch, queries, seconds in encode_in_batches(self._encoders, others(), batch_size=self._batch_size):
+        for batch, queries, seconds in self._encode(others()):
             found: list[Row] = []
             for rows in _by_photo(batch, queries):
                 while (kept := order.popleft()) is not None:
@@ -68,13 +66,13 @@ class KeptPhotos:
         if rest and self._like is not None:
             yield *_joined(rest, self._like), 0.0
 
+    def _encode(self, images: Iterable[ImageSource], *, one_bird: bool = False) -> Iterator[Batch]:
+        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, one_bird=one_bird)
+        return map_shards(task, images, self._engine)
+
 
 def _key(image: ImageSource) -> str | int:
     return str(image) if isinstance(image, str | Path) else id(image)
-
-
-def _without_pixels(decoded: Decoded) -> Decoded:
-    return decoded if decoded.photo is None else replace(decoded, photo=replace(decoded.photo, image=_NO_PIXELS))
 
 
 def _by_photo(batch: list[Decoded], queries: Queries) -> Iterator[list[Row]]:

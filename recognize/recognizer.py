@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray
 from data.contracts import Encoders, KnowledgeStore
+from data.engines.contract import LOCAL, Engine
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
 from data.images.views import boxes_of
@@ -109,6 +110,7 @@ class Recognizer:
         place_odds: float = PLACE_ODDS,
         n_chunks: int | None = None,
         batch_size: int = 32,
+        engine: Engine = LOCAL,
     ) -> None:
         """Read the vectors of the store.
 
@@ -134,6 +136,7 @@ class Recognizer:
             n_chunks: for presets that rank chunks: the candidates are the species of this many best chunks instead of
                 `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
+            engine: where photos are encoded; they are scored here.
 
         Raises:
             SpaceMismatch: if the store was built with other encoders.
@@ -193,7 +196,7 @@ class Recognizer:
         """Prior of the species list."""
         self.place, self.place_odds = place, place_odds
         self._place_prior = self._prior_of_places()
-        self._photos = KeptPhotos(encoders, batch_size=batch_size)
+        self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="No species in the knowledge base", hint=hint)

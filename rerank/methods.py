@@ -12,12 +12,14 @@ from rerank.settings import RerankSettings
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from pathlib import Path
 
+    from data.arrays import FloatArray
     from data.contracts import ChatModel, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, Job, QueryPart, RankedImage
     from rerank.captions.scores import TextScorer
     from rerank.captions.texts import Captioner
     from rerank.judgement_cache import JudgementCache
     from rerank.prompting import Prompts
+    from rerank.similarity import PhotoFile, SimilarityReranker
     from rerank.tally import Reranker
     from rerank.visret.generators import Generator
     from rerank.visret.rewrite import Rewriter
@@ -52,6 +54,8 @@ class RerankResources:
     """Scores photos as showing species that a query names, for a judge of encoders."""
     cache: JudgementCache | None = None
     """Answers of earlier runs."""
+    photo_vectors: Mapping[PhotoFile, FloatArray] = field(default_factory=dict)
+    """Vectors of photos in the space of the first encoder, made by `rerank.encoding.encode_ahead` before the run."""
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
@@ -119,9 +123,13 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
 def _similarity(resources: RerankResources) -> Reranker:
     if not resources.encoders:
         raise UsageError("The method similarity needs a text-image encoder.")
+    return _similarity_of(resources)
+
+
+def _similarity_of(resources: RerankResources) -> SimilarityReranker:
     from rerank.similarity import SimilarityReranker
 
-    return SimilarityReranker(resources.encoders[0], root=resources.root)
+    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=resources.photo_vectors)
 
 
 def _decompose(resources: RerankResources) -> Reranker:
@@ -190,16 +198,15 @@ def visualizer(resources: RerankResources) -> Visualizer:
         text=resources.text,
         settings=resources.settings.visret,
         prompts=resources.prompts,
-        root=resources.root,
+        similarity=_similarity_of(resources),
     )
 
 
 def _rewrite(resources: RerankResources) -> Reranker:
     made = rewriter(resources)
-    from rerank.similarity import SimilarityReranker
     from rerank.visret.rewrite import RewriteReranker
 
-    return RewriteReranker(made, SimilarityReranker(resources.encoders[0], root=resources.root))
+    return RewriteReranker(made, _similarity_of(resources))
 
 
 def rewriter(resources: RerankResources) -> Rewriter:

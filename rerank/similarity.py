@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -50,6 +50,7 @@ class SimilarityReranker:
         encoder: a text-image encoder.
         root: folder of relative paths in jobs.
         batch_size: images encoded at once.
+        vectors: of photos that were encoded before, by `rerank.encoding.encode_ahead`.
 
     Example:
         >>> import tempfile
@@ -67,13 +68,20 @@ class SimilarityReranker:
         ['red', 'blue']
     """
 
-    def __init__(self, encoder: TextImageEncoder, *, root: str | Path = ".", batch_size: int = BATCH_SIZE) -> None:
+    def __init__(
+        self,
+        encoder: TextImageEncoder,
+        *,
+        root: str | Path = ".",
+        batch_size: int = BATCH_SIZE,
+        vectors: Mapping[PhotoFile, FloatArray] | None = None,
+    ) -> None:
         if batch_size < 1:
             raise ValueError(f"expected batch_size >= 1, got {batch_size}")
         self._encoder = encoder
         self._root = Path(root)
         self._batch_size = batch_size
-        self._vectors: dict[PhotoFile, FloatArray] = {}
+        self._vectors: dict[PhotoFile, FloatArray] = dict(vectors or {})
         self.tally = SimilarityTally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -121,7 +129,7 @@ class SimilarityReranker:
 
     def encode_images(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
         """Return the vector of each image, or the reason why it cannot be read; each image is encoded once."""
-        files = [(path, file_state(path)) for path in (self._root / image.path for image in images)]
+        files = [photo_file(self._root, image) for image in images]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]
         errors: dict[PhotoFile, str] = {}
         batches = encode_photos(self._encoder, [path for path, _ in new], batch_size=self._batch_size)
@@ -131,6 +139,12 @@ class SimilarityReranker:
             else:
                 self._vectors[file] = each
         return [errors.get(file) or self._vectors[file] for file in files]
+
+
+def photo_file(root: str | Path, image: JobImage) -> PhotoFile:
+    """Return the file of an image and its state."""
+    path = Path(root) / image.path
+    return path, file_state(path)
 
 
 def cosines(query: FloatArray, vectors: FloatArray) -> list[float]:

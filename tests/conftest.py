@@ -22,6 +22,7 @@ import pytest
 from hypothesis import settings
 
 from tests.made_once import made_once
+from tests.servers.ray_cluster import RayCluster
 
 # A time limit per example would depend on the load of the machine.
 settings.register_profile("steady", deadline=None)
@@ -166,6 +167,16 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield log.read_text().strip().splitlines()[-1].rstrip("/") + "/api.php"
     finally:
         subprocess.run([*command, "stop", "--state", state], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[RayCluster]:
+    """A Ray cluster of two nodes on this machine."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("ray of the extra `scale` is not installed (CI installs it)")
+    running = RayCluster()
+    yield running
+    running.stop()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,10 @@ class Settings:
     """Leave the names of species in the refined summaries of a model. VR-RAG, figures 5 to 7."""
     prompts: Path | None = None
     """Folder of prompts that replace ours, by file name."""
+    engine: Literal["local", "ray"] = "local"
+    """Where photos and texts are encoded: on this machine (`local`), or on the nodes of a Ray cluster (`ray`)."""
+    ray_address: str | None = None
+    """HOST:PORT of the Ray cluster, or `auto` for the one on this machine; by default one is started for the run."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
 

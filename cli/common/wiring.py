@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from cli.common import options
 from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note, warn
+from data.engines.contract import LOCAL
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
 from kb.lookup.settings import ContextSettings
@@ -23,6 +24,7 @@ from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Checklist, Encoders, SpeciesScorer, TextImageEncoder
+    from data.engines.contract import Engine
     from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
@@ -250,6 +252,7 @@ def make_recognizer(
     place_odds: float = PLACE_ODDS,
     n_chunks: int | None = None,
     fast: bool = False,
+    engine: Engine = LOCAL,
 ) -> Recognizer:
     """Return the recognizer of a knowledge base, with `n` candidates per photo.
 
@@ -273,6 +276,7 @@ def make_recognizer(
         place=place,
         place_odds=place_odds,
         n_chunks=n_chunks,
+        engine=engine,
     )
     if made.misfit:
         instead = "Answers have no confidence" if made.calibration is None else "Confidence is estimated"

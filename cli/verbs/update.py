@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output, wiring
+from cli.common.engines import open_engine
 from cli.common.language_models import open_distiller, usage_fields
 from cli.common.progress import stage_progress
 from cli.common.reports import failure_lines
@@ -87,7 +88,13 @@ def update(
         ]
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
         found = library.update(
-            path, sources, encoders, distiller=distilling.distiller, settings=method, progress=progress
+            path,
+            sources,
+            encoders,
+            distiller=distilling.distiller,
+            settings=method,
+            progress=progress,
+            engine=stack.enter_context(open_engine(settings)),
         )
     seconds = time.monotonic() - began
     output.write_record(form, found, lambda: update_text(found, usage_fields(distilling), seconds=seconds))

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from data.contracts import ChatModel, Checklist, Encoders
+from data.engines.contract import LOCAL, Engine
 from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
@@ -62,6 +63,7 @@ def build(
     checklist: Checklist | None = None,
     language: str | None = None,
     progress: Callable[[Progress], None] | None = None,
+    engine: Engine = LOCAL,
 ) -> Status:
     """Build a knowledge base, or continue a build, and return its contents.
 
@@ -87,6 +89,7 @@ def build(
         checklist: the checklist that gave the taxa; it is recorded, and kept for later builds.
         language: code of the language whose names come first, which is recorded; by default that of earlier builds.
         progress: called at every step of every stage.
+        engine: where texts and photos are encoded.
 
     Raises:
         UsageError: if the folder holds something else.
@@ -125,6 +128,7 @@ def build(
                 distiller=distiller_for(ledger.fact(FACT), distiller, chat=chat),
                 settings=settings,
                 progress=progress,
+                engine=engine,
             )
             stages = STAGES if only is None else (only,)
             with ledger.transaction():

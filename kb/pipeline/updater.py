@@ -12,6 +12,7 @@ from pathlib import Path
 
 from data.codec import loads
 from data.contracts import ChatModel, Encoders
+from data.engines.contract import LOCAL, Engine
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Failure, PageRef, Progress, Stage, Taxon, Update
@@ -46,6 +47,7 @@ def update(
     distiller: AnyDistiller | DistillerName | None = None,
     settings: BuildSettings = DEFAULTS,
     progress: Callable[[Progress], None] | None = None,
+    engine: Engine = LOCAL,
 ) -> Update:
     """Update the pages of a knowledge base and return the changes and their cost.
 
@@ -60,6 +62,7 @@ def update(
         distiller: a distiller or its name; by default as in the last build.
         settings: further settings, as in the last build.
         progress: called at every step of every stage.
+        engine: where texts and photos are encoded.
 
     Raises:
         MissingKnowledgeBase: if there is none.
@@ -98,6 +101,7 @@ def update(
                 distiller=made,
                 settings=settings,
                 progress=progress,
+                engine=engine,
             )
             for source in sources
         ]

@@ -6,18 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from data.arrays import FloatArray, as_fixed_point
-from data.batches import grouped
 from data.contracts import ImageEncoder
+from data.engines.contract import LOCAL, Engine, map_shards
 from data.errors import BadImage
 from data.files import file_state
 from data.images.find import SUFFIXES, walk_files
 from rerank.collection.files import CollectionFiles, StoredPhoto, sort_key
-from rerank.photo_vectors import BATCH_SIZE, encode_photos
+from rerank.photo_task import EncodeWhole
 
 _RETRY = -1
 """Size of a photo that the system refused to read: it is tried again by the next run, changed or not."""
@@ -69,15 +70,23 @@ def changes(present: Mapping[str, tuple[int, int]], stored: Sequence[StoredPhoto
     )
 
 
-def apply(found: Changes, files: CollectionFiles, folder: Path, encoder: ImageEncoder, on_progress: OnProgress) -> None:
+def apply(
+    found: Changes,
+    files: CollectionFiles,
+    folder: Path,
+    encoder: ImageEncoder,
+    on_progress: OnProgress,
+    engine: Engine = LOCAL,
+) -> None:
     """Bring the index up to date; each batch of photos is on disk before the next one."""
     files.recover()
     if found.removed:
         files.remove(found.removed)
     done = failed = 0
     on_progress(done, len(found.new), failed)
-    encoded = encode_photos(encoder, (folder / photo.path for photo in found.new))
-    for batch, results in zip(grouped(found.new, BATCH_SIZE), encoded, strict=True):
+    new = iter(found.new)
+    for results in map_shards(EncodeWhole(encoder=encoder), (folder / photo.path for photo in found.new), engine):
+        batch = list(islice(new, len(results)))
         rows = [_with_error(photo, each, folder) for photo, each in zip(batch, results, strict=True)]
         vectors = [each for each in results if not isinstance(each, BadImage)]
         files.add(rows, as_fixed_point(np.stack(vectors)) if vectors else np.empty((0, encoder.dim), np.float32))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from data.contracts import ImageEncoder
+from data.engines.contract import LOCAL, Engine
 from data.errors import BadInput, KnowledgeBaseLocked, NothingReadable
 from data.files import sha256_hex, user_folder, writer_lock
 from data.images.unsupported import unsupported_text
@@ -50,6 +51,7 @@ def open_collection(
     *,
     home: Path | None = None,
     on_progress: OnProgress = lambda _done, _total, _failed: None,
+    engine: Engine = LOCAL,
 ) -> Iterator[Collection]:
     """Give the photos below a folder as a collection: new and changed ones are encoded first, removed ones forgotten.
 
@@ -60,6 +62,7 @@ def open_collection(
         encoder: makes the vectors; each space has an index of its own.
         home: folder of Fieldmark's own files; `FIELDMARK_HOME` by default.
         on_progress: called with the numbers of photos done, to do and unreadable, if any are new.
+        engine: where photos are encoded.
 
     Raises:
         BadInput: if the folder does not exist.
@@ -87,7 +90,7 @@ def open_collection(
         if found:
             with _writing(own, folder):
                 found = changes(present, files.photos())  # another process may have been faster
-                apply(found, files, folder, encoder, on_progress)
+                apply(found, files, folder, encoder, on_progress, engine)
         with Collection(files, folder, encoder.space) as collection:
             collection.update = Indexed(n_new=len(found.new), n_removed=len(found.removed), skipped=skipped)
             if not collection.ids:

@@ -82,7 +82,7 @@ class Visualizer:
         text: writes the instruction; without it the query itself is drawn.
         settings: prompt and number of drawings.
         prompts: the prompts `visret_*`.
-        root: folder of relative paths in jobs.
+        similarity: compares vectors in the space of the encoder.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class Visualizer:
         text: ChatModel | None = None,
         settings: VisretSettings | None = None,
         prompts: Prompts | None = None,
-        root: str | Path = ".",
+        similarity: SimilarityReranker,
     ) -> None:
         self.settings = settings or VisretSettings()
         self.encoder = encoder
-        self.similarity = SimilarityReranker(encoder, root=root)
+        self.similarity = similarity
         self.tally = VisretTally()
         self._generator = generator
         self._writer = InstructionWriter(text, prompt=self.settings.prompt, is_tidy=self.settings.tidy, prompts=prompts)

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "collections": ["--n", "3000", "--dim", "16", "--birds", "{birds}", "--species", "2"],
     "context": ["--queries", "{queries}"],
     "descriptions": [],
+    "engines": ["--photos", "{birds}/photos", "--n", "6"],
     "feedback_birds": ["--data", "{birds}", "--photos", "60"],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
     "lint": ["--data", "{whole}"],

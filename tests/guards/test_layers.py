@@ -24,6 +24,7 @@ DOORS = {
     "chromadb": {"kb/store/chroma.py"},
     "openai": {"kb/endpoints/openai_client.py"},
     "wikipediaapi": {"kb/sources/mediawiki/client/wiki_client.py"},
+    "ray": {"data/engines/ray_team.py"},
     "birdnames": set(),  # its tables are read, the package is not imported
 }
 # Training code is run by hand and may import any library.

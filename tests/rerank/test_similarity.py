@@ -1,5 +1,7 @@
 """Similarity re-ranking: text, reference image and modification in the query."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from data.images.decode import read_image
 from data.records import Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
+from rerank.encoding import encode_ahead
 from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -157,3 +160,40 @@ def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: An
     ranked = SimilarityReranker(encoder, root=folder).rerank(job("", dialogue=turns))
     assert encoder.texts == ["a scarlet bird", "big? yes, far? no", "is there a second bird? yes"]
     assert ranked[0].image_id == "red"
+
+
+class Counting:
+    """The toy encoder, which counts photos."""
+
+    def __init__(self) -> None:
+        self._encoder, self.n_images = toy_encoders().text_image[0], 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._encoder, name)
+
+    def encode_images(self, images: Sequence[Image.Image]) -> Any:
+        self.n_images += len(images)
+        return self._encoder.encode_images(images)
+
+
+def test_photos_encoded_ahead_are_not_encoded_again(folder: Path) -> None:
+    """Unreadable ones are left out, and say why when ranked."""
+    (folder / "red.png").write_bytes(b"no photo")
+    encoder, jobs = Counting(), [job("azure wings"), job("a golden bird")]
+    alone = [
+        [(row.image_id, row.score, row.error) for row in SimilarityReranker(encoder, root=folder).rerank(each)]
+        for each in jobs
+    ]
+    encoder.n_images, seen = 0, list[tuple[int, int, int]]()
+    vectors = encode_ahead(encoder, jobs, root=folder, on_progress=lambda *counts: seen.append(counts))
+    assert (encoder.n_images, len(vectors), seen[-1]) == (3, 3, (4, 4, 1))
+    reranker = SimilarityReranker(encoder, root=folder, vectors=vectors)
+    assert [[(row.image_id, row.score, row.error) for row in reranker.rerank(each)] for each in jobs] == alone
+    assert encoder.n_images == 3
+
+
+def test_photos_below_the_depth_are_not_encoded_ahead(folder: Path) -> None:
+    encoder, twice = Counting(), job("azure wings")
+    twice = replace(twice, candidates=2 * twice.candidates)  # which the method rejects
+    vectors = encode_ahead(encoder, [job("azure wings"), twice], root=folder, depth=2)
+    assert sorted(path.stem for path, _ in vectors) == ["blue", "red"]

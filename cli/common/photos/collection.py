@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.config import Settings
+from cli.common.engines import open_engine
 from cli.common.photos.skipped import report_skipped
 from cli.common.progress import named_calls
 from data.words import plural
@@ -34,6 +35,7 @@ def open_photos(folder: Path, encoder: ImageEncoder, settings: Settings, *, quie
                 encoder,
                 home=settings.home,
                 on_progress=lambda done, total, failed: meter("photos", done, total, failed),
+                engine=stack.enter_context(open_engine(settings)),
             )
             collection = stack.enter_context(opened)
         if collection.update.n_new or collection.update.n_removed:

@@ -13,6 +13,7 @@ import click
 
 from cli.common import exit_codes, options, output, reports
 from cli.common.config import Settings
+from cli.common.engines import open_engine
 from cli.common.groups import note_group_once
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import named_calls
@@ -133,6 +134,7 @@ def build(
                 checklist=selection.checklist,
                 language=settings.language,
                 progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
+                engine=stack.enter_context(open_engine(settings)),
             )
         except CostStop as error:
             stopped = error

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
+from cli.common.engines import open_engine
 from cli.common.groups import note_group_once
 from cli.common.progress import counted
 from cli.verbs.identify import encounters, rows
@@ -197,6 +198,7 @@ def identify(
             place=None if place is None else read_place(place),
             place_odds=run.place_odds,
             fast=fast,
+            engine=stack.enter_context(open_engine(settings)),
         )
         given = options.given_options(ctx, ["min_confidence"])
         given += [] if run.unknown_prior is None else ["the setting unknown_prior"]

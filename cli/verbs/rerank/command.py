@@ -11,6 +11,7 @@ import click
 from cli.common import exit_codes, options, output
 from cli.common.progress import counted_calls
 from cli.verbs.rerank.context_sources import context_of_run
+from cli.verbs.rerank.encoding import photo_vectors
 from cli.verbs.rerank.first_stage import most_similar_first
 from cli.verbs.rerank.output import RowWriter, forecast_text, summary
 from cli.verbs.rerank.resources import open_resources
@@ -142,6 +143,10 @@ def rerank(
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
+        vectors = photo_vectors(
+            jobs, opened.resources.encoders, settings, method=method, depth=methods.depth, quiet=quiet
+        )
+        resources = replace(opened.resources, settings=methods, photo_vectors=vectors)
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
         with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
             n_done = n_failed = 0
@@ -152,7 +157,7 @@ def rerank(
                 writer.take(of, ranked)
                 meter(n_done, n_failed)
 
-            result = run_jobs(jobs, make_reranker(method, replace(opened.resources, settings=methods)), on_ranked=take)
+            result = run_jobs(jobs, make_reranker(method, resources), on_ranked=take)
         writer.close()
         if not quiet:
             output.note(summary(result, opened))

@@ -9,18 +9,14 @@ warned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from data.arrays import FloatArray, check_vectors
+from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
-from data.contracts import ImageEncoder, TextEncoder
-from data.errors import BadImage, StoreError
-from data.images.decode import ENCODER_SIDE, read_image
-from data.images.views import Views, encode_views, views_of_anchor
+from data.engines.contract import map_shards
 from data.records import Anchor
+from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
 from kb.store.ledger import FINGERPRINT_DIGITS, Step
@@ -29,12 +25,8 @@ from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
-DECODERS = 2  # threads
 REPLACED = "replaced"
 """Fact of the ledger: vectors of anchors were encoded again, and readers may have the old ones."""
-
-Pictures = Mapping[tuple[str, str], "Future[Views | str]"]
-"""Subject and anchor -> the views of its bird, or the error."""
 
 
 def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
@@ -54,12 +46,7 @@ def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
     for collection, (kind, space) in run.collections.items():
         if kind == "anchors":
             continue
-        encoder: TextEncoder = run.encoders.sentence
-        if kind == "chunks":
-            encoder = next(each for each in run.encoders.text_image if each.space == space)
-        for group in grouped(pending[collection], GROUP):
-            _encode_texts(run, collection, kind, encoder, group)
-            tracker.add(len(group))
+        _encode_texts(run, collection, kind, space, pending[collection], tracker)
     _publish_replaced(run)
 
 
@@ -75,31 +62,38 @@ def _publish_replaced(run: BuildRun) -> None:
 
 
 def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tracker: Tracker) -> None:
-    """Encode anchors: each picture is decoded once for all encoders, while the next batch is decoded."""
-    by_space: dict[str, ImageEncoder] = {each.space: each for each in (*run.encoders.text_image, run.encoders.visual)}
-    encoders = {
-        collection: by_space[space] for collection, (kind, space) in run.collections.items() if kind == "anchors"
-    }
-    missing = {collection: {subject_id(subject) for subject in pending[collection]} for collection in encoders}
-    subjects = {subject_id(subject): subject for collection in encoders for subject in pending[collection]}
-    with ThreadPoolExecutor(DECODERS) as pool:
+    """Encode anchors, in groups of subjects."""
+    collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
+    missing = {name: {subject_id(subject) for subject in pending[name]} for name in collections}
+    subjects = {subject_id(subject): subject for name in collections for subject in pending[name]}
+    waiting: deque[list[Subject]] = deque()
 
-        def decode(group: Sequence[Subject]) -> Pictures:
-            return {
-                (subject_id(subject), anchor.anchor_id): pool.submit(_read, run, anchor)
+    def pictures() -> Iterator[Pictures]:
+        for group in grouped_by_size(subjects.values(), lambda subject: len(_anchors(subject)), PICTURES):
+            waiting.append(group)
+            yield tuple(
+                (
+                    anchor.sha256,
+                    tuple(space for name, space in collections.items() if subject_id(subject) in missing[name]),
+                )
                 for subject in group
                 for anchor in _anchors(subject)
                 if anchor.sha256 is not None
-            }
+            )
 
-        groups = list(grouped_by_size(subjects.values(), lambda subject: len(_anchors(subject)), PICTURES))
-        coming = decode(groups[0]) if groups else {}
-        for number, group in enumerate(groups):
-            pictures, coming = coming, decode(groups[number + 1]) if number + 1 < len(groups) else {}
-            for collection, encoder in encoders.items():
-                part = [subject for subject in group if subject_id(subject) in missing[collection]]
-                failed = _encode_anchors(run, collection, encoder, part, pictures) if part else 0
-                tracker.add(len(part), failed=failed)
+    for made in map_shards(EncodeAnchors(layout=run.layout, encoders=run.encoders), pictures(), run.engine):
+        group = waiting.popleft()
+        keys = [
+            (subject_id(subject), anchor.anchor_id)
+            for subject in group
+            for anchor in _anchors(subject)
+            if anchor.sha256 is not None
+        ]
+        found = dict(zip(keys, made, strict=True))
+        for collection, space in collections.items():
+            part = [subject for subject in group if subject_id(subject) in missing[collection]]
+            failed = _store_anchors(run, collection, space, part, found) if part else 0
+            tracker.add(len(part), failed=failed)
 
 
 def _anchors(subject: Subject) -> list[Anchor]:
@@ -107,43 +101,56 @@ def _anchors(subject: Subject) -> list[Anchor]:
 
 
 def _encode_texts(
-    run: BuildRun, collection: str, kind: CollectionKind, encoder: TextEncoder, group: list[Subject]
+    run: BuildRun, collection: str, kind: CollectionKind, space: str, subjects: Sequence[Subject], tracker: Tracker
 ) -> None:
-    rows = [(subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)]
-    vectors: list[FloatArray | None] = [None] * len(rows)
-    if kind == "chunks":  # the source may have these vectors
-        vectors = [run.source.text_vector(key, encoder.space) for key, _, _ in rows]
-    if texts := [text for (_, _, text), vector in zip(rows, vectors, strict=True) if vector is None]:
-        made = iter(check_vectors(encoder.encode_texts(texts), dim=encoder.dim))
-        vectors = [next(made) if vector is None else vector for vector in vectors]
-    with run.ledger.transaction():
-        run.ledger.put_vectors(
-            collection, [(s, i, v) for (s, i, _), v in zip(rows, vectors, strict=True) if v is not None]
-        )
-        run.ledger.record([_step(run, subject, collection, kind, None) for subject in group])
+    waiting: deque[tuple[list[Subject], list[tuple[str, str]], list[FloatArray | None]]] = deque()
+
+    def texts() -> Iterator[Texts]:
+        for group in grouped(subjects, GROUP):
+            rows = [
+                (subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)
+            ]
+            vectors: list[FloatArray | None] = [None] * len(rows)
+            if kind == "chunks":  # the source may have these vectors
+                vectors = [run.source.text_vector(key, space) for key, _, _ in rows]
+            waiting.append((group, [(key, item) for key, item, _ in rows], vectors))
+            yield tuple(text for (_, _, text), vector in zip(rows, vectors, strict=True) if vector is None)
+
+    for encoded in map_shards(EncodeTexts(encoders=run.encoders, space=space), texts(), run.engine):
+        group, keys, vectors = waiting.popleft()
+        made = iter(encoded)
+        with run.ledger.transaction():
+            run.ledger.put_vectors(
+                collection,
+                [(*key, next(made) if given is None else given) for key, given in zip(keys, vectors, strict=True)],
+            )
+            run.ledger.record([_step(run, subject, collection, kind, None) for subject in group])
+        tracker.add(len(group))
 
 
-def _encode_anchors(
-    run: BuildRun, collection: str, encoder: ImageEncoder, group: Sequence[Subject], decoded: Pictures
+def _store_anchors(
+    run: BuildRun,
+    collection: str,
+    space: str,
+    group: Sequence[Subject],
+    found: Mapping[tuple[str, str], str | Mapping[str, FloatArray]],
 ) -> int:
-    """Encode the anchors of a group in one space and return the number of failed subjects."""
+    """Store the vectors of a group's anchors in one space and return the number of failed subjects."""
     errors: dict[str, str] = {}
-    pictures: list[tuple[str, Anchor]] = []
+    rows: list[tuple[str, str, FloatArray]] = []
     for subject in group:
         key, anchors = subject_id(subject), _anchors(subject)
-        pictures += [(key, anchor) for anchor in anchors if anchor.sha256 is not None]
         bare = [anchor.anchor_id for anchor in anchors if anchor.sha256 is None]
         given = run.ledger.vectors(collection, key) if bare else {}
         lost = [anchor_id for anchor_id in bare if anchor_id not in given]
         if lost:
-            errors[key] = f"Reference photo {lost[0]} has neither a file nor a vector in {encoder.space}."
-    images = [decoded[key, anchor.anchor_id].result() for key, anchor in pictures]
-    errors |= {key: image for (key, _), image in zip(pictures, images, strict=True) if isinstance(image, str)}
-    good = [(*pair, image) for pair, image in zip(pictures, images, strict=True) if not isinstance(image, str)]
-    vectors: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
-    if good:
-        vectors = check_vectors(encode_views(encoder, [image for _, _, image in good]), dim=encoder.dim)
-    rows = [(key, anchor.anchor_id, v) for (key, anchor, _), v in zip(good, vectors, strict=True)]
+            errors[key] = f"Reference photo {lost[0]} has neither a file nor a vector in {space}."
+        for anchor in anchors:
+            made = found.get((key, anchor.anchor_id)) if anchor.sha256 is not None else None
+            if isinstance(made, str):
+                errors[key] = made
+            elif made is not None:
+                rows.append((key, anchor.anchor_id, made[space]))
     with run.ledger.transaction():
         if any(anchor_id in run.ledger.vectors(collection, key) for key, anchor_id, _ in rows):
             run.ledger.set_fact(REPLACED, "anchors")
@@ -152,14 +159,6 @@ def _encode_anchors(
         # The next build downloads a missing or damaged picture again.
         run.ledger.drop_steps(errors, ["anchor"])
     return len(errors)
-
-
-def _read(run: BuildRun, anchor: Anchor) -> Views | str:
-    try:
-        picture = read_image(run.layout.anchors.read(anchor.sha256 or ""), min_side=ENCODER_SIDE)  # as photos
-    except (StoreError, BadImage) as error:
-        return str(error)
-    return views_of_anchor(picture, run.encoders.detector)
 
 
 def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:

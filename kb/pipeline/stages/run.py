@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from data.contracts import Encoders
+from data.engines.contract import LOCAL, Engine
 from data.images.views import views_mark
 from data.records import Progress, Stage
 from kb.distill.distillers import AnyDistiller
@@ -28,6 +29,7 @@ class BuildRun:
     source: ArticleSource = field(default_factory=OwnSource)
     distiller: AnyDistiller = field(default_factory=ExtractiveDistiller)
     settings: BuildSettings = DEFAULTS
+    engine: Engine = LOCAL
     progress: Callable[[Progress], None] | None = field(default=None, repr=False)
 
     @property

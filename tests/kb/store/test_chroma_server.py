@@ -7,6 +7,7 @@ import logging
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -213,3 +214,52 @@ def test_readers_keep_their_snapshot_during_a_build(
         assert len(json.loads(report["again"]["species"])) == 2 * N_READ - 1
     assert reports[0]["again"] == reports[1]["again"]
     assert kb.verify(path).ok
+
+
+def test_a_server_killed_under_two_readers_and_a_writer_loses_nothing(tmp_path: Path, encoders: Encoders) -> None:
+    """The writer fails with the server's address; readers keep answering from their snapshot, or name the server."""
+    server, source = ChromaServer(tmp_path / "data"), PageSource(revision=2)
+    path, stop, photo = tmp_path / "a.kb", tmp_path / "stop", tmp_path / "photo.png"
+    photo.write_bytes(picture_of("avis-003", 0))
+    server.start()
+    settings = BuildSettings(chroma=server.address)
+    try:
+        kb.build(path, made_up_taxa(N_READ), PageSource(), encoders, terms=TERMS, settings=settings)
+        command = [sys.executable, str(READER), str(path), str(photo), str(stop)]
+        readers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
+        try:
+            for reader in readers:
+                assert reader.stdout is not None
+                assert reader.stdout.readline() == "reading\n"
+
+            def kill(progress: Progress) -> None:
+                if progress.stage == "index" and progress.done == 0:
+                    server.stop()
+
+            with pytest.raises(SourceUnavailable, match=server.address.removeprefix("http://")):
+                kb.build(
+                    path, made_up_taxa(2 * N_READ), source, encoders, terms=TERMS, settings=settings, progress=kill
+                )
+            time.sleep(1)  # the readers ask meanwhile
+            server.start()
+            kb.build(path, made_up_taxa(2 * N_READ), source, encoders, terms=TERMS, settings=settings)
+            stop.touch()
+            ends = [(reader.communicate(timeout=120), reader.returncode) for reader in readers]
+        finally:
+            stop.touch()
+            for reader in readers:
+                reader.kill()
+                reader.communicate()
+        for (report, error), code in ends:
+            if code:  # a clear failure
+                assert "SourceUnavailable" in error.splitlines()[-1] and server.address.removeprefix("http://") in error
+                continue
+            found = json.loads(report)
+            assert {kind: len(answers) for kind, answers in found["seen"].items()} == dict.fromkeys(found["again"], 1)
+            assert len(json.loads(found["again"]["species"])) == 2 * N_READ
+        verified = kb.verify(path)
+        kb.build(tmp_path / "b.kb", made_up_taxa(2 * N_READ), PageSource(revision=2), encoders, terms=TERMS)
+        assert verified.ok and not verified.mended
+        assert verified.digest == kb.verify(tmp_path / "b.kb").digest
+    finally:
+        server.stop()

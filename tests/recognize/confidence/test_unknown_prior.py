@@ -123,7 +123,7 @@ def test_a_run_encodes_no_photo_twice(
             encoded.extend(decoded.name for decoded in batch)
             yield batch, queries, seconds
 
-    monkeypatch.setattr("recognize.kept.encode_in_batches", counting)
+    monkeypatch.setattr("recognize.photo_task.encode_in_batches", counting)
     rows = list(Recognizer(store, encoders, calibration=calibration, batch_size=16).identify(paths))
     assert sorted(encoded) == sorted(map(str, paths))
     assert [row.image for row in rows] == list(map(str, paths))

@@ -1,0 +1,84 @@
+"""The contract of engines: a task, its items, and the machine or machines that do the work.
+
+A task says what is done to items. An engine says where: `LOCAL` in this process, with the threads of the task, or
+`data.engines.ray_engine.RayEngine` on the nodes of a cluster. Results are the same, in the order of the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+Loaders = Mapping[str, Callable[[str], Any]]
+"""Kind of models -> their loader by name: `encoders`, `text_image_encoder`. Each name is loaded once a process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Everything that a task depends on, as JSON values, for other processes to make it."""
+
+    make: str
+    """`module:function`, called with the loaders and the arguments."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ShardTask(Protocol[ItemT, ResultT]):
+    """Work on many items with models that are loaded once."""
+
+    @property
+    def shard_size(self) -> int:
+        """Items that a node takes at once, about; they are repeated if it dies."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Recipe of this task for a node."""
+
+    def stream(self, items: Iterable[ItemT]) -> Iterator[ResultT]:
+        """Yield the results in the order of the items; a result may cover several items."""
+
+    def ship(self, item: ItemT) -> Any:  # noqa: ANN401  # any JSON value
+        """Return what a node needs of an item, as JSON values; equal values have equal results."""
+
+    def receive(self, shipped: Any) -> ItemT:  # noqa: ANN401  # any JSON value
+        """Return the item on a node.
+
+        Raises:
+            MissingRequirement: if the node does not see its files.
+        """
+
+    def pack(self, results: Sequence[ResultT]) -> bytes:
+        """Return the results of a shard in bytes."""
+
+    def unpack(self, packed: bytes) -> list[ResultT]:
+        """Return the results in these bytes, each value as `stream` yields it."""
+
+
+class Engine(Protocol):
+    """Runs tasks."""
+
+    def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
+        """Yield the results of a task in the order of the items, which are taken a little ahead."""
+
+
+class LocalEngine:
+    """This process."""
+
+    def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
+        """Yield what the task yields: its own threads work ahead."""
+        return task.stream(items)
+
+
+LOCAL = LocalEngine()
+
+
+def map_shards(task: ShardTask[ItemT, ResultT], items: Iterable[ItemT], engine: Engine = LOCAL) -> Iterator[ResultT]:
+    """Yield the results of a task in the order of the items; the engine cuts the items into shards where it needs to.
+
+    Raises:
+        Exception: what the task raises, the same in all engines.
+    """
+    return engine.map(task, items)

@@ -1,0 +1,93 @@
+"""Tasks on a Ray cluster: shards go to workers, results come back in order, and no finished shard is repeated.
+
+Workers only compute. This process alone writes: each result into its file, then what the caller makes of it, since a
+ledger and its Chroma have one writer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from data.engines.contract import ItemT, ResultT, ShardTask
+from data.engines.ray_team import Team
+from data.engines.result_files import ResultFiles
+from data.engines.shards import Shard, shards_of
+from data.errors import SourceUnavailable
+
+AHEAD: Final = 4
+"""Shards per worker that may be finished or under way before their turn; bounds the memory."""
+MOST_DEATHS: Final = 3
+"""Workers that a shard may lose before the run stops."""
+
+
+class RayEngine:
+    """An engine on a Ray cluster, which is connected on first use; close it at the end.
+
+    Args:
+        address: `HOST:PORT` of the cluster, `auto` for the one on this machine, None to start one for this run.
+        results: folder for the results of shards; a run that was interrupted finds them there.
+        loaders: kind of models -> `module:function` that loads them by name.
+    """
+
+    def __init__(self, address: str | None, *, results: Path, loaders: Mapping[str, str]) -> None:
+        self._address, self._results, self._loaders = address, results, loaders
+        self._team: Team | None = None
+
+    def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
+        """Yield the results of a task in the order of the items.
+
+        Raises:
+            MissingDependency: if ray is not installed.
+            MissingRequirement: if a node lacks Fieldmark, a file or a model.
+            SourceUnavailable: if the cluster does not answer, has no free node, or loses three workers to one shard.
+            Exception: what the task raises.
+        """
+        if self._team is None:
+            self._team = Team(self._address, self._loaders)
+        team, files = self._team, ResultFiles(self._results, task.recipe)
+        coming, todo = shards_of(task, items), list[Shard]()
+        done: dict[int, bytes] = {}
+        deaths: Counter[int] = Counter()
+        n_drawn = n_taken = 0
+        has_more = True
+        try:
+            while has_more or n_taken < n_drawn:
+                while has_more and n_drawn - n_taken < AHEAD * max(1, team.n_workers):
+                    shard = next(coming, None)
+                    has_more = shard is not None
+                    if shard is not None:
+                        n_drawn += 1
+                        if (packed := files.read(shard.id)) is None:
+                            todo.append(shard)
+                        else:
+                            done[shard.number] = packed
+                while todo and team.is_free:
+                    team.submit(task.recipe, todo.pop(0))
+                if n_taken in done:
+                    yield from task.unpack(done.pop(n_taken))
+                    n_taken += 1
+                    continue
+                for shard, outcome in team.wait() if n_taken < n_drawn else ():
+                    if outcome is not None:
+                        done[shard.number] = outcome.results()
+                        files.write(shard.id, done[shard.number])
+                        continue
+                    todo.insert(0, shard)
+                    deaths[shard.number] += 1
+                    if deaths[shard.number] >= MOST_DEATHS:
+                        raise SourceUnavailable(
+                            f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
+                            hint="Their memory may be too small. Run the same command again to resume.",
+                        )
+        finally:
+            team.drop()  # an error, Ctrl-C, or a caller that stops early
+        files.remove()
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        if self._team is not None:
+            self._team.close()
+            self._team = None

@@ -1,0 +1,107 @@
+"""The settings `engine` and `ray_address`: the same results on a cluster as on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from cli.common.engines import LOADERS
+from data.contracts import Encoders
+from data.engines.ray_engine import RayEngine
+from kb.sources.starter import StarterSource
+from tests.conftest import CommandLine
+from tests.servers.ray_cluster import RayCluster
+from training.plates.catalogue import PLATES
+
+
+def on(cluster: RayCluster) -> list[str]:
+    return ["--set", "engine=ray", "--set", f"ray_address={cluster.address}"]
+
+
+def without_times(lines: str) -> list[dict[str, object]]:
+    return [{**json.loads(line), "seconds": 0} for line in lines.splitlines()]
+
+
+def without_progress(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("photos ")]
+
+
+def test_the_engine_and_its_address_are_settings_of_all_verbs(cli: CommandLine, drawings: Path, built_kb: Path) -> None:
+    for verb in (
+        ["identify", drawings, "--kb", built_kb],
+        ["index-images", drawings],
+        ["build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "owl.kb"],
+    ):
+        run = cli.call(*verb, "--set", "engine=ray", "--set", "ray_address=127.0.0.1:1")
+        assert (run.exit_code, "No Ray cluster answers at 127.0.0.1:1" in run.stderr) == (6, True), run.stderr
+
+
+def test_an_unknown_engine_is_a_usage_error(cli: CommandLine, drawings: Path) -> None:
+    run = cli.call("identify", drawings, "--set", "engine=slurm")
+    assert run.exit_code == 2 and "expected one of local, ray" in run.stderr
+
+
+@pytest.mark.integration
+def test_identify_answers_the_same_on_a_cluster(
+    cli: CommandLine, drawings: Path, built_kb: Path, ray_cluster: RayCluster
+) -> None:
+    """With an unreadable photo, bursts and --fast."""
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    for number in range(8):
+        shutil.copy(drawings / "bubo-scandiacus.png", drawings / f"owl {number}.png")
+    for more in ([], ["--fast", "--group", "burst"]):
+        command = ["identify", drawings, "--kb", built_kb, "--format", "jsonl", *more]
+        here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
+        assert there.exit_code == here.exit_code == 7
+        assert without_times(there.stdout) == without_times(here.stdout)
+        assert without_progress(there.stderr) == without_progress(here.stderr)
+
+
+@pytest.mark.integration
+def test_rerank_ranks_the_same_on_a_cluster(
+    cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch, ray_cluster: RayCluster
+) -> None:
+    """Photos shared by queries, an unreadable one, and paths relative to another folder than the cluster's."""
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    names = sorted(path.name for path in drawings.iterdir())
+    queries = [{"query_id": f"q{number}", "text": text, "candidates": [
+        {"image_id": name, "path": name, "score": 1 - at / 100} for at, name in enumerate(names[number:])
+    ]} for number, text in enumerate(["a white owl", "a red bird", "green legs"])]  # fmt: skip
+    (drawings / "jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in queries))
+    monkeypatch.chdir(drawings)
+    command = ["rerank", "jobs.jsonl", "--method", "similarity", "--format", "jsonl"]
+    here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
+    assert (there.exit_code, there.stderr.count("encode ")) == (here.exit_code, 1), there.stderr
+    assert sorted(there.stdout.splitlines()) == sorted(here.stdout.splitlines())
+    assert len(here.stdout.splitlines()) == sum(len(each["candidates"]) for each in queries)
+
+
+@pytest.mark.integration
+def test_a_build_has_the_same_digest_on_a_cluster(built_kb: Path, tmp_path: Path, ray_cluster: RayCluster) -> None:
+    source, drawn = StarterSource(with_vectors=False), {plate.taxon_id for plate in PLATES}
+    taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
+    encoders: Encoders = recognize.load_encoders("starter")
+    with closing(RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders=LOADERS)) as engine:
+        kb.build(tmp_path / "a.kb", taxa, source, encoders, terms=source.terms(), engine=engine)
+    assert kb.verify(tmp_path / "a.kb") == kb.verify(built_kb)
+    assert list((tmp_path / "shards").iterdir()) == []
+
+
+@pytest.mark.integration
+def test_an_index_of_photos_is_the_same_on_a_cluster(cli: CommandLine, drawings: Path, ray_cluster: RayCluster) -> None:
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    found = []
+    for more in ([], on(ray_cluster)):
+        run = cli.call("index-images", drawings, *more, check=True)
+        found.append([line for line in run.stdout.splitlines() if not line.startswith("seconds")])
+        searched = cli.call("find", "a white owl", "--images", drawings, "--format", "jsonl", check=True)
+        found[-1] += [json.dumps(row) for row in without_times(searched.stdout)]
+        shutil.rmtree(Path(os.environ["FIELDMARK_HOME"]) / "collections")
+    assert found[0] == found[1]

@@ -1,0 +1,122 @@
+"""Shards, results in files and bytes, errors of workers; without a cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.engines.contract import Recipe, map_shards
+from data.engines.packing import pack, unpack
+from data.engines.paths import path_on_node, shipped_path
+from data.engines.ray_engine import RayEngine
+from data.engines.result_files import ResultFiles
+from data.engines.shards import shards_of
+from data.engines.worker import Worker
+from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
+from tests.data.engines.halves import Halves, worked_on
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def test_this_machine_takes_items_one_by_one(log: Path) -> None:
+    """A stream may be endless."""
+    results = map_shards(Halves(log=str(log)), iter([2, 3, 4]))
+    assert next(results) == 1.0
+    assert worked_on(log) == [2]
+    assert list(results) == [1.5, 2.0]
+
+
+def test_shards_hold_all_items_in_order_and_are_bounded(log: Path) -> None:
+    shards = list(shards_of(Halves(log=str(log)), range(1000)))
+    assert [item for shard in shards for item in shard.shipped] == list(range(1000))
+    assert max(len(shard.shipped) for shard in shards) <= 8
+    assert [shard.number for shard in shards] == list(range(len(shards)))
+    assert 150 < len(shards) < 400
+
+
+@pytest.mark.parametrize("n_done", [1, 7, 50])
+def test_a_list_without_its_first_items_has_the_same_later_shards(log: Path, n_done: int) -> None:
+    task = Halves(log=str(log))
+    whole, rest = ([shard.id for shard in shards_of(task, range(n, 1000))] for n in (0, n_done))
+    assert len(set(rest) - set(whole)) <= 3
+    assert whole[-20:] == rest[-20:]
+
+
+def test_values_and_arrays_survive_packing() -> None:
+    arrays = [np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((0, 4))]
+    values, found = unpack(pack({"name": "a\udcff.jpg", "score": 0.1}, arrays))
+    assert values == {"name": "a\udcff.jpg", "score": 0.1}
+    assert [(each.dtype, each.tolist()) for each in found] == [(each.dtype, each.tolist()) for each in arrays]
+
+
+def test_results_of_relative_paths_belong_to_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ResultFiles(tmp_path / "shards", Recipe(make="a:b")).write("f00", b"results")
+    monkeypatch.chdir(tmp_path)
+    assert ResultFiles(tmp_path / "shards", Recipe(make="a:b")).read("f00") is None
+
+
+def test_a_damaged_result_file_counts_as_missing(tmp_path: Path) -> None:
+    files = ResultFiles(tmp_path, Recipe(make="a:b"))
+    files.write("f00", b"results")
+    assert files.read("f00") == b"results"
+    assert ResultFiles(tmp_path, Recipe(make="a:b", arguments={"profile": "best"})).read("f00") is None
+    [file] = tmp_path.glob("*/f00")
+    file.write_bytes(file.read_bytes().replace(b"results", b"resulte"))
+    assert files.read("f00") is None
+    files.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_returns_results_and_errors_of_its_own_class(log: Path) -> None:
+    task = Halves(log=str(log), bad=3)
+    worker = Worker({})
+    assert task.unpack(worker.run(task.recipe, [4, 5]).results()) == [2.0, 2.5]
+    with pytest.raises(BadInput, match="no half") as raised:
+        worker.run(task.recipe, [3]).results()
+    assert raised.value.hint == "an even number"
+
+
+def test_errors_with_other_arguments_are_made_again() -> None:
+    worker = Worker({})
+    with pytest.raises(MissingDependency, match="x is not installed") as raised:
+        worker.run(Recipe(make="tests.data.engines.test_engines:lacking"), [1]).results()
+    assert raised.value.hint is not None and "[models]" in raised.value.hint
+
+
+def lacking(_loaders: object) -> Halves:
+    raise MissingDependency("x", extra="models")
+
+
+def test_a_file_that_a_node_lacks_is_an_error(tmp_path: Path) -> None:
+    photo = tmp_path / "a.jpg"
+    assert path_on_node(shipped_path(photo)) == str(photo)  # missing everywhere: an error row, as on this machine
+    photo.write_bytes(b"four")
+    shipped = shipped_path(photo)
+    assert path_on_node(shipped) == str(photo)
+    photo.write_bytes(b"other")
+    with pytest.raises(MissingRequirement, match="is another file on node"):
+        path_on_node(shipped)
+    photo.unlink()
+    with pytest.raises(MissingRequirement, match=r"a\.jpg does not exist on node"):
+        path_on_node(shipped)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "host:port"])
+def test_an_address_that_does_not_answer_is_an_error(tmp_path: Path, log: Path, address: str) -> None:
+    engine = RayEngine(address, results=tmp_path, loaders={})
+    with pytest.raises(SourceUnavailable, match=address) as raised:
+        list(engine.map(Halves(log=str(log)), [1]))
+    assert "ray start --head" in str(raised.value.hint)
+
+
+def test_a_missing_ray_is_named_with_its_extra(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingDependency, match="ray is not installed") as raised:
+        list(RayEngine(None, results=tmp_path, loaders={}).map(Halves(log=str(log)), [1]))
+    assert "[scale]" in str(raised.value.hint)

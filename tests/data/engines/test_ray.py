@@ -1,0 +1,119 @@
+"""Tasks on a real Ray cluster of two nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from data.engines.contract import map_shards
+from data.engines.ray_engine import RayEngine
+from data.errors import BadInput, SourceUnavailable
+from tests.data.engines.halves import Halves, pids, worked_on
+from tests.servers.ray_cluster import RayCluster
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[3]
+NUMBERS = range(60)
+HALVES = [number / 2 for number in NUMBERS]
+RUN = """
+import json, sys
+from contextlib import closing
+from pathlib import Path
+from data.engines.ray_engine import RayEngine
+from tests.data.engines.halves import Halves
+with closing(RayEngine(sys.argv[1], results=Path(sys.argv[2]), loaders={})) as engine:
+    for half in engine.map(Halves(**json.loads(sys.argv[3])), range(60)):
+        print(half, flush=True)
+"""
+
+
+@pytest.fixture
+def engine(ray_cluster: RayCluster, tmp_path: Path) -> Iterator[RayEngine]:
+    with closing(RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders={})) as opened:
+        yield opened
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def test_results_and_order_are_those_of_this_machine(engine: RayEngine, log: Path, tmp_path: Path) -> None:
+    task = Halves(log=str(log), n_workers=2)
+    assert list(map_shards(task, NUMBERS, engine)) == HALVES
+    assert len(pids(log)) == 2  # an actor a node
+    assert list(map_shards(task, NUMBERS)) == HALVES
+    assert list(map_shards(task, [], engine)) == []
+    assert list((tmp_path / "shards").iterdir()) == []
+
+
+def test_an_actor_that_dies_costs_its_shard_alone(engine: RayEngine, log: Path) -> None:
+    assert list(map_shards(Halves(log=str(log), die_at=31), NUMBERS, engine)) == HALVES
+    repeated = [number for number, n in Counter(worked_on(log)).items() if n > 1]
+    assert 31 in repeated
+    assert len(repeated) <= 8
+    assert max(repeated) - min(repeated) < 8
+
+
+def test_a_shard_that_kills_every_worker_ends_the_run(engine: RayEngine, log: Path) -> None:
+    with pytest.raises(SourceUnavailable, match="died at the same items"):
+        list(map_shards(Halves(log=str(log), die_at=5, always_dies=True), NUMBERS, engine))
+
+
+def test_a_task_raises_as_on_this_machine(engine: RayEngine, log: Path) -> None:
+    with pytest.raises(BadInput, match="no half") as raised:
+        list(map_shards(Halves(log=str(log), bad=9), NUMBERS, engine))
+    assert raised.value.hint == "an even number"
+    with pytest.raises(ZeroDivisionError, match="odd"):
+        list(map_shards(Halves(log=str(log), odd=9), NUMBERS, engine))
+
+
+def test_a_node_that_dies_loses_nothing_and_another_one_joins(
+    ray_cluster: RayCluster, engine: RayEngine, log: Path
+) -> None:
+    results = map_shards(Halves(log=str(log), pause_s=0.1, n_workers=2, n_later=3), NUMBERS, engine)
+    found = [next(results)]
+    ray_cluster.kill_node()
+    ray_cluster.add_node()
+    assert found + list(results) == HALVES
+    assert max(Counter(worked_on(log)).values()) <= 2
+    assert len([number for number, n in Counter(worked_on(log)).items() if n > 1]) <= 8
+    assert len(pids(log)) == 3
+
+
+def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log: Path, tmp_path: Path) -> None:
+    """Shards that were finished are not repeated, and nothing of Ray's own reaches stderr."""
+    arguments = [ray_cluster.address, str(tmp_path / "shards"), json.dumps(asdict(Halves(log=str(log), pause_s=0.1)))]
+    command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    _wait_for(lambda: len(list((tmp_path / "shards").glob("*/*"))) >= 4)
+    first.send_signal(signal.SIGINT)
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode not in (0, None)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    time.sleep(0.5)  # the actors end
+    n_before = len(worked_on(log))
+    second = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+    assert [float(line) for line in second.stdout.split()] == HALVES
+    assert second.stderr == ""
+    assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4 < n_before + len(NUMBERS)
+
+
+def _wait_for(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
