@@ -119,5 +119,5 @@ def test_every_accepted_advisory_is_in_the_database() -> None:
 
 def test_ci_runs_the_audit() -> None:
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert 'step "dependency audit" dependency_audit' in run
+    assert '"dependency audit=dependency_audit"' in run
     assert run.count(".ci/audit.py") == 2  # the base with its extras, and those with torch
