@@ -28,9 +28,9 @@ import recognize
 from benchmarks.opening import COLOURS, RandomEncoder, ReadyPages
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
-from kb.pipeline.settings import BuildSettings
 from data.files import sha256_hex
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from kb.pipeline.settings import BuildSettings
 
 DIM: Final = 384
 SHOWN: Final = "avis-000007"  # in the photo

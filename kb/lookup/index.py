@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -10,6 +10,7 @@ from data.records import Source, Taxon, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, tokens
+from kb.lookup.kept import Arrays, as_arrays, as_postings, kept
 from kb.lookup.mentions import NameFinder
 from kb.lookup.query_key import QueryKey, query_key
 from kb.store.knowledge_base import KnowledgeBase
@@ -43,14 +44,8 @@ class Lookup:
 
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
-        texts = store.summary_texts()
-        self._summaries = BM25(
-            (
-                tokens(" ".join((*_searchable_names(taxon), text)))
-                for taxon, text in zip(self._taxa, texts, strict=True)
-            ),
-            typical=[bool(text) for text in texts],  # species of which only names are known are short
-        )
+        held = kept(store, "summaries", lambda: _words_of_summaries(store, self._taxa))
+        self._summaries = BM25.kept(as_postings(held), held["norm"])
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)
         self.index = self._build()
@@ -84,6 +79,16 @@ class Lookup:
 def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
     return store.derived(Lookup).index
+
+
+def _words_of_summaries(store: KnowledgeBase, taxa: Sequence[Taxon]) -> Arrays:
+    """Return the index of the names and summaries of all species."""
+    texts = store.summary_texts()
+    index = BM25(
+        (tokens(" ".join((*_searchable_names(taxon), text))) for taxon, text in zip(taxa, texts, strict=True)),
+        typical=[bool(text) for text in texts],  # species of which only names are known are short
+    )
+    return {**as_arrays(index.postings), "norm": index.norm}
 
 
 def _searchable_names(taxon: Taxon) -> Iterable[str]:

@@ -36,9 +36,13 @@ def publish(run: BuildRun, subjects: Sequence[Subject], *, gone: Collection[str]
             if items_of(subject, kind)
         )
     }
-    old = {entry.subject_id: entry for entry in ledger.entries()}
-    changed = [entry for key, entry in new.items() if old.get(key) != entry]
-    withdrawn = sorted((old.keys() & gone) - new.keys())
+    old, same = set(), set()
+    for held in ledger.entries():
+        old.add(held.subject_id)
+        if new.get(held.subject_id) == held:
+            same.add(held.subject_id)
+    changed = [entry for key, entry in new.items() if key not in same]
+    withdrawn = sorted((old & set(gone)) - new.keys())
     with ledger.transaction():
         if changed or withdrawn:
             ledger.publish(changed, gone=withdrawn)
