@@ -109,7 +109,7 @@ def _read(path: Path) -> Arrays | None:
     try:
         whole = np.memmap(path, dtype=np.uint8, mode="r")
         end = len(whole) - 16
-        if file_checksum(path, end) != whole[end:].tobytes().hex():
+        if end < 8 or file_checksum(path, end) != whole[end:].tobytes().hex():
             return None
         size = int.from_bytes(whole[end - 8 : end].tobytes(), "little")
         places = json.loads(whole[end - 8 - size : end - 8].tobytes())

@@ -1,4 +1,4 @@
-"""Chroma collections, embedded in the knowledge base's folder or on a server; only this module imports chromadb.
+"""Chroma collections, embedded in the knowledge base's folder or on a server; only this module and `peers` import chromadb.
 
 Vectors are unit rows in inner-product space, since `cosine` would normalise them again and change their last bits.
 """

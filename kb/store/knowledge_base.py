@@ -348,6 +348,10 @@ class KnowledgeBase(Closing):
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
         return self._table("chunks", space, self.info.text_image)
 
+    def species_vectors(self) -> VectorTable:
+        """Return the vectors of all species' summaries in the sentence space."""
+        return self._table("species", self.info.sentence, (self.info.sentence,))
+
     def anchor_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all anchors in a text-image or visual space, by species."""
         return self._table("anchors", space, self.info.anchor_spaces)
