@@ -1,10 +1,10 @@
 """Time and peak memory of a large knowledge base on one machine, each step in a process of its own.
 
-    python -m benchmarks.large [--species 1000,10000,30000,100000] [--folder DIR] [--out DIR]
+    python -m benchmarks.large [--species 1000,10000,30000,100000] [--folder DIR]
 
 Made-up species with about 3.3 chunks and one reference photo each, in spaces of 384 dimensions, whose vectors come from
 hashes. The pipeline, ledger, Chroma and matrices are the real ones. *anonymous* is the memory that the system cannot
-take back, at the end of a step; the peak also counts mapped files. `--out` writes a table and a plot of the growth.
+take back, at the end of a step; the peak also counts mapped files.
 """
 
 from __future__ import annotations
