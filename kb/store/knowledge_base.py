@@ -124,9 +124,8 @@ class KnowledgeBase(Closing):
         return self.ledger.documents("taxon")
 
     def taxa(self) -> list[Taxon]:
-        """Return the taxa of all species in the order of `taxon_ids`."""
-        records = self.ledger.subjects("taxon")
-        return [loads(Taxon, records.pop(taxon_id)).in_language(self.language) for taxon_id in self.taxon_ids]
+        """Return the taxa of all species in the order of `taxon_ids`, read once."""
+        return list(self.derived(_read_taxa))
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -375,3 +374,8 @@ class KnowledgeBase(Closing):
         if self._chroma is not None:
             self._chroma.close()
             self._chroma = None
+
+
+def _read_taxa(store: KnowledgeBase) -> list[Taxon]:
+    records = store.ledger.subjects("taxon")
+    return [loads(Taxon, records.pop(taxon_id)).in_language(store.language) for taxon_id in store.taxon_ids]

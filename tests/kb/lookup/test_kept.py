@@ -13,7 +13,7 @@ from data.records import TaxonMatch
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 
-QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher")
+QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def files(path: Path) -> list[Path]:
 def test_a_second_process_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = answers(path)
     assert all(first)
-    assert len(files(path)) == 3
+    assert len(files(path)) == 4
     monkeypatch.setattr(KnowledgeBase, "summary_texts", lambda _: pytest.fail("the summaries were read again"))
     assert answers(path) == first
 
