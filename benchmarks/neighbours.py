@@ -1,34 +1,42 @@
-"""Recall and time of Chroma's own index, beside the exact product that look-ups use.
+"""Recall, time and memory of other indexes, beside the exact product that look-ups use.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
+    python -m benchmarks.neighbours --rows 1000,10000,100000,1000000 [--dim 384]
 
 The texts are like those of a knowledge base: statements of the starter knowledge, pairs of statements of one species,
-and pairs across species until there are enough. Queries are half of the words of a text.
+and pairs across species until there are enough. Queries are half of the words of a text. With `--rows`, made-up rows in
+groups of 50, and queries near a row; each index is in a process of its own. FAISS and USearch are measured where they
+are installed (`faiss-cpu`, `usearch`).
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from itertools import combinations, zip_longest
+from pathlib import Path
 from typing import Any, Final
 
 import chromadb
 import numpy as np
 
 import recognize
-from data.arrays import FloatArray, rank_descending
+from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
+from kb.store.peers import PEERS, installed
 
 TOP: Final = 30
 GRAPHS: Final = {
     "Chroma, as it comes": {},
     "Chroma, a wide graph": {"ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300},
 }
+GRAPH_PEERS: Final = ("ChromaDB", "FAISS HNSW", "USearch")  # which take minutes to fill with a million rows
 BATCH: Final = 2_000  # rows written at a time
 
 
@@ -70,12 +78,81 @@ def report_time(began: float, n_queries: int, end: str = "") -> None:
     sys.stdout.write(f"  {1000 * (time.perf_counter() - began) / n_queries:.1f} ms per query{end}\n")
 
 
+def made_up(n: int, dim: int, path: Path) -> FloatArray:
+    """Write `n` unit rows in groups of 50 to a file, and return them mapped."""
+    dice = np.random.default_rng(0)
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, dim))
+    for start in range(0, n, 50):
+        part = rows[start : start + 50]
+        part[:] = dice.normal(size=dim) + dice.normal(scale=0.7, size=part.shape)
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    rows.flush()
+    vectors: FloatArray = np.load(path, mmap_mode="r")
+    return vectors
+
+
+def anonymous_mib() -> float:
+    """Return the memory of this process that the system cannot take back."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(lines["RssAnon"].split()[0]) / 1024
+
+
+def measure_rows(name: str, path: Path, n_queries: int) -> None:
+    """Print recall, time and memory of one way with the rows of a file."""
+    vectors: FloatArray = np.load(path, mmap_mode="r")
+    dice = np.random.default_rng(1)
+    queries = as_unit_rows(
+        vectors[dice.choice(len(vectors), size=n_queries)]
+        + dice.normal(scale=0.5 / vectors.shape[1] ** 0.5, size=(n_queries, vectors.shape[1]))
+    )
+    exact = [rank_descending(vectors @ query, TOP) for query in queries]
+    before, began = anonymous_mib(), time.perf_counter()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        search = PEERS[name](vectors, Path(folder)) if name in PEERS else None
+        filled_s, seconds, hits = time.perf_counter() - began, [], []
+        for query, best in zip(queries, exact, strict=True):
+            began = time.perf_counter()
+            rows = rank_descending(vectors @ query, TOP) if search is None else search(query, TOP)
+            seconds.append(time.perf_counter() - began)
+            hits.append(len(set(rows.tolist()) & set(best.tolist())) / TOP)
+        sys.stdout.write(
+            f"{len(vectors):>9,} {name:14} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms"
+            f" filled in {filled_s:6.1f} s, {anonymous_mib() - before:6.0f} MiB\n"
+        )
+
+
+def compare_rows(sizes: Sequence[int], dim: int, n_queries: int, most: int) -> None:
+    """Measure every way with made-up rows, each in a process of its own."""
+    missing = PEERS.keys() - installed()
+    sys.stdout.write(f"not installed: {', '.join(sorted(missing)) or 'none'}\n")
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "rows.npy")
+            made_up(n, dim, path)
+            for name in ("exact product", *installed()):
+                if n > most and name in GRAPH_PEERS:
+                    continue
+                command = [sys.executable, "-m", "benchmarks.neighbours", "--way", name, "--file", str(path)]
+                subprocess.run([*command, "--queries", str(n_queries)], check=True)
+
+
 def main() -> None:
     """Print recall and time of each way."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--rows", help="numbers of made-up rows, instead of texts")
+    parser.add_argument("--dim", type=int, default=384)
+    parser.add_argument("--most", type=int, default=200_000, help="rows up to which indexes with graphs are filled")
+    parser.add_argument("--way", help="measure this way with the rows of --file")
+    parser.add_argument("--file", type=Path)
     args = parser.parse_args()
+    if args.way:
+        measure_rows(args.way, args.file, args.queries)
+        return
+    if args.rows:
+        compare_rows([int(n) for n in args.rows.split(",")], args.dim, args.queries, args.most)
+        return
     encoder = recognize.load_encoders("starter").sentence
     texts = texts_of(args.texts)
     vectors = encoder.encode_texts(texts)

@@ -44,6 +44,7 @@ VERBS = (
     "credits",
     "eval",
     "doctor",
+    "bench",
 )
 
 

@@ -10,12 +10,13 @@ import numpy as np
 _WORDS = 1 << 17  # 64-bit words a block: one mebibyte
 
 
-def file_checksum(path: Path) -> str:
+def file_checksum(path: Path, size: int | None = None) -> str:
     """Return 32 hex digits that change with any damaged byte: the hash of the sums of all blocks and of the length.
 
-    The order of words within a block does not matter; about 5 GB/s, five times as fast as a cryptographic hash.
+    `size` limits it to the first bytes. The order of words within a block does not matter; about 5 GB/s, five times as
+    fast as a cryptographic hash.
     """
-    size = path.stat().st_size
+    size = path.stat().st_size if size is None else size
     whole = size // 8 * 8
     digest = hashlib.blake2b(str(size).encode(), digest_size=16)
     if whole:
@@ -23,5 +24,5 @@ def file_checksum(path: Path) -> str:
         digest.update(np.add.reduceat(words, np.arange(0, len(words), _WORDS), dtype=np.uint64).tobytes())
     with path.open("rb") as file:
         file.seek(whole)
-        digest.update(file.read())
+        digest.update(file.read(size - whole))
     return digest.hexdigest()

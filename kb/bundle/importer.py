@@ -6,6 +6,7 @@ import ipaddress
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -38,7 +39,7 @@ from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.project import project
+from kb.store.project import counts, project
 from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import lost_files, verify
@@ -130,12 +131,12 @@ def _import(
             else:
                 run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
                 run_stages(run, REPEATED_STAGES)
-            entries = ledger.entries()
+            kinds, rows = Counter(entry.kind for entry in ledger.entries()), counts(ledger)
             ledger.checkpoint()
         found = verify(layout.root)
     except (StoreError, ValueError) as error:  # raised for invalid records and hashes
         raise BadInput(f"{source} is inconsistent: {error}") from error
-    held = sum(entry.kind == "taxon" for entry in entries), sum(entry.kind == "term" for entry in entries)
+    held = kinds["taxon"], kinds["term"]
     if held != (manifest.species, manifest.terms):
         raise BadInput(
             f"{source}: expected {manifest.species:,} species and {manifest.terms:,} terms, "
@@ -146,7 +147,7 @@ def _import(
         raise BadInput(f"{source}: {lost[0].partition(';')[0]}")
     if takes_vectors and found.digest != manifest.digest:
         raise BadInput(f"{source}: the imported knowledge base has digest {found.digest}, expected {manifest.digest}")
-    anchors = sum(len(entry.items.get("anchors", ())) for entry in entries)
+    anchors = rows.get("anchors", 0)
     return Imported(digest=found.digest, species=held[0], terms=held[1], anchors=anchors, encoded=not takes_vectors)
 
 

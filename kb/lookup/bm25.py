@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import FloatArray
 from data.lexicon.word_groups import equations, groups
+from kb.lookup.postings import Postings
 
 # Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
 K1 = 1.2
@@ -73,27 +74,36 @@ class BM25:
 
     def __init__(self, texts: Iterable[Sequence[str]], *, typical: Sequence[bool] = ()) -> None:
         """Index the texts; their mean length is that of the `typical` ones, of all if none is."""
-        postings: dict[str, tuple[list[int], list[int]]] = {}
-        lengths = []
-        for row, words in enumerate(texts):
-            lengths.append(len(words))
-            for word, count in Counter(words).items():
-                rows, counts = postings.setdefault(word, ([], []))
-                rows.append(row)
-                counts.append(count)
-        self.size = len(lengths)
+        lengths: list[int] = []
+
+        def counted_words() -> Iterator[tuple[str, int, int]]:
+            for row, words in enumerate(texts):
+                lengths.append(len(words))
+                yield from ((word, row, count) for word, count in Counter(words).items())
+
+        self.postings = Postings.of(counted_words())
+        """Word -> rows of texts and counts of the word."""
         length = np.asarray(lengths, dtype=np.float32)
         counted = length[np.asarray(typical, dtype=bool)] if any(typical) else length
         mean = float(counted.mean()) if counted.any() else 1.0
-        self._norm = K1 * (1 - B + B * length / mean)
-        self._postings: dict[str, tuple[IntArray, FloatArray]] = {
-            word: (np.asarray(rows, dtype=np.intp), np.asarray(counts, dtype=np.float32))
-            for word, (rows, counts) in postings.items()
-        }
+        self.norm: FloatArray = K1 * (1 - B + B * length / mean)
+        """Weight of the length of each text."""
+
+    @classmethod
+    def kept(cls, postings: Postings, norm: FloatArray) -> BM25:
+        """Return the index with these postings and weights of lengths."""
+        index = cls(())
+        index.postings, index.norm = postings, norm
+        return index
+
+    @property
+    def size(self) -> int:
+        """Number of texts."""
+        return len(self.norm)
 
     def idf(self, word: str) -> float:
         """Return the inverse document frequency of a word; highest for an unknown word."""
-        n_texts = len(self._postings[word][0]) if word in self._postings else 0
+        n_texts = self.postings.count(word)
         return math.log(1 + (self.size - n_texts + 0.5) / (n_texts + 0.5))
 
     def scores(self, query: Sequence[str]) -> FloatArray:
@@ -107,9 +117,9 @@ class BM25:
         for word in dict.fromkeys(query):
             idf = self.idf(word)
             most += idf * (K1 + 1)
-            if word in self._postings:
-                rows, counts = self._postings[word]
-                total[rows] += idf * counts * (K1 + 1) / (counts + self._norm[rows])
+            rows, counts = self.postings.rows_of(word)
+            if len(rows):
+                total[rows] += idf * counts * (K1 + 1) / (counts + self.norm[rows])
         return total / np.float32(most) if most else total
 
     def coverage(self, query: Sequence[str]) -> FloatArray:
@@ -117,6 +127,5 @@ class BM25:
         n_words = np.zeros(self.size, dtype=np.float32)
         words = list(dict.fromkeys(query))
         for word in words:
-            if word in self._postings:
-                n_words[self._postings[word][0]] += 1
+            n_words[self.postings.rows_of(word)[0]] += 1
         return n_words / np.float32(max(len(words), 1))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from data.records import Source, Taxon, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, tokens
-from kb.lookup.mentions import NameFinder
+from kb.lookup.kept import Arrays, as_arrays, as_postings, kept
+from kb.lookup.mentions import NameFinder, trigrams_of
 from kb.lookup.query_key import QueryKey, query_key
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.stage_outputs import removed
@@ -43,14 +44,8 @@ class Lookup:
 
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
-        texts = store.summary_texts()
-        self._summaries = BM25(
-            (
-                tokens(" ".join((*_searchable_names(taxon), text)))
-                for taxon, text in zip(self._taxa, texts, strict=True)
-            ),
-            typical=[bool(text) for text in texts],  # species of which only names are known are short
-        )
+        self._summaries = _kept_words(store, "summaries", lambda: _words_of_summaries(store, self._taxa))
+        self._trigrams = partial(_kept_words, store, "trigrams", lambda: trigrams_of(self._taxa))
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)
         self.index = self._build()
@@ -68,7 +63,7 @@ class Lookup:
     def _build(self) -> LookupIndex:
         terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
         words = [term for term in terms if not isinstance(term, WebAnswer)]
-        names = NameFinder(self._taxa, words)
+        names = NameFinder(self._taxa, words, trigrams=self._trigrams)
         answers = sorted((term for term in terms if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
         return LookupIndex(
             taxa=self._taxa,
@@ -84,6 +79,26 @@ class Lookup:
 def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
     return store.derived(Lookup).index
+
+
+def _kept_words(store: KnowledgeBase, name: str, make: Callable[[], BM25]) -> BM25:
+    """Return the index that `make` returns, from its file if there is one."""
+
+    def arrays() -> Arrays:
+        made = make()
+        return {**as_arrays(made.postings), "norm": made.norm}
+
+    held = kept(store, name, arrays)
+    return BM25.kept(as_postings(held), held["norm"])
+
+
+def _words_of_summaries(store: KnowledgeBase, taxa: Sequence[Taxon]) -> BM25:
+    """Return the index of the names and summaries of all species."""
+    texts = store.summary_texts()
+    return BM25(
+        (tokens(" ".join((*_searchable_names(taxon), text))) for taxon, text in zip(taxa, texts, strict=True)),
+        typical=[bool(text) for text in texts],  # species of which only names are known are short
+    )
 
 
 def _searchable_names(taxon: Taxon) -> Iterable[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -63,7 +64,10 @@ class NameFinder:
         [('species', 'red wrens'), ('term', 'bib')]
     """
 
-    def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
+    def __init__(
+        self, taxa: Sequence[Taxon], terms: Sequence[Term], *, trigrams: Callable[[], BM25] | None = None
+    ) -> None:
+        """Index the names; `trigrams` returns the kept index of `trigrams_of` these taxa, by default it is made."""
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
         self._english: set[str] = set()  # group names in English
@@ -93,7 +97,7 @@ class NameFinder:
                         if term not in (held := table.setdefault(key, [])):
                             held.append(term)
         self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
-        self._trigrams: BM25 | None = None
+        self._read_trigrams = trigrams or (lambda: trigrams_of(taxa))
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
         """Register groups by the last word of English names, and families by their English names."""
@@ -216,10 +220,12 @@ class NameFinder:
         """Return whether a scientific group name is capitalised or the whole query."""
         return text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
 
+    @cached_property
+    def _trigrams(self) -> BM25:
+        return self._read_trigrams()
+
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
-        if self._trigrams is None:
-            self._trigrams = BM25(_trigrams(fold(name)) for name, _ in self._names)
         wanted = fold(text)
         scores = self._trigrams.scores(_trigrams(wanted))
         best: dict[str, float] = {}
@@ -300,6 +306,11 @@ def _makes_a_compound(after: str) -> bool:
     """Return whether the next word forms another name: a "hawk moth" is not a hawk."""
     group = group_of_noun(after) if after else None
     return group is not None and group != "birds"
+
+
+def trigrams_of(taxa: Iterable[Taxon]) -> BM25:
+    """Return an index of the names of species, in order, by three letters each."""
+    return BM25(_trigrams(fold(name)) for taxon in taxa for name in _names(taxon))
 
 
 def _trigrams(text: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from kb.lookup.descriptions.wording import LETTERS, in_lexicon_words
 from kb.lookup.early_stages import words_of_any
 from kb.lookup.findings import check_encoder, vector_of
 from kb.lookup.index import LookupIndex, index_of
+from kb.lookup.kept import Arrays, as_arrays, as_bytes, as_postings, from_bytes, kept
 from kb.lookup.not_included import MAX_NAME_WORDS, relatives
 from kb.store.knowledge_base import KnowledgeBase
 
@@ -126,9 +129,8 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
             given |= dict.fromkeys(mention.ids, GROUP if is_all else GROUP_IN_TEXT)
             points |= {taxon_id: max(points.get(taxon_id, 0.0), value) for taxon_id, value in given.items()}
     if len(wanted) >= 3:
-        for taxon in index.taxa:
-            if any(fold(name).startswith(wanted) for name in (*taxon.common_names, taxon.scientific_name)):
-                points[taxon.taxon_id] = max(points.get(taxon.taxon_id, 0.0), NAME_BEGUN)
+        for taxon_id in _begun_with(wanted, store.derived(_folded_names)):
+            points[taxon_id] = max(points.get(taxon_id, 0.0), NAME_BEGUN)
     for taxon in index.taxa:  # names in other languages, which would be taken for other words within a text
         if taxon.names_by_language and wanted in map(fold, taxon.all_names):
             points[taxon.taxon_id] = NAME
@@ -137,6 +139,20 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
     if not points and len(text.split()) <= MAX_NAME_WORDS:
         points = {taxon_id: GROUP * likeness for taxon_id, likeness in index.names.closest(text)}
     return points
+
+
+def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
+    """Return the folded names of all species with their ids, sorted."""
+    taxa = index_of(store).taxa
+    return sorted((fold(name), t.taxon_id) for t in taxa for name in (*t.common_names, t.scientific_name))
+
+
+def _begun_with(start: str, names: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the ids of the names that begin so."""
+    for name, taxon_id in islice(names, bisect_left(names, (start,)), None):
+        if not name.startswith(start):
+            return
+        yield taxon_id
 
 
 def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
@@ -162,12 +178,25 @@ def _relatives(index: LookupIndex, taxon_ids: Sequence[str]) -> list[str]:
 
 def _mark_index(store: KnowledgeBase) -> MarkIndex:
     """Return the field marks of names and summaries."""
+    held = kept(store, "marks", lambda: _marks_of_summaries(store))
+    named = from_bytes(held["groups"])
+    return MarkIndex.kept(as_postings(held), [named[i] for i in held["groups_of_rows"].tolist()])
+
+
+def _marks_of_summaries(store: KnowledgeBase) -> Arrays:
     taxa = index_of(store).taxa
     texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
-    return MarkIndex(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
+    index = MarkIndex(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
+    named, groups_of_rows = np.unique(np.array(index.groups_of_rows, dtype=np.str_), return_inverse=True)
+    return {**as_arrays(index.postings), "groups": as_bytes(named.tolist()), "groups_of_rows": groups_of_rows}
 
 
 def _words_of_names(store: KnowledgeBase) -> frozenset[str]:
     """Return the words of names and summaries, which are no misspellings."""
+    return frozenset(from_bytes(kept(store, "words", lambda: {"words": as_bytes(_all_words(store))})["words"]))
+
+
+def _all_words(store: KnowledgeBase) -> list[str]:
     names = (name for taxon in index_of(store).taxa for name in (*taxon.common_names, taxon.scientific_name))
-    return frozenset(word for text in (*names, *store.summary_texts()) for word in LETTERS.findall(text.lower()))
+    texts = chain(names, store.summary_texts())
+    return sorted({word for text in texts for word in LETTERS.findall(text.lower())})

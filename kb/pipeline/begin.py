@@ -176,4 +176,4 @@ def _is_empty(ledger: Ledger) -> bool:
     is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
     if is_resolved and not fetches and ledger.fact("building") is None:
         return False
-    return not (ledger.entries() or additions(ledger) or removed(ledger))
+    return not (next(ledger.entries(), None) or additions(ledger) or removed(ledger))

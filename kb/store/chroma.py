@@ -1,12 +1,14 @@
-"""Chroma collections, embedded in the knowledge base's folder or on a server; only this module imports chromadb.
+"""Chroma collections, embedded in the knowledge base's folder or on a server; `peers` alone imports chromadb too.
 
 Vectors are unit rows in inner-product space, since `cosine` would normalise them again and change their last bits.
 """
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -153,6 +155,7 @@ class Collections(Closing):
                 "embeddings": np.stack([row.vector for row in batch]),
             }
             self._run(name, methodcaller("upsert", **columns), create=True)
+            _return_freed_memory()
 
     def _check_space(self, batch: Sequence[Row]) -> None:
         if self.server:
@@ -194,6 +197,8 @@ class Collections(Closing):
         which: dict[str, Any] = {"limit": 1} if ids is None else {"ids": list(ids)}
         is_nothing = ids is not None and not ids  # which Chroma refuses
         found = None if is_nothing else self._run(name, methodcaller("get", **which, include=list(columns)))
+        if ids is not None:
+            _return_freed_memory()
         return found or {column: [] for column in ("ids", *columns)}
 
     def close(self) -> None:
@@ -257,6 +262,7 @@ def _give_back(folder: Path, client: Any) -> None:
         else:
             del _OPEN[folder.resolve()]
             client.close()
+            _return_freed_memory()
 
 
 def throw_away(folder: Path) -> None:
@@ -266,6 +272,13 @@ def throw_away(folder: Path) -> None:
         if client is not None:
             client.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _return_freed_memory() -> None:
+    """Return to the system what Chroma has freed: each batch leaves pieces, as much again as the index in the end."""
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # a system without glibc
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _embedded(folder: Path) -> Any:

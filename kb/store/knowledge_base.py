@@ -73,7 +73,8 @@ class KnowledgeBase(Closing):
             check_info(self.layout, self.info, self.ledger)
             self.generation = self.ledger.generation()
             """The name of the state that was opened, which every change of the species replaces."""
-            self._texts = self.ledger.documents("taxon")
+            self.taxon_ids: tuple[str, ...] = tuple(self.ledger.entry_ids("taxon"))
+            """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
         except BaseException:
             self.ledger.close()
             raise
@@ -118,19 +119,13 @@ class KnowledgeBase(Closing):
 
     # --- contents ----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def taxon_ids(self) -> tuple[str, ...]:
-        """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
-        return tuple(self._texts)
-
     def summary_texts(self) -> list[str]:
         """Return the summaries of all species in the order of `taxon_ids`; empty where there is none."""
-        return list(self._texts.values())
+        return self.ledger.documents("taxon")
 
     def taxa(self) -> list[Taxon]:
-        """Return the taxa of all species in the order of `taxon_ids`."""
-        records = self.ledger.subjects("taxon")
-        return [loads(Taxon, records[taxon_id]).in_language(self.language) for taxon_id in self.taxon_ids]
+        """Return the taxa of all species in the order of `taxon_ids`, read once."""
+        return list(self.derived(_read_taxa))
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -259,20 +254,26 @@ class KnowledgeBase(Closing):
 
     def status(self) -> Status:
         """Return the contents in numbers, the failures, and the names left out by reason."""
-        entries = [loads(SpeciesEntry, entry.record) for entry in self.ledger.entries("taxon")]
+        n: Counter[str] = Counter()
+        marks: Counter[str] = Counter()
+        for row in self.ledger.entries("taxon"):
+            entry = loads(SpeciesEntry, row.record)
+            n.update(articles=entry.source is not None, summaries=entry.summary is not None)
+            n.update(chunks=len(entry.chunks), anchors=len(entry.anchors))
+            marks.update(entry.marks)
         left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
         return Status(
-            species=len(entries),
-            articles=sum(entry.source is not None for entry in entries),
-            summaries=sum(entry.summary is not None for entry in entries),
-            chunks=sum(len(entry.chunks) for entry in entries),
-            anchors=sum(len(entry.anchors) for entry in entries),
+            species=len(self.taxon_ids),
+            articles=n["articles"],
+            summaries=n["summaries"],
+            chunks=n["chunks"],
+            anchors=n["anchors"],
             terms=len(self.ledger.documents("term")),
             profile=self.info.profile,
             spaces=self.info.spaces,
             failures=tuple(self.ledger.failures()),
             left_out=dict(sorted(left_out.items())),
-            marks=dict(sorted(Counter(mark for entry in entries for mark in entry.marks).items())),
+            marks=dict(sorted(marks.items())),
             skipped_photos=dict(sorted(Counter(reason for _, reason, _ in self.skipped_photos()).items())),
             calibrations=calibration_notes(self.layout, self.taxon_ids),
             unfinished=self.ledger.unfinished(),
@@ -297,8 +298,7 @@ class KnowledgeBase(Closing):
         return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
 
     def _ledger_table(self, name: str, kind: CollectionKind) -> VectorTable:
-        entries = self.ledger.entries("term" if kind == "terms" else "taxon")
-        return ledger_table(self.ledger, entries, name, kind)
+        return ledger_table(self.ledger, name, kind)
 
     def _from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
         """Return `work(collections)`, or None if Chroma does not hold this state; the ledger then answers.
@@ -347,6 +347,10 @@ class KnowledgeBase(Closing):
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
         return self._table("chunks", space, self.info.text_image)
 
+    def species_vectors(self) -> VectorTable:
+        """Return the vectors of all species' summaries in the sentence space."""
+        return self._table("species", self.info.sentence, (self.info.sentence,))
+
     def anchor_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all anchors in a text-image or visual space, by species."""
         return self._table("anchors", space, self.info.anchor_spaces)
@@ -370,3 +374,8 @@ class KnowledgeBase(Closing):
         if self._chroma is not None:
             self._chroma.close()
             self._chroma = None
+
+
+def _read_taxa(store: KnowledgeBase) -> list[Taxon]:
+    records = store.ledger.subjects("taxon")
+    return [loads(Taxon, records.pop(taxon_id)).in_language(store.language) for taxon_id in store.taxon_ids]

@@ -45,6 +45,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
 
 FINGERPRINT_DIGITS = 32
+_FETCHED = 500  # rows in memory
 _BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
 
 
@@ -100,8 +101,11 @@ def fingerprint(*parts: object) -> str:
 def checksum(values: Sequence[str | bytes | None]) -> int:
     """Return the CRC-32 of the values and of their lengths."""
     contents = [value.encode() if isinstance(value, str) else value for value in values]
-    lengths = repr([None if content is None else len(content) for content in contents])
-    return zlib.crc32(b"".join(content or b"" for content in contents), zlib.crc32(lengths.encode()))
+    found = zlib.crc32(repr([None if content is None else len(content) for content in contents]).encode())
+    for content in contents:
+        if content:
+            found = zlib.crc32(content, found)
+    return found
 
 
 class Ledger:
@@ -187,8 +191,13 @@ class Ledger:
 
     def _read(self, query: str, values: Sequence[str | None] = ()) -> list[Any]:
         """Return the rows of a query; damage that SQLite finds is raised as our error."""
-        try:
+        with self._read_errors():
             return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _read_errors(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             # Invalid UTF-8 has no code.
@@ -197,14 +206,24 @@ class Ledger:
             with storage_errors(self.path.parent):
                 raise
 
-    def _rows(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
-        """Return the rows of a table sorted by key, after comparing their checksums."""
+    def _stream(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> Iterator[Any]:
+        """Yield the rows of a table sorted by key, after comparing their checksums; few are in memory."""
         columns, key = TABLES[table]
-        rows = self._read(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
-        for row in rows:
-            if checksum(row[:-1]) != row[-1]:
-                raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
-        return [row[:-1] for row in rows]
+        with self._read_errors():
+            cursor = self._db.execute(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
+        while True:
+            with self._read_errors():
+                rows = cursor.fetchmany(_FETCHED)
+            if not rows:
+                return
+            for row in rows:
+                if checksum(row[:-1]) != row[-1]:
+                    raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
+                yield row[:-1]
+
+    def _rows(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
+        """Return the rows of `_stream`."""
+        return list(self._stream(table, where, values))
 
     def _check_totals(self, table: str) -> None:
         [counted] = self._read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
@@ -264,7 +283,8 @@ class Ledger:
                     for _ in self.all_vectors(collection[0]):
                         pass
             else:
-                self._rows(table)
+                for _ in self._stream(table):
+                    pass
             self._check_totals(table)
 
     # --- facts: single values of the whole knowledge base -------------------------------------------------------------
@@ -305,11 +325,11 @@ class Ledger:
 
     def subjects(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> record JSON of all subjects of a kind, sorted by id."""
-        return {key: record for key, _, _, record in self._rows("subjects", "WHERE kind = ?", (kind,))}
+        return {key: record for key, _, _, record in self._stream("subjects", "WHERE kind = ?", (kind,))}
 
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> name of all subjects of a kind."""
-        return {key: name for key, _, name, _ in self._rows("subjects", "WHERE kind = ?", (kind,))}
+        return {key: name for key, _, name, _ in self._stream("subjects", "WHERE kind = ?", (kind,))}
 
     def drop_subjects(self, subject_ids: Iterable[str]) -> None:
         """Delete subjects with their steps, vectors and entries."""
@@ -338,16 +358,22 @@ class Ledger:
 
     def steps(self, stage: str, space: str = "") -> dict[str, Step]:
         """Return subject_id -> result of a stage, sorted by subject."""
-        rows = self._rows("steps", "WHERE stage = ? AND space = ?", (stage, space))
-        return {row[0]: Step(*row) for row in rows}
+        return {step.subject_id: step for step in self.each_step(stage, space)}
+
+    def each_step(self, stage: str, space: str = "") -> Iterator[Step]:
+        """Yield the results of a stage, sorted by subject."""
+        for row in self._stream("steps", "WHERE stage = ? AND space = ?", (stage, space)):
+            yield Step(*row)
 
     def outputs(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> dict[str, RecordT]:
         """Return subject_id -> output of a stage, sorted by subject, of steps with one of `statuses` if any."""
-        return {
-            key: loads(record, step.output)
-            for key, step in self.steps(stage).items()
-            if step.output is not None and (not statuses or step.status in statuses)
-        }
+        return dict(self.each_output(stage, record, *statuses))
+
+    def each_output(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> Iterator[tuple[str, RecordT]]:
+        """Yield the items of `outputs`; one output is in memory at a time."""
+        for step in self.each_step(stage):
+            if step.output is not None and (not statuses or step.status in statuses):
+                yield step.subject_id, loads(record, step.output)
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
@@ -372,8 +398,8 @@ class Ledger:
 
     def failures(self) -> list[Failure]:
         """Return the current failures, by name and stage."""
-        names = {row[0]: row[2] for row in self._rows("subjects")}
-        failed = (Step(*row) for row in self._rows("steps", "WHERE status = 'failed'"))
+        failed = [Step(*row) for row in self._rows("steps", "WHERE status = 'failed'")]
+        names = {row[0]: row[2] for row in self._stream("subjects")} if failed else {}
         found = [
             Failure(taxon=names.get(s.subject_id, s.subject_id), stage=s.stage, reason=s.error or "?") for s in failed
         ]
@@ -410,6 +436,24 @@ class Ledger:
             raise self.damaged(f"the vector of {missing[0]} of {subject_id} in {collection} is missing")
         return [held[item] for item in items]
 
+    def matrices_of(
+        self, collection: str, wanted: Iterable[tuple[str, Sequence[str]]]
+    ) -> Iterator[tuple[str, Sequence[str], FloatArray]]:
+        """Yield subject, items and their vectors, `(n, dim)`, of many `(subject_id, items)`, sorted by subject.
+
+        Raises:
+            StoreError: if a vector is missing.
+        """
+        held = self.all_vectors(collection)
+        at, vectors = next(held, ("", {}))
+        for subject_id, items in wanted:
+            while at < subject_id:
+                at, vectors = next(held, (subject_id, {}))
+            found = vectors if at == subject_id else {}
+            if missing := [item for item in items if item not in found]:
+                raise self.damaged(f"the vector of {missing[0]} of {subject_id} in {collection} is missing")
+            yield subject_id, items, np.stack([found[item] for item in items])
+
     def keep_vectors(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
         """Delete the vectors of one subject except those of `items`."""
         held = self.vectors(collection, subject_id)
@@ -434,7 +478,7 @@ class Ledger:
     def rows(self, table: Literal["subjects", "steps", "left_out"]) -> Iterator[dict[str, Any]]:
         """Yield the rows of a table as column -> text, sorted by key."""
         names = TABLES[table][0].split(", ")
-        for row in self._rows(table):
+        for row in self._stream(table):
             yield dict(zip(names, row, strict=True))
 
     # --- entries -------------------------------------------------------------------------------------------------
@@ -449,19 +493,23 @@ class Ledger:
         self._db.executemany("DELETE FROM entries WHERE subject_id = ?", [(key,) for key in gone])
         self._put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
-    def entries(self, kind: SubjectKind | None = None) -> list[Entry]:
-        """Return the finished subjects, species before terms, each sorted by id."""
-        rows = self._rows("entries", "WHERE kind = coalesce(?, kind)", (kind,))
-        return sorted(map(_entry, rows), key=lambda entry: entry.kind)
+    def entries(self, kind: SubjectKind | None = None) -> Iterator[Entry]:
+        """Yield the finished subjects, species before terms, each sorted by id; few are in memory."""
+        for each in ("taxon", "term") if kind is None else (kind,):
+            yield from map(_entry, self._stream("entries", "WHERE kind = ?", (each,)))
 
-    def documents(self, kind: SubjectKind) -> dict[str, str]:
-        """Return subject_id -> summary or definition of the finished subjects of a kind, sorted by id.
+    def entry_ids(self, kind: SubjectKind) -> list[str]:
+        """Return the ids of the finished subjects of a kind, sorted.
 
         Raises:
             StoreError: if an entry of any kind is damaged or missing.
         """
         self._check_totals("entries")
-        return {row[0]: row[3] for row in self._rows("entries") if row[1] == kind}
+        return [row[0] for row in self._stream("entries") if row[1] == kind]
+
+    def documents(self, kind: SubjectKind) -> list[str]:
+        """Return the summaries or definitions of the finished subjects of a kind, sorted by id."""
+        return [row[3] for row in self._stream("entries", "WHERE kind = ?", (kind,))]
 
     def entry(self, subject_id: str) -> Entry | None:
         """Return a finished subject, or None."""

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from data.vectors import read_table, write_tables
 from kb.store.chroma import PAGE, Collections, throw_away
 from kb.store.index_files import blank_unset_memory, index_checksums
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
-from kb.store.ledger import Entry, Ledger
+from kb.store.ledger import Ledger
 from kb.store.rows import row_id, rows_of, subject_of
 
 INFO = "kb.toml"
@@ -218,10 +219,8 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
         with turn(layout.cache_lock):
             generation = ledger.generation()
             if any(read_table(layout.cache, generation, name) is None for name in names):
-                taxa, terms = ledger.entries("taxon"), ledger.entries("term")
                 tables = (
-                    (name, _chroma_table(terms if kind == "terms" else taxa, collections, name, kind))
-                    for name, kind in names.items()
+                    (name, _chroma_table(layout, ledger, collections, name, kind)) for name, kind in names.items()
                 )
                 write_tables(layout.cache, generation, tables)
     except OSError as error:
@@ -230,7 +229,9 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
         ) from error
 
 
-def _chroma_table(entries: list[Entry], collections: Collections, name: str, kind: CollectionKind) -> VectorTable:
+def _chroma_table(
+    layout: Layout, ledger: Ledger, collections: Collections, name: str, kind: CollectionKind
+) -> VectorTable:
     def read(places: Sequence[Place]) -> list[FloatArray]:
         ids = [row_id(key, kind, item) for key, item in places]
         found = collections.vectors(name, ids)
@@ -238,24 +239,34 @@ def _chroma_table(entries: list[Entry], collections: Collections, name: str, kin
             raise ChromaDiffers(f"Chroma lacked rows of {name}")
         return [found[row] for row in ids]
 
-    return _table(entries, kind, read)
+    return _table(ledger, kind, read, folder=layout.cache)
 
 
-def ledger_table(ledger: Ledger, entries: list[Entry], collection: str, kind: CollectionKind) -> VectorTable:
-    """Return a collection as the ledger has it, rows by species; owners are positions in `entries`."""
-    return _table(entries, kind, lambda places: [ledger.vectors_of(collection, key, [item])[0] for key, item in places])
+def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
+    """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
+    return _table(ledger, kind, lambda places: [ledger.vectors_of(collection, key, [item])[0] for key, item in places])
 
 
 def _table(
-    entries: list[Entry], kind: CollectionKind, read: Callable[[Sequence[Place]], list[FloatArray]]
+    ledger: Ledger,
+    kind: CollectionKind,
+    read: Callable[[Sequence[Place]], list[FloatArray]],
+    *,
+    folder: Path | None = None,
 ) -> VectorTable:
-    owners = [owner for owner, entry in enumerate(entries) for _ in entry.items.get(kind, ())]
-    places = [(entry.subject_id, item) for entry in entries for item in entry.items.get(kind, ())]
+    """Return a table whose vectors lie in an unnamed file, in `folder` or that of temporary files, not in memory."""
+    owners: list[int] = []
+    places: list[Place] = []
+    for owner, entry in enumerate(ledger.entries("term" if kind == "terms" else "taxon")):
+        items = entry.items.get(kind, ())
+        owners += [owner] * len(items)
+        places += [(entry.subject_id, item) for item in items]
     vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
     for start in range(0, len(places), PAGE):
         page = np.stack(read(places[start : start + PAGE]))
         if start == 0:
-            vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
+            with TemporaryFile(dir=folder) as file:  # the map keeps it open
+                vectors = np.memmap(file, dtype=np.float32, mode="w+", shape=(len(places), page.shape[1]))
         vectors[start : start + len(page)] = page
     return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
 

@@ -149,20 +149,20 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
 
     Losses whose results an earlier verification deleted are reported again.
     """
-    resolved, fetched, distilled = (ledger.steps(stage) for stage in ("resolve", "fetch", "distil"))
-    indexed = [entry.subject_id for entry in ledger.entries() if entry.subject_id in resolved]
-    with_page = [key for key in indexed if resolved[key].output]
+    resolved = {step.subject_id for step in ledger.each_step("resolve") if step.output}
+    fetched, distilled = (
+        {step.subject_id: step.status for step in ledger.each_step(stage)} for stage in ("fetch", "distil")
+    )
+    with_page = [entry.subject_id for entry in ledger.entries() if entry.subject_id in resolved]
     lost: dict[str, list[str]] = {
         "fetch": [key for key in with_page if key not in fetched],
-        "distil": [
-            key for key in with_page if key not in distilled and (key not in fetched or fetched[key].status == "done")
-        ],
+        "distil": [key for key in with_page if key not in distilled and (key not in fetched or fetched[key] == "done")],
         "anchor": [],
     }
-    for key, page in ledger.outputs("fetch", FetchOutput).items():
+    for key, page in ledger.each_output("fetch", FetchOutput):
         if not layout.articles.is_whole(page.sha256):
             lost["fetch"].append(key)
-    for key, output in ledger.outputs("distil", DistilOutput).items():
+    for key, output in ledger.each_output("distil", DistilOutput):
         if output.text_sha256 is not None and not layout.articles.is_whole(output.text_sha256):
             lost["distil"].append(key)
     own = _lost_additions(layout, ledger)
@@ -229,15 +229,13 @@ def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[st
     """
     digest = hashlib.sha256()
     wrong: set[str] = set()
-    entries = ledger.entries()
     for name, (kind, _) in collection_names(info).items():
         table = read_table(layout.cache, ledger.generation(), name) if kind in ("chunks", "anchors") else None
         row = 0
-        for entry in entries:
-            if not (items := entry.items.get(kind, [])):
-                continue
-            matrix = np.stack(ledger.vectors_of(name, entry.subject_id, items))
-            digest.update(json.dumps([name, entry.subject_id, items], ensure_ascii=False).encode())
+        entries = ledger.entries("term" if kind == "terms" else "taxon")
+        wanted = ((entry.subject_id, entry.items[kind]) for entry in entries if entry.items.get(kind))
+        for subject_id, items, matrix in ledger.matrices_of(name, wanted):
+            digest.update(json.dumps([name, subject_id, items], ensure_ascii=False).encode())
             digest.update(matrix.tobytes())
             rows = slice(row, row + len(items))
             if table is not None and not (
@@ -245,8 +243,8 @@ def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[st
             ):
                 wrong.add(name)
             row += len(items)
-    for key, page in sorted(ledger.outputs("fetch", FetchOutput).items()):
+    for key, page in ledger.each_output("fetch", FetchOutput):  # sorted
         digest.update(f"{key} {page.sha256}\n".encode())
-    for entry in entries:
+    for entry in ledger.entries():
         digest.update(f"{entry.subject_id} {entry.record}\n".encode())
     return digest.hexdigest(), wrong

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "engines": ["--photos", "{birds}/photos", "--n", "6"],
     "feedback_birds": ["--data", "{birds}", "--photos", "60"],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
+    "large": ["--species", "12"],
     "lint": ["--data", "{whole}"],
     "list_fit": ["--data", "{birds}"],
     "listwise": [],

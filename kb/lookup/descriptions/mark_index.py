@@ -16,6 +16,7 @@ from data.lexicon.near import near_colours, near_parts
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import groups
 from kb.lookup.early_stages import EARLY_STAGES
+from kb.lookup.postings import Postings
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
 SOME_PART = 0.25
@@ -26,6 +27,7 @@ CONFLICT = -0.3
 """Points of a mark that a species contradicts: a white breast where the query has a red one."""
 
 PartLook = tuple[str, str]
+_SEPARATOR = "\t"
 
 BETWEEN_SIDES = 0.8
 """Likeness of a look on one side of the wings to one whose side is not told."""
@@ -48,27 +50,42 @@ class MarkIndex:
     """
 
     def __init__(self, texts: Iterable[str], groups_of_rows: Sequence[str] | None = None) -> None:
-        by_group: dict[str, list[int]] = {}
-        postings: dict[str, dict[PartLook, dict[int, float]]] = {}
-        self.size = 0
-        for row, text in enumerate(texts):
-            self.size += 1
-            group = groups_of_rows[row] if groups_of_rows is not None else BIRDS
-            by_group.setdefault(group, []).append(row)
-            for part, look, likeness in marks_of_text(text, group):
-                rows = postings.setdefault(group, {}).setdefault((part, look), {})
-                rows[row] = max(likeness, rows.get(row, 0.0))
-        self._rows: dict[str, IntArray] = {group: np.array(rows, dtype=np.intp) for group, rows in by_group.items()}
-        self._postings: dict[str, dict[PartLook, tuple[IntArray, FloatArray]]] = {
-            group: {
-                key: (np.fromiter(rows, dtype=np.intp), np.fromiter(rows.values(), dtype=np.float32))
-                for key, rows in found.items()
-            }
-            for group, found in postings.items()
-        }
+        groups_of_texts: list[str] = []
 
+        def marks() -> Iterator[tuple[str, int, float]]:
+            for row, text in enumerate(texts):
+                group = groups_of_rows[row] if groups_of_rows is not None else BIRDS
+                groups_of_texts.append(group)
+                best: dict[str, float] = {}
+                for part, look, likeness in marks_of_text(text, group):
+                    key = _SEPARATOR.join((group, part, look))
+                    best[key] = max(likeness, best.get(key, 0.0))
+                yield from ((key, row, likeness) for key, likeness in best.items())
+
+        self._use(Postings.of(marks()), groups_of_texts)
+
+    @classmethod
+    def kept(cls, postings: Postings, groups_of_rows: Sequence[str]) -> MarkIndex:
+        """Return the index with these postings."""
+        index = cls(())
+        index._use(postings, groups_of_rows)
+        return index
+
+    def _use(self, postings: Postings, groups_of_rows: Sequence[str]) -> None:
+        self.postings = postings
+        """Group, part and look -> rows of texts and their likeness to a plain look."""
+        self.groups_of_rows = groups_of_rows
+        self.size = len(groups_of_rows)
+        groups_of_texts = np.array(groups_of_rows, dtype=np.str_)
+        self._rows: dict[str, IntArray] = {
+            group: np.flatnonzero(groups_of_texts == group) for group in dict.fromkeys(groups_of_rows)
+        }
+        self._keys: dict[str, list[tuple[str, str, str]]] = {}
+        for key in postings.keys:
+            group, part, look = key.split(_SEPARATOR)
+            self._keys.setdefault(group, []).append((part, look, key))
         self._parts_of_adults = {
-            group: {_split(part)[0] for part, _ in found if not _split(part)[2]} for group, found in postings.items()
+            group: {_split(part)[0] for part, _, _ in keys if not _split(part)[2]} for group, keys in self._keys.items()
         }
 
     def scores(self, description: str) -> tuple[FloatArray, FloatArray]:
@@ -106,7 +123,10 @@ class MarkIndex:
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
         looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
-        for (other_part, other_look), (rows, shares) in self._postings.get(group, {}).items():
+        for other_part, other_look, key in self._keys.get(group, ()):
+            if other_look not in looks and other_part != part:
+                continue
+            rows, shares = self.postings.rows_of(key)
             same_kind = kind_of(other_look) == kind_of(look)
             if other_part == part and part and same_kind and kind_of(look) != "pattern" and not is_marking:
                 differs[rows] |= shares == 1

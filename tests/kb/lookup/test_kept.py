@@ -1,0 +1,71 @@
+"""The look-up index is kept in `cache/`: the same answers without the summaries, made again after damage."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kb
+import recognize
+from data.records import TaxonMatch
+from kb.sources.starter import StarterSource
+from kb.store.knowledge_base import KnowledgeBase
+
+QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kept") / "birds.kb"
+    source = StarterSource(with_vectors=False)
+    kb.build(path, source.drawn_taxa()[:6], source, recognize.load_encoders("starter"))
+    return path
+
+
+@pytest.fixture
+def path(built: Path, tmp_path: Path) -> Path:
+    shutil.copytree(built, tmp_path / "birds.kb")
+    return tmp_path / "birds.kb"
+
+
+def answers(path: Path) -> list[list[TaxonMatch]]:
+    sentence = recognize.load_encoders("starter").sentence
+    with kb.open(path) as store:
+        return [kb.search(store, query, sentence) for query in QUERIES]
+
+
+def files(path: Path) -> list[Path]:
+    return sorted((path / "cache").glob("lookup-*.bin"))
+
+
+def test_a_second_process_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = answers(path)
+    assert all(first)
+    assert len(files(path)) == 4
+    monkeypatch.setattr(KnowledgeBase, "summary_texts", lambda _: pytest.fail("the summaries were read again"))
+    assert answers(path) == first
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.99])
+def test_damaged_files_are_made_again(path: Path, place: float) -> None:
+    first = answers(path)
+    before = [file.read_bytes() for file in files(path)]
+    for file, content in zip(files(path), before, strict=True):
+        at = int(place * len(content))
+        file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
+    assert answers(path) == first
+    assert [len(file.read_bytes()) for file in files(path)] == [len(content) for content in before]
+    files(path)[0].write_bytes(b"short")
+    assert answers(path) == first
+
+
+def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
+    answers(path)
+    before = files(path)
+    source = StarterSource(with_vectors=False)
+    kb.build(path, source.drawn_taxa()[6:8], source, recognize.load_encoders("starter"))
+    assert files(path) == []
+    assert len(answers(path)) == len(QUERIES)
+    assert set(files(path)).isdisjoint(before)
