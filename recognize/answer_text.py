@@ -9,7 +9,7 @@ from recognize.confidence.answers import status_of
 
 MOST_ALTERNATIVES: Final = 3
 NO_BIRD: Final = "no bird"
-"""In place of what a photo shows, where the detector sees no bird and is sure of nothing else."""
+"""Content of the column `shows` where the detector sees no bird and is sure of nothing else."""
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
 
 
