@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from cli.common.parquet import ParquetTable
 from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs.identify.files import sink_for
-from data.errors import BadInput, KnowledgeBaseLocked, UsageError
+from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
 from tests.damaged import damaged
 
 PARAMETERS = {"preset": "default", "n": 5}
@@ -55,6 +57,28 @@ def packed(folder: Path, *, start_over: bool = False, **columns: str) -> Resumab
 
 def row(image: str, rank: int, score: float | None = 0.5) -> str:
     return json.dumps({"image": image, "rank": rank, "score": score}, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def files_of_at_most(n_bytes: int) -> Iterator[None]:
+    """Let writes beyond a size of a file fail, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_reported_with_the_file_and_the_rows_resume(tmp_path: Path) -> None:
+    with pytest.raises(MissingRequirement, match=r"out\.csv cannot be written"), output(tmp_path) as out:
+        out.add("a", "a,1\n", ok=True)
+        with files_of_at_most((tmp_path / "out.csv").stat().st_size + 2):
+            out.add("b", "b,1\n", ok=True)
+    with output(tmp_path) as out:
+        assert out.done == {"a"}
+        out.add("b", "b,1\n", ok=True)
+    assert (tmp_path / "out.csv").read_text() == "image,rank\na,1\nb,1\n"
 
 
 def table(folder: Path) -> list[dict[str, Any]]:
