@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import keyword
@@ -117,7 +118,7 @@ class CommandGroup(click.Group):
             sys.exit(error.exit_code)
         except OSError as error:
             _print_traceback(invocation)
-            _print_error(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), None)
+            _print_error(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), _hint(error))
             sys.exit(3)
         except Exception as error:
             _print_traceback(invocation)
@@ -133,6 +134,13 @@ def _command_of(verb: str) -> click.Command:
         module = importlib.import_module(f"cli.verbs.{name}.command")
     command: click.Command = getattr(module, name)
     return command
+
+
+def _hint(error: OSError) -> str | None:
+    """Return the remedy for a full disk, such as the one that stdout is redirected to; None for other errors."""
+    from data.files import MAKE_ROOM
+
+    return MAKE_ROOM if error.errno == errno.ENOSPC else None
 
 
 def _print_error(message: str, hint: str | None) -> None:

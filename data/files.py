@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
@@ -13,6 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, StoreError
+
+MAKE_ROOM = "Finished work is kept: make room, and run the same command again."
+_PART = ".part-"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def sha256_hex(content: bytes | str) -> str:
@@ -57,25 +62,47 @@ def file_state(path: Path) -> tuple[int, int] | None:
     return found.st_size, found.st_mtime_ns
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file in the error of a full disk, which lacks it where the buffer is written late.
+
+    Raises:
+        MissingRequirement: if the block finds the disk full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise MissingRequirement(f"{path} cannot be written: {error.strerror}", hint=MAKE_ROOM) from error
+
+
 def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None:
     """Write `content` so that `path` always contains either all of it or the previous content.
 
     `is_durable` waits for the disk, which also covers power cuts but costs milliseconds per file; not needed for
     content that is checked against its hash and can be fetched again.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     # Not `tempfile`: others could not read its files.
-    temporary = path.parent / f".part-{secrets.token_hex(8)}"
-    try:
-        with temporary.open("xb") as out:
-            out.write(content)
-            if is_durable:
-                out.flush()
-                os.fsync(out.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    temporary = path.parent / f"{_PART}{secrets.token_hex(8)}"
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as out:
+                out.write(content)
+                if is_durable:
+                    out.flush()
+                    os.fsync(out.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def remove_parts(folder: Path) -> None:
+    """Delete the partial files that killed writers left in a folder; only for the holder of its writer's lock."""
+    for path in folder.glob(f"{_PART}*"):
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -84,16 +111,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
     For one writer at a time: the name is fixed, so leftovers of a killed process are overwritten.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
-    try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 class ContentFolder:
@@ -164,8 +192,8 @@ class ContentFolder:
 
     def remove_leftovers(self) -> None:
         """Delete the partial files of killed writers; only for the holder of the writer lock."""
-        for path in self.root.glob("??/.part-*"):
-            path.unlink(missing_ok=True)
+        for folder in self.root.glob("??"):
+            remove_parts(folder)
 
 
 @contextmanager

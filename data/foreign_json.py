@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 MAX_DEPTH: Final = 100
+Pairs = Callable[[list[tuple[str, Any]]], Any]
 _LONGEST_INTEGER: Final = 19  # digits of the largest id that a database holds
 
 
@@ -29,6 +30,18 @@ def parse_json(content: str | bytes, *, text: Callable[[str], str] = str) -> obj
     if rest := whole[end:].strip():
         raise ValueError(f"expected the end of the JSON, got {rest[:20]!r}")
     return found
+
+
+def load_json(content: str | bytes, *, object_pairs_hook: Pairs | None = None) -> Any:  # noqa: ANN401  # JSON values
+    """Return what `json.loads` returns, for values of any depth and size that are checked by the caller.
+
+    Raises:
+        ValueError: if it is not JSON, or nested deeper than the parser can go.
+    """
+    try:
+        return json.loads(content, object_pairs_hook=object_pairs_hook)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
 
 
 def parse_json_at(content: str, at: int, *, text: Callable[[str], str] = str) -> tuple[object, int]:

@@ -33,8 +33,12 @@ def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, Vect
         matrix = folder / f"{name}.{sha256_hex(generation)[:12]}.npy"
         # np.save into bytes would hold the matrix twice.
         temporary = folder / f".part-{matrix.name}"
-        np.save(temporary, np.ascontiguousarray(table.vectors, dtype=np.float32))
-        temporary.replace(matrix)
+        try:
+            np.save(temporary, np.ascontiguousarray(table.vectors, dtype=np.float32))
+            temporary.replace(matrix)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         index = {"ids": list(table.ids), "owners": [int(owner) for owner in table.owners]}
         content = json.dumps(index, separators=(",", ":")).encode()
         rows = folder / f"rows-{sha256_hex(content)[:20]}.json"  # tables of the same rows share it

@@ -16,7 +16,7 @@ import click
 
 # Control characters in texts of a wiki or a model must not reach the terminal, nor characters that turn the direction
 # of the text around them; line ends and tabs stay.
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 UNLIMITED_WIDTH = 10_000  # columns; nothing is cut off when a program reads the output
 _LONGEST_WORD = 24  # "Troglodytes-troglodytes" is not broken in tables, paths and addresses are
 MOST_NAMES = 10  # in a message

@@ -60,9 +60,14 @@ class ParquetTable:
 
 def _clean(row: dict[str, object]) -> dict[str, object]:
     """Return the row with all texts in UTF-8; other bytes of file names become hex escapes."""
-    return {
-        name: value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        if isinstance(value, str) and not value.isascii()
-        else value
-        for name, value in row.items()
-    }
+    return {name: as_utf8(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def as_utf8(text: str) -> str:
+    r"""Return a text with the bytes of file names in other encodings as hex escapes.
+
+    Example:
+        >>> as_utf8("\udce9.png")
+        '\\xe9.png'
+    """
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -19,7 +19,7 @@ from zlib import crc32
 
 from cli.common.parquet import ParquetTable
 from data.errors import UsageError
-from data.files import file_state, replacing, sha256_hex, writer_lock
+from data.files import file_state, replacing, sha256_hex, writer_lock, writing
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
@@ -137,8 +137,9 @@ class ResumableOutput:
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Append all rows of one photo, then its journal entry."""
         self._is_new = True
-        self._rows.write(rows)
-        self._rows.flush()
+        with writing(self.path):
+            self._rows.write(rows)
+            self._rows.flush()
         of = self._wanted.get(image, Encounter(photos=(image,)))
         states = tuple(file_state(Path(photo)) for photo in of.photos)
         checksum = None if self._table is not None else _checksum(rows)
@@ -146,14 +147,17 @@ class ResumableOutput:
             image=image, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos, group=of.name, states=states,
             checksum=checksum,
         )  # fmt: skip
-        self._lines.write(json.dumps(asdict(line)) + "\n")
-        self._lines.flush()
+        self._note(asdict(line))
 
     def settle(self, name: str, value: float) -> None:
         """Keep a number for runs that resume this one."""
         self.settled[name] = value
-        self._lines.write(json.dumps({"settled": self.settled}) + "\n")
-        self._lines.flush()
+        self._note({"settled": self.settled})
+
+    def _note(self, entry: Mapping[str, object]) -> None:
+        with writing(self.journal):
+            self._lines.write(json.dumps(entry) + "\n")
+            self._lines.flush()
 
     def _drop_unfinished(self) -> None:
         """Keep only rows and journal lines of finished, unchanged photos that need no retry."""

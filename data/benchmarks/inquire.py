@@ -7,7 +7,6 @@ Nothing is downloaded, and no part of the data set is shipped.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -17,6 +16,7 @@ from typing import Final
 from data.benchmarks.inquire_labels import label_of, text_key
 from data.errors import BadInput
 from data.files import read_lines, write_atomic
+from data.foreign_json import load_json
 from data.records import Job, JobImage
 
 # Columns of the published rows; the others (place, date, licence, species) are not needed for ranking.
@@ -92,7 +92,7 @@ def read_hard(path: Path) -> list[Job]:
     """
     text = "\n".join(read_lines(path))
     try:
-        lists = [(entry["query"], list(entry["images"].items())) for entry in json.loads(text, object_pairs_hook=_once)]
+        lists = [(entry["query"], list(entry["images"].items())) for entry in load_json(text, object_pairs_hook=_once)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path}: expected a list of queries with their images: {error!r}") from error
     rows = []
@@ -165,7 +165,7 @@ def _folder_rows(path: Path) -> Iterator[_Row]:
     lines = read_lines(path)
     try:
         entries = (
-            [dict(json.loads(line)) for line in lines if line.strip()]
+            [dict(load_json(line)) for line in lines if line.strip()]
             if path.suffix == ".jsonl"
             else list(csv.DictReader((f"{line}\n" for line in lines), restkey=""))
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final, Literal
 
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.images.find import SUFFIXES
 from data.records import Box
 
@@ -68,7 +68,7 @@ def read_inaturalist(annotations: Path | str, *, root: Path | str | None = None)
     folder = path.parent if root is None else Path(root)
     text = "\n".join(read_lines(path))
     try:
-        listed = json.loads(text)
+        listed = load_json(text)
         birds = {each["id"]: each["name"] for each in listed["categories"] if each["class"] == "Aves"}
         category_of = {row["image_id"]: row["category_id"] for row in listed["annotations"]}
         images = [(image, category_of[image["id"]]) for image in listed["images"]]

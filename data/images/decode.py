@@ -17,6 +17,7 @@ from PIL import Image
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
 from data.images.find import is_web_address
+from data.images.libtiff import silence_libtiff
 from data.images.memory import check_shape, room_to_decode
 from data.images.rgb import small_rgb
 from data.images.unsupported import unsupported_text
@@ -211,6 +212,8 @@ def open_picture(file: BinaryIO, name: str) -> Image.Image:
             accepted = accept(prefix) if accept is not None else True
             # A plug-in may return its reason for rejecting the file.
             if accepted and not isinstance(accepted, str):
+                if kind == "TIFF":
+                    silence_libtiff()
                 file.seek(0)
                 return factory(file, "")
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()

@@ -1,7 +1,7 @@
 """Rows of a stranger's table, within a budget of bytes.
 
 A few bytes of Parquet may stand for gigabytes: one long text in a dictionary that each row refers to, or a list of
-equal numbers. So the stated sizes are checked first, and texts are decoded once and shared by their rows.
+equal numbers. So the sizes that its pages state are checked first, and texts are decoded once and shared by their rows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from data.errors import BadInput
 from kb.bundle.manifest import safe_path
+from kb.bundle.parquet_sizes import bytes_of_groups
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,10 +34,10 @@ def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[
     import pyarrow.parquet
 
     path = safe_path(bundle, name)
+    left = _checked_budget(path)
     try:
         with pyarrow.parquet.ParquetFile(path) as table:
             texts = _texts_among(table.schema_arrow, columns, path)
-            left = _checked_budget(table.metadata, path)
         with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as table:
             for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=list(columns), use_threads=False):
                 values = [_values_of(batch.column(column)) for column in columns]
@@ -64,18 +65,15 @@ def _texts_among(schema: pyarrow.Schema, columns: Sequence[str], path: Path) -> 
     return [column for column in columns if types.is_string(schema.field(column).type)]
 
 
-def _checked_budget(metadata: pyarrow.parquet.FileMetaData, path: Path) -> int:
-    """Return how many bytes the rows of a table may have, if what it states about itself is within them."""
+def _checked_budget(path: Path) -> int:
+    """Return how many bytes the rows of a table may have, if what its pages state is within them."""
     budget = ALLOWED_BYTES + MAX_EXPANSION * path.stat().st_size
-    total = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        parts = [group.column(j) for j in range(group.num_columns)]
-        numbers = sum(part.num_values * 8 for part in parts if part.physical_type != "BYTE_ARRAY")
-        size = max(group.total_byte_size, sum(part.total_uncompressed_size for part in parts), numbers)
-        total += size
-        if size > MAX_ROW_GROUP_BYTES or total > budget:
-            raise _too_large(path)
+    try:
+        sizes = bytes_of_groups(path)
+    except (ValueError, OSError, OverflowError) as error:
+        raise BadInput(f"{path} is not a readable Parquet table: {error}") from error
+    if max(sizes, default=0) > MAX_ROW_GROUP_BYTES or sum(sizes) > budget:
+        raise _too_large(path)
     return budget
 
 

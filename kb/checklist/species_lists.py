@@ -8,7 +8,6 @@ plain text with one name or code per line.
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Final, Literal
 
 from data.contracts import Checklist
 from data.errors import BadInput
+from data.foreign_json import load_json
 from data.records import Taxon, taxon_id
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler, reconciler_of
@@ -154,8 +154,8 @@ def _of_json(text: str) -> ListedNames | None:
     if not text.lstrip().startswith("["):
         return None
     try:
-        entries = json.loads(text)
-    except (ValueError, RecursionError):  # brackets may be nested without end, and numbers too
+        entries = load_json(text)
+    except ValueError:
         return None
     rows = [
         [str(entry.get(key) or "") for key in ("sciName", "comName", "speciesCode")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
@@ -10,6 +9,7 @@ from typing import Literal
 
 from data.errors import FieldmarkError, MissingRequirement
 from data.event_loop import wait_for
+from data.foreign_json import load_json
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.growing_chat import GrowingChat
@@ -136,7 +136,7 @@ def _json_schema(model: _Model) -> tuple[bool, str]:
     if "response_format" in model.chat.unsupported:
         return False, "the server rejects response_format"
     try:
-        value = json.loads(reply.text)
+        value = load_json(reply.text)
     except ValueError:
         return False, f"replied {_quoted(reply)}"
     follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)

@@ -6,11 +6,11 @@ and servers may swallow the first.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Final
 
+from data.foreign_json import load_json
 from data.records import TokenLogprobs
 
 _TAGS: Final = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning)"
@@ -86,7 +86,7 @@ def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[Toke
 
 def _is_json(text: str) -> bool:
     try:
-        return text.lstrip().startswith(("{", "[")) and json.loads(text) is not None
+        return text.lstrip().startswith(("{", "[")) and load_json(text) is not None
     except ValueError:
         return False
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 
 TEXT_COLUMNS = ("query_text", "text", "query")
 ID_COLUMNS = ("query_id", "id")
@@ -62,7 +62,7 @@ def _from_jobs(path: Path, lines: Sequence[str]) -> list[FileQuery]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = load_json(line)
             query = row["text"]
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f"{path} line {number}: expected a JSON object with a `text`") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
+from data.foreign_json import load_json
 from data.lexicon.word_groups import group_of, words_of
 from data.quoting import quoted
 from data.records import ChatMessage, ChatRequest, Context, Source
@@ -121,7 +121,7 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
         MalformedAnswer: if it is not JSON of the requested form.
     """
     try:
-        found = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        found = load_json(text[text.index("{") : text.rindex("}") + 1])
         pairs = [(item["text"], item["sources"]) for item in found["sentences"]]
     except (ValueError, KeyError, TypeError) as error:
         raise MalformedAnswer(f"expected sentences with sources as JSON, got {text[:80]!r}") from error

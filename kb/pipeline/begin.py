@@ -28,6 +28,7 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
     Raises:
         SpaceMismatch: if the knowledge base has other encoders.
     """
+    layout.remove_leftovers()
     if not layout.toml.exists():
         info = new_info(encoders, source=source.name)
         write_info(layout.toml, info)
@@ -37,8 +38,6 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
         raise SpaceMismatch(
             expected=info.spaces, given=encoders.spaces, hint=_other_profile_hint(layout.root, encoders.profile)
         )
-    for folder in (layout.articles, layout.anchors):
-        folder.remove_leftovers()
     return info
 
 

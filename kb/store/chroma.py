@@ -26,7 +26,7 @@ from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
 from data.closing import Closing
 from data.errors import ConfigError, MissingRequirement, SourceUnavailable, StoreError
-from data.storage_errors import storage_errors
+from data.storage_errors import is_full, storage_error, storage_errors
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 
 PAGE = 2_000  # rows read at a time, below the answer limit of every server
@@ -43,7 +43,7 @@ _GRAPH: dict[str, Any] = {
     "max_neighbors": 2,
     "ef_construction": 2,
 }
-SPARE_BYTES = 8 << 20  # to remain free after a batch: on a full disk Chroma hangs
+SPARE_BYTES = 8 << 20  # to remain free after a batch
 
 AnswerT = TypeVar("AnswerT")
 Metadata = Mapping[str, str | int | float | bool]
@@ -94,7 +94,9 @@ class Collections(Closing):
         """Return `work(collection)`, or None if the collection does not exist.
 
         A collection that another process deleted and created again has a new inner id and is looked up once more.
-        Chroma raises an internal error when a row is deleted while it reads; such work is repeated.
+        Chroma raises an internal error when a row is deleted while it reads; such work is repeated, but never on a full
+        disk: there a failed write of an embedded Chroma keeps its database locked, and the next call would wait for
+        ever, deaf to Ctrl-C.
         """
         from chromadb.errors import InternalError, NotFoundError
 
@@ -110,7 +112,7 @@ class Collections(Closing):
                     if wait_s is None:
                         raise
                 except InternalError:
-                    if wait_s is None:
+                    if wait_s is None or self._has_little_space():
                         raise
                     time.sleep(wait_s)
         raise AssertionError("the last try returns or raises")
@@ -119,8 +121,16 @@ class Collections(Closing):
     def _errors(self) -> Iterator[None]:
         """Translate errors of Chroma and of its server into ours."""
         if not self.server:
-            with storage_errors(self._folder):
-                yield
+            if not _is_in_use(self._folder / "chroma", self._client):
+                raise StoreError(f"The Chroma of {self._folder} was closed after an error", hint="kb verify repairs it")
+            try:
+                with storage_errors(self._folder):
+                    yield
+            except (MissingRequirement, StoreError) as error:
+                if not self._has_little_space():
+                    raise
+                _close(self._folder / "chroma", self._client)
+                raise self._no_space() from error
             return
         from chromadb.errors import ChromaError
         from httpx import HTTPError
@@ -158,20 +168,24 @@ class Collections(Closing):
             _return_freed_memory()
 
     def _check_space(self, batch: Sequence[Row]) -> None:
-        if self.server:
-            return
         needed = SPARE_BYTES + 4 * sum(_size(row) for row in batch)
+        if self._has_little_space(needed):
+            raise self._no_space(needed)
+
+    def _has_little_space(self, needed: int = SPARE_BYTES) -> bool:
+        return not self.server and shutil.disk_usage(self._folder).free < needed
+
+    def _no_space(self, needed: int = SPARE_BYTES) -> MissingRequirement:
         free = shutil.disk_usage(self._folder).free
-        if free < needed:
-            raise MissingRequirement(
-                f"{self._folder}: {free / 2**20:.0f} MiB are free on this disk, expected at least "
-                f"{needed / 2**20:.0f} MiB",
-                hint="Nothing is lost; free some space and run the same command again.",
-            )
+        return MissingRequirement(
+            f"{self._folder}: {free / 2**20:.0f} MiB are free on this disk, expected at least {needed / 2**20:.0f} MiB",
+            hint="Nothing is lost; free some space and run the same command again.",
+        )
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
         for batch in grouped(ids, self._largest_batch()) if ids else ():
+            self._check_space(())
             self._run(name, methodcaller("delete", ids=batch))
 
     def count(self, name: str) -> int:
@@ -265,6 +279,18 @@ def _give_back(folder: Path, client: Any) -> None:
             _return_freed_memory()
 
 
+def _is_in_use(folder: Path, client: Any) -> bool:
+    return _OPEN.get(folder.resolve(), (None, 0))[0] is client
+
+
+def _close(folder: Path, client: Any) -> None:
+    """Close a client, whoever else uses it."""
+    with _LOCK:
+        if _is_in_use(folder, client):
+            del _OPEN[folder.resolve()]
+            client.close()
+
+
 def throw_away(folder: Path) -> None:
     """Delete the folder of an embedded Chroma, after closing its client."""
     with _LOCK:
@@ -288,6 +314,8 @@ def _embedded(folder: Path) -> Any:
         folder.mkdir(parents=True, exist_ok=True)
         return chromadb.PersistentClient(path=str(folder), settings=_settings())
     except Exception as error:  # exceptions of chromadb and of its Rust core share no base class
+        if is_full(folder):
+            raise storage_error(folder, error) from error
         raise StoreError(f"{folder} cannot be opened as Chroma: {error}", hint="kb verify repairs it") from error
 
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from data.codec import from_json
 from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
-from data.files import ContentFolder, sha256_hex, write_atomic
+from data.files import ContentFolder, remove_parts, sha256_hex, write_atomic
 
 SCHEMA_VERSION = 2
 
@@ -159,6 +159,13 @@ class Layout:
                     f"{self.root} holds other files and no knowledge base", hint="Name an empty or new folder."
                 )
         self.root.mkdir(parents=True, exist_ok=True)
+
+    def remove_leftovers(self) -> None:
+        """Delete the partial files that killed writers left; only for the holder of the writer's lock."""
+        for contents in (self.articles, self.anchors):
+            contents.remove_leftovers()
+        for folder in (self.root, self.runs, self.calibration):
+            remove_parts(folder)
 
 
 def similar_knowledge_bases(root: Path) -> list[Path]:

@@ -25,7 +25,7 @@ from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
 from data.records import Failure, LeftOut, SubjectKind
 from data.sqlite import transaction, use_write_ahead_log
-from data.storage_errors import storage_errors
+from data.storage_errors import is_of_disk, storage_error, storage_errors
 
 RecordT = TypeVar("RecordT")
 StepStatus = Literal["done", "failed", "left-out"]
@@ -130,6 +130,8 @@ class Ledger:
         try:
             self._db = self._connect_read_only() if read_only else self._connect()
         except sqlite3.DatabaseError as error:
+            if is_of_disk(error):
+                raise storage_error(path.parent, error, is_disk=True) from error
             raise self.damaged(str(error)) from error
         try:
             self._check_version()

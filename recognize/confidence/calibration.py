@@ -18,6 +18,7 @@ import numpy as np
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex, write_atomic
+from data.foreign_json import load_json
 from data.records import vocabulary_hash
 from recognize.confidence.evidence import FEATURES, Mode
 from recognize.confidence.fit import logistic
@@ -122,7 +123,7 @@ def read_calibration(path: Path) -> Calibration:
     """Return the calibration in a file; raise `StoreError` if it is not one of this schema."""
     try:
         text = path.read_text(encoding="utf-8")
-        found = json.loads(text)
+        found = load_json(text)
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     schema = found.get("schema") if isinstance(found, dict) else None

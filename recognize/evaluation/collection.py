@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy as np
 from data.arrays import IntArray
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 
 MAX_ANCHORS = 3
 ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")
@@ -114,7 +114,7 @@ def read_collection(folder: Path) -> Collection:
         file = folder / "descriptions.jsonl"
         descriptions = tuple(
             Description(species=row["scientific_name"], source=row["source"], sentences=tuple(row["sentences"]))
-            for row in map(json.loads, read_lines(file))
+            for row in map(load_json, read_lines(file))
         )
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise BadInput(f"{file} is not a file of a photo collection ({type(error).__name__}: {error})") from error

@@ -186,7 +186,7 @@ class CollectionFiles(Closing):
         except StoreError as error:
             raise StoreError(
                 f"The index of photos in {self.folder} is damaged: {error.__cause__ or error}.",
-                hint="Delete this folder: the photos are indexed again.",
+                hint=f"Delete the folder {self.folder}. It holds no photos; they are indexed again.",
             ) from error
 
 

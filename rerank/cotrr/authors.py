@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from typing import Final
 
 from data.errors import MalformedAnswer
+from data.foreign_json import load_json
 from rerank.cotrr.rankings import Ranking
 
 _OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
@@ -33,8 +33,8 @@ def parse_ranking_as_authors(text: str, n: int, *, field: str = "ranking") -> Ra
     """
     found = _OBJECT.search(text)
     try:
-        payload = json.loads(found[0]) if found else None
-    except json.JSONDecodeError:
+        payload = load_json(found[0]) if found else None
+    except ValueError:
         payload = None
     entries = payload.get(field) if isinstance(payload, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, int) for entry in entries):

@@ -12,6 +12,7 @@ from data.errors import MalformedAnswer
 from data.json_object import json_object
 
 _BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
+_CHAIN: Final = re.compile(r"\[\s*\d+\s*\](?:\s*>\s*\[\s*\d+\s*\])+")
 _LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
 
 
@@ -42,7 +43,7 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str 
     """Return the ranking in a reply over photos 1 to `n`.
 
     The expected reply is a JSON object with a list of whole numbers under `field`. Without one, `[3] > [1]` is
-    accepted, and lines or a row of numbers; numbers inside sentences are not a ranking.
+    accepted, and lines or a row of numbers; numbers inside sentences are not a ranking, nor are two different ones.
 
     Args:
         text: the reply.
@@ -89,7 +90,8 @@ def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
         return entries, is_wrapped
     bracketed = _BRACKETED.findall(text)
     if bracketed and ">" in text:
-        return bracketed, True
+        chains = {tuple(_BRACKETED.findall(chain)) for chain in _CHAIN.findall(text)}
+        return (bracketed if len(chains) <= 1 else ()), True
     listed = _LISTED.search(text)
     numbers = re.findall(r"\d+", listed[0]) if listed else []
     # A lone number in front of other words is not a ranking ("3, the heron, ...").

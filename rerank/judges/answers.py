@@ -20,6 +20,7 @@ LEAST_MASS: Final = 0.01  # of yes and no together: below it a token is not an a
 _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
 _WORD: Final = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _FINAL: Final = re.compile(r"\banswer\b[\s*_\"'`]*[:=-][\s*_\"'`(]*(yes|no)\b", re.IGNORECASE)
+_OR: Final = re.compile(r"[\s*_\"'`]*(?:/|\||\bor\b|\band\b)[\s*_\"'`]*(?:yes|no)\b", re.IGNORECASE)  # "Yes/No" is none
 _NUMBERED: Final = re.compile(r"^[\s*_\"'`(-]*(\d+)\s*[.:)\]-]+[\s*_\"'`]*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -83,10 +84,10 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     """
     first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text)
     if first and not is_reasoned:  # before reasons, which may hold another "answer: yes"
-        return first.span(1)
+        return _single(first, text)
     finals = list(_FINAL.finditer(text))
     if finals:
-        return finals[-1].span(1)
+        return _single(finals[-1], text)
     if is_reasoned:
         # Reasons may contain many a "no"; only a last line of one word is an answer.
         lines = list(re.finditer(r"[^\n]+", text.rstrip()))
@@ -98,6 +99,11 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
     return None
 
 
+def _single(found: re.Match[str], text: str, *, group: int = 1) -> tuple[int, int] | None:
+    """Return the span of an answer; None where another one stands beside it, as in "Yes or no"."""
+    return None if _OR.match(text, found.end(group)) else found.span(group)
+
+
 def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
     r"""Return the spans of the answers 1 to `n` in a reply such as `1. Yes`, None for each missing one.
 
@@ -107,7 +113,7 @@ def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
         ['Yes', None, 'no']
     """
     # The last answer to a number counts: the final one after reasons.
-    spans = {int(found[1]): found.span(2) for found in _NUMBERED.finditer(text)}
+    spans = {int(found[1]): _single(found, text, group=2) for found in _NUMBERED.finditer(text)}
     return [spans.get(i) for i in range(1, n + 1)]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from data.errors import Refused
+from data.foreign_json import load_json
 from data.records import ChatReply, Judgement, Question, QuestionAnswer
 from rerank.judges.answers import YesNo
 from rerank.ranked_images import total_cost
@@ -57,7 +57,7 @@ def stated(reply: ChatReply) -> Judgement:
     """Return the judgement from a reply that states a number from 0 to 100."""
     text = reply.text
     try:
-        payload = json.loads(text)
+        payload = load_json(text)
         number = float(payload["probability"] if isinstance(payload, dict) else payload)
     except (ValueError, TypeError, KeyError):
         found = _NUMBER.findall(text)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import BadInput, KnowledgeBaseLocked, StoreError
-from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock
+from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, StoreError
+from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock, writing
 
 
 def test_sha256_of_empty_content_is_the_published_value() -> None:
@@ -46,6 +46,17 @@ def test_a_failed_write_keeps_the_old_content(tmp_path: Path) -> None:
         write_atomic(target, "not bytes")  # type: ignore[arg-type]
     assert target.read_bytes() == b"old"
     assert [path.name for path in target.parent.iterdir()] == ["b.txt"]
+
+
+def test_the_error_of_a_full_disk_names_the_file() -> None:
+    """The system names none where a buffer is written when the file is closed."""
+    with (
+        pytest.raises(MissingRequirement, match=r"^rows\.csv cannot be written: No space left") as caught,
+        writing(Path("rows.csv")),
+        Path("/dev/full").open("w") as out,
+    ):
+        out.write("a row")
+    assert "make room" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])

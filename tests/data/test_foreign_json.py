@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.foreign_json import MAX_DEPTH, parse_json, parse_json_at
+from data.foreign_json import MAX_DEPTH, load_json, parse_json, parse_json_at
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.floats(allow_nan=False) | st.text(),
@@ -73,3 +73,18 @@ def test_json_within_a_text_is_read_from_its_place() -> None:
 def test_anything_else_is_a_value_error(content: str | bytes) -> None:
     with pytest.raises(ValueError):
         parse_json(content)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_json_that_is_read_whole_has_no_limit_but_that_of_the_parser(content: str) -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        load_json(content)
+    assert load_json('{"a": [1, "\\ud83d"]}') == {"a": [1, "\ud83d"]}
+
+
+def repeats(pairs: list[tuple[str, object]]) -> list[str]:
+    return [name for name, _ in pairs]
+
+
+def test_a_hook_sees_repeated_keys() -> None:
+    assert load_json('{"a": 1, "a": 2}', object_pairs_hook=repeats) == ["a", "a"]

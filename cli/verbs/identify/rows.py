@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from cli.common.delimited import csv_line, escape_formulas, unescape_formula
 from cli.common.output import json_lines, printable
+from cli.common.parquet import as_utf8
 from cli.verbs.identify.table import table_text
 from data.records import Answer, Candidate, Identification
 from recognize.answer_text import failures_text, is_answer
@@ -102,8 +103,10 @@ def n_keys() -> int:
 
 
 def name_in_rows(form: Form, image: str) -> str:
-    """Return the name of a photo as `image_of` reads it from its rows: a line of CSV has no line ends."""
-    return _LONE_SURROGATES.sub("\ufffd", image if form in {"jsonl", "parquet"} else _LINE_ENDS.sub(" ", image))
+    """Return the name of a photo as `image_of` reads it: a line of CSV has no line ends, Parquet only UTF-8."""
+    if form == "parquet":
+        return as_utf8(_LONE_SURROGATES.sub("\ufffd", image))
+    return _LONE_SURROGATES.sub("\ufffd", image if form == "jsonl" else _LINE_ENDS.sub(" ", image))
 
 
 def image_of(form: Form, line: str) -> str:
@@ -113,7 +116,8 @@ def image_of(form: Form, line: str) -> str:
         ValueError, KeyError, IndexError: if the row is truncated.
     """
     if form in {"jsonl", "parquet"}:
-        return str(json.loads(line)["image"])
+        image = str(json.loads(line)["image"])
+        return as_utf8(image) if form == "parquet" else image
     return unescape_formula(next(csv.reader([line], strict=True))[0])
 
 

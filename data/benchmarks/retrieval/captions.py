@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from data.benchmarks.retrieval.cells import cell, number_or_name, text
 from data.benchmarks.retrieval.coco_hard import is_coco_hard
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.records import Job
 
 _SPLITS: Final = {None: "test", "test": "test", "validation": "val"}
@@ -89,9 +89,9 @@ def read_caption_table(file: Path, *, split: str | None = None) -> Benchmark:
 def _row_photo(row: Mapping[str, str], file: Path) -> _Photo:
     name = text(row, "filename", file.name)
     try:
-        captions = json.loads(row["raw"])
+        captions = load_json(row["raw"])
         ids = (
-            json.loads(row["sentids"])
+            load_json(row["sentids"])
             if row.get("sentids")
             else [f"{Path(name).stem}-{i}" for i in range(len(captions))]
         )

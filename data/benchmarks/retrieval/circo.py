@@ -8,7 +8,6 @@ published.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from data.benchmarks.retrieval.benchmark import Benchmark
 from data.benchmarks.retrieval.cells import cell, number_or_name, text, texts
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.records import Job
 
 _SET: Final = "COCO2017_unlabeled"
@@ -78,7 +78,7 @@ def _collection(file: Path, images: Path | None) -> dict[str, str]:
         photos = (sorted(path for path in folder.glob("*.jpg") if path.stem.isdecimal()) for folder in folders)
         return {str(int(path.stem)): _path(path.stem) for path in next(filter(None, photos), [])}
     try:
-        listed = json.loads("\n".join(read_lines(info)))["images"]
+        listed = load_json("\n".join(read_lines(info)))["images"]
         return {str(entry["id"]): f"{_IMAGES}/{entry['file_name']}" for entry in listed}
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{info}: expected a list of images with id and file_name: {error!r}") from error

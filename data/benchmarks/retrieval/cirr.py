@@ -6,13 +6,13 @@ The reference image is taken out of the ranking, and R_subset@k ranks the other 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from data.benchmarks.retrieval.benchmark import Benchmark
 from data.benchmarks.retrieval.cells import cell, number_or_name, text, texts
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.records import Job
 
 
@@ -62,7 +62,7 @@ def _collection(file: Path) -> dict[str, str]:
     if found is None or found == file:
         return {}
     try:
-        paths = json.loads("\n".join(read_lines(found)))
+        paths = load_json("\n".join(read_lines(found)))
         return {str(image): str(Path(path)) for image, path in paths.items()}
     except (ValueError, AttributeError, TypeError) as error:
         raise BadInput(f"{found}: expected image names with their paths: {error}") from error

@@ -19,6 +19,7 @@ from typing import Final
 from data.benchmarks.retrieval.cells import cell, number_or_name
 from data.errors import BadInput, FieldmarkError
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.metrics.lists import ndcg, settled
 from data.trec import parse_run
 
@@ -45,7 +46,7 @@ def hardest(file: Path, runs: Sequence[Path] = (), *, n: int = N_HARD) -> dict[s
         BadInput: if a file is invalid, or a run ranks no caption of a photo.
     """
     try:
-        payload = json.loads("\n".join(read_lines(file)))
+        payload = load_json("\n".join(read_lines(file)))
     except ValueError as error:
         raise BadInput(f"{file}: {error}") from error
     images = {number_or_name(each, "id", file.name): each for each in cell(payload, "images", list, file.name)}

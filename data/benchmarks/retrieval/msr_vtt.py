@@ -9,7 +9,6 @@ of the same video too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
@@ -19,6 +18,7 @@ from data.benchmarks.retrieval.benchmark import Benchmark, folders_near
 from data.benchmarks.retrieval.cells import cell, number_or_name, text
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.records import Job
 
 N_FRAMES: Final = 10
@@ -92,7 +92,7 @@ def _parts(file: Path, payload: Mapping[str, object]) -> list[tuple[Path, Mappin
     if not nearby:
         return [(file, payload)]
     try:
-        other = json.loads("\n".join(read_lines(nearby[0])))
+        other = load_json("\n".join(read_lines(nearby[0])))
     except ValueError as error:
         raise BadInput(f"{nearby[0]}: {error}") from error
     if not is_msr_vtt(other):

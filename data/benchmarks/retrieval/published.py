@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from data.benchmarks.retrieval.visdial import is_chatir, is_visdial, read_chatir
 from data.benchmarks.retrieval.visual_rag import is_visual_rag, read_visual_rag
 from data.errors import BadInput, UsageError
 from data.files import read_lines
+from data.foreign_json import load_json
 
 
 def read_benchmark(file: Path, *, split: str | None = None, images: Path | None = None) -> Benchmark | None:
@@ -41,7 +41,7 @@ def read_benchmark(file: Path, *, split: str | None = None, images: Path | None 
     if file.suffix != ".json":
         return None
     try:
-        payload = json.loads("\n".join(read_lines(file)))
+        payload = load_json("\n".join(read_lines(file)))
     except ValueError as error:
         raise BadInput(
             f"{file.name} is damaged or incomplete: {error}",

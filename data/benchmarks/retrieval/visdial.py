@@ -7,7 +7,6 @@ the photos of all dialogues are the collection.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from data.benchmarks.retrieval.benchmark import Benchmark
 from data.benchmarks.retrieval.cells import cell, number_or_name, text, texts
 from data.errors import BadInput
 from data.files import read_lines
+from data.foreign_json import load_json
 from data.records import Job
 
 
@@ -73,7 +73,7 @@ def read_visdial(file: Path, payload: dict[str, object]) -> Benchmark:
 
 def _listed(space: Path) -> list[str]:
     try:
-        images = json.loads("\n".join(read_lines(space)))
+        images = load_json("\n".join(read_lines(space)))
     except ValueError as error:
         raise BadInput(f"{space}: {error}") from error
     if not isinstance(images, list) or not all(isinstance(image, str) for image in images):

@@ -8,7 +8,6 @@ question as text (Wu et al., 2025, section 4). The images are those of iNaturali
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from data.benchmarks.retrieval.benchmark import Benchmark, VisualQuestion
 from data.benchmarks.retrieval.cells import cell, text, texts
 from data.errors import BadInput
+from data.foreign_json import load_json
 from data.records import Job
 
 ENTITIES: Final = ("entity_1", "entity_2")
@@ -24,7 +24,7 @@ ENTITIES: Final = ("entity_1", "entity_2")
 def is_visual_rag(line: str) -> bool:
     """Return whether a line holds a question with labelled images."""
     try:
-        entry = json.loads(line)
+        entry = load_json(line)
     except ValueError:
         return False
     return isinstance(entry, dict) and {"question", "images"} <= entry.keys()
@@ -85,7 +85,7 @@ def _entry(line: str, where: str) -> Mapping[str, object]:
         return found
 
     try:
-        entry = json.loads(line, object_pairs_hook=once)
+        entry = load_json(line, object_pairs_hook=once)
     except ValueError as error:
         raise BadInput(f"{where}: expected a JSON object: {error}") from error
     if not isinstance(entry, dict):

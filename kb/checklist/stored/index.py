@@ -19,6 +19,7 @@ from typing import Final
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
+from data.storage_errors import storage_errors
 from kb.checklist.name_words import LADDER
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import ScientificName, name_key, parse_name, without_authorship
@@ -66,8 +67,13 @@ def index_checklist(
 
     Raises:
         BadInput: if the file has no taxa.
+        MissingRequirement: if the disk is full or not writable.
     """
-    with replacing(target) as temporary, _deleted(temporary.with_suffix(".rows")) as work:
+    with (
+        storage_errors(target.parent),
+        replacing(target) as temporary,
+        _deleted(temporary.with_suffix(".rows")) as work,
+    ):
         temporary.unlink(missing_ok=True)
         with closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             db.execute("ATTACH DATABASE ? AS work", (str(work),))

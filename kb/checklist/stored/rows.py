@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
+from data.storage_errors import storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key
 from kb.checklist.stored import schema
@@ -53,8 +54,9 @@ def write_rows(target: Path, meta: Mapping[str, str], taxa: Iterable[TaxonRow], 
 
     Raises:
         BadInput: if the positions are no tree, or a name has no taxon.
+        MissingRequirement: if the disk is full or not writable.
     """
-    with replacing(target) as temporary:
+    with storage_errors(target.parent), replacing(target) as temporary:
         temporary.unlink(missing_ok=True)
         with closing(sqlite3.connect(temporary, isolation_level=None)) as db:
             for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -32768"):

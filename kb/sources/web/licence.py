@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag
 
+from data.foreign_json import load_json
 from kb.sources.licences import licence_named, short_licence
 from kb.sources.web.text import title_of
 
@@ -68,8 +68,8 @@ def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
             yield ("", content) if "://" in content else (content, "")
     for script in soup.find_all("script", type="application/ld+json"):
         try:
-            content = json.loads(script.get_text())
-        except (ValueError, RecursionError):
+            content = load_json(script.get_text())
+        except ValueError:
             continue
         for licence in _json_ld(content):
             yield ("", licence) if "://" in licence else (licence, "")

@@ -123,7 +123,7 @@ def test_fields_wrap_below_their_values(terminal: Any) -> None:
 
 
 def test_results_and_messages_reach_a_terminal_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    steering = "a\x1b[2J\x9b2J\u202eb\u2066c"
+    steering = "a\x1b[2J\x9b2J\u202eb\u2066\u200e\u200f\u061cc"
     output.write(steering)
     output.note(steering)
     output.warn(steering)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import pytest
 
 from cli.common.parquet import ParquetTable
 from cli.common.resumable import Encounter, ResumableOutput
+from cli.verbs.identify import rows
 from cli.verbs.identify.files import sink_for
-from data.errors import BadInput, KnowledgeBaseLocked, UsageError
+from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
+from data.records import Identification
 from tests.damaged import damaged
 
 PARAMETERS = {"preset": "default", "n": 5}
@@ -55,6 +59,28 @@ def packed(folder: Path, *, start_over: bool = False, **columns: str) -> Resumab
 
 def row(image: str, rank: int, score: float | None = 0.5) -> str:
     return json.dumps({"image": image, "rank": rank, "score": score}, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def files_of_at_most(n_bytes: int) -> Iterator[None]:
+    """Let writes beyond a size of a file fail, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_reported_with_the_file_and_the_rows_resume(tmp_path: Path) -> None:
+    with pytest.raises(MissingRequirement, match=r"out\.csv cannot be written"), output(tmp_path) as out:
+        out.add("a", "a,1\n", ok=True)
+        with files_of_at_most((tmp_path / "out.csv").stat().st_size + 2):
+            out.add("b", "b,1\n", ok=True)
+    with output(tmp_path) as out:
+        assert out.done == {"a"}
+        out.add("b", "b,1\n", ok=True)
+    assert (tmp_path / "out.csv").read_text() == "image,rank\na,1\nb,1\n"
 
 
 def table(folder: Path) -> list[dict[str, Any]]:
@@ -283,6 +309,27 @@ def test_a_file_name_that_is_not_utf8_is_escaped_in_parquet(tmp_path: Path) -> N
     with packed(tmp_path) as first:
         first.add(photo, row(photo, 1), ok=True)
     assert [each["image"] for each in table(tmp_path)] == [f"{tmp_path}/é caf\\xe9.jpg"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_photos_of_any_name_are_done_once(tmp_path: Path, form: rows.Form) -> None:
+    names = [
+        "two\nlines.png", "cr\r.png", "crlf\r\n.png", '"quoted.png', '"a" b.png', "'a.png", "=1.png", "a,b.png",
+        "u\u2028.png",        "nel\x85.png", " blank.png", "\t.png", os.fsdecode(b"latin\xe9.png"),
+    ]  # fmt: skip
+    photos = [str(tmp_path / name) for name in names]
+
+    def sink() -> Any:
+        return sink_for(
+            form, tmp_path / f"out.{form}", tmp_path / "home", PARAMETERS, retry_failed=False, start_over=False
+        )
+
+    with sink() as out:
+        for photo in photos:
+            row = Identification(image=photo, preset="default", kb="a.kb")
+            out.add(photo, rows.lines(form, row), ok=True)
+    with sink() as out:
+        assert out.done == set(photos)
 
 
 @pytest.mark.parametrize("content", [b"PAR1 not quite", b"notes"])

@@ -6,6 +6,7 @@ import struct
 import warnings
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +285,16 @@ def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path, name: s
         read_image(tmp_path / name)
     with pytest.raises(BadImage, match="does not exist"):
         read_image(tmp_path / f"no-{name}")
+
+
+def test_damaged_tiff_files_are_errors_and_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """The C library would print a line for each damaged strip."""
+    picture = Image.effect_noise((300, 300), 80)
+    for compression, mode in (("tiff_lzw", "RGB"), ("tiff_deflate", "RGB"), ("jpeg", "RGB"), ("group4", "1")):
+        out = io.BytesIO()
+        picture.convert(mode).save(out, "TIFF", compression=compression)
+        content = bytearray(out.getvalue())
+        content[300:340] = bytes(range(90, 130))
+        with suppress(BadImage):
+            read_image(bytes(content))
+    assert capfd.readouterr() == ("", "")

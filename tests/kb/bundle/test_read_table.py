@@ -58,6 +58,31 @@ def a_page_that_packs_to_nothing(file: Path) -> None:
     assert file.stat().st_size < 100_000
 
 
+def varint(number: int, length: int | None = None) -> bytes:
+    """Return a number as Thrift writes it, or longer than it needs to be."""
+    digits = [number << 1 >> shift & 127 for shift in range(0, 70, 7)]
+    n = length or max(i for i, digit in enumerate(digits) if digit) + 1
+    return bytes(digit | 128 * (i < n - 1) for i, digit in enumerate(digits[:n]))
+
+
+def footer_of(file: Path) -> tuple[bytes, bytes, bytes]:
+    content = file.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    return content[: -8 - length], content[-8 - length : -8], content[-8:]
+
+
+def with_a_lie(file: Path) -> None:
+    """Let the footer state 900 bytes and values where it states many."""
+    group = pq.read_metadata(file).row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    sizes = {group.total_byte_size}.union(*((one.total_uncompressed_size, one.num_values) for one in columns))
+    pages, footer, end = footer_of(file)
+    for size in (size for size in sizes if size > 100_000):
+        footer = footer.replace(varint(size), varint(900, len(varint(size))))
+    file.write_bytes(pages + footer + end)
+
+
+@pytest.mark.parametrize("is_lie", [False, True], ids=["honest", "footer lies"])
 @pytest.mark.parametrize(
     ("write", "columns"),
     [
@@ -67,15 +92,51 @@ def a_page_that_packs_to_nothing(file: Path) -> None:
     ],
 )
 def test_a_table_that_would_fill_the_memory_is_refused(
-    write: Callable[[Path], None], columns: tuple[str, ...], tmp_path: Path
+    write: Callable[[Path], None], columns: tuple[str, ...], is_lie: bool, tmp_path: Path
 ) -> None:
     write(tmp_path / "t.parquet")
+    if is_lie:
+        with_a_lie(tmp_path / "t.parquet")
     done = subprocess.run(
         [sys.executable, "-c", READ_ALL, str(tmp_path), "t.parquet", *columns],
         capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     assert "would unpack to more than 100 times its size" in done.stdout, done.stderr
     assert int(done.stdout.split()[-1]) < 400  # MB at the peak
+
+
+READ_CHANGED = """
+import random, sys
+from pathlib import Path
+from data.errors import BadInput
+from kb.bundle.read_table import read_rows
+folder, length = Path(sys.argv[1]), int(sys.argv[2])
+content, seed, n = (folder / "t.parquet").read_bytes(), random.Random(5), [0, 0]
+for _ in range(2_000):
+    changed = bytearray(content)
+    for _ in range(seed.randint(1, 3)):
+        changed[seed.randrange(len(content) - 8 - length, len(content) - 4)] = seed.randrange(256)
+    (folder / "changed.parquet").write_bytes(changed)
+    try:
+        n[0] += sum(1 for _ in read_rows(folder, "changed.parquet", ["name", "n", "vector"])) > 0
+    except BadInput:
+        n[1] += 1
+print(*n)
+"""
+
+
+def test_no_change_of_a_footer_ends_the_process(tmp_path: Path) -> None:
+    """At some footers pyarrow would abort it."""
+    file = tmp_path / "t.parquet"
+    rows = [{"name": f"n{i}", "n": i, "vector": [i, i + 0.5]} for i in range(300)]
+    write_table(file, rows, {"name": "text", "n": "number", "vector": "vector"})
+    done = subprocess.run(
+        [sys.executable, "-c", READ_CHANGED, str(tmp_path), str(len(footer_of(file)[1]))],
+        capture_output=True, text=True, timeout=200, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    n_read, n_refused = map(int, done.stdout.split())
+    assert min(n_read, n_refused) > 100
 
 
 def test_texts_numbers_and_vectors_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, NothingReadable
+from data.errors import BadInput, NothingReadable, StoreError
 from rerank import open_collection
-from rerank.collection.files import StoredPhoto
+from rerank.collection.files import CollectionFiles, StoredPhoto
 from rerank.collection.indexing import changes
 from tests.toy.encoders import toy_encoders
 
@@ -142,3 +142,13 @@ def test_photos_in_a_folder_that_cannot_be_listed_are_kept() -> None:
     stored = [StoredPhoto(path, 9, 9, row, None) for row, path in enumerate(("a.png", "b/1.png", "bb/1.png"))]
     found = changes({"a.png": (9, 9), "b": (-1, 0)}, stored)
     assert [photo.path for photo in found.new] == ["b"] and found.removed == ["bb/1.png"]
+
+
+def test_a_damaged_index_is_an_error_that_names_its_own_folder(tmp_path: Path) -> None:
+    """The folder of photos must not be taken for the one to delete."""
+    with CollectionFiles(tmp_path / "index", dim=4):
+        pass
+    (tmp_path / "index" / "photos.sqlite").write_bytes(b"no database" * 500)
+    with pytest.raises(StoreError, match="index of photos") as caught:
+        CollectionFiles(tmp_path / "index", dim=4)
+    assert caught.value.hint == f"Delete the folder {tmp_path / 'index'}. It holds no photos; they are indexed again."

@@ -44,6 +44,7 @@ def test_a_ranking_is_parsed_and_its_repairs_are_counted(text: str, n: int, posi
     [
         "", "I cannot rank these.", '{"ranking": []}', '{"ranking": "none"}', '{"order": [1]}', '{"ranking": [9, 8]}',
         "Of the 3 photos none fits.", "3, the heron, is a fine bird", "null", '{"ranking": [1, 2',
+        "First [1] > [2] > [3], then [3] > [2] > [1]", "[1] > [2]\n[2] > [1]",
     ],
 )  # fmt: skip
 def test_a_reply_without_a_ranking_is_refused(text: str) -> None:

@@ -77,6 +77,19 @@ def test_the_position_of_the_answer_is_found(text: str, is_reasoned: bool, expec
     assert (text[slice(*span)] if span else None) == expected
 
 
+@pytest.mark.parametrize("text", ["Yes/No", "Yes or no", "**Yes** and **no**", "no|yes: it depends", "Answer: yes/no"])
+def test_two_answers_side_by_side_are_none(text: str) -> None:
+    assert answer_span(text, is_reasoned=False) is None
+    assert numbered_spans(f"1. {text.removeprefix('Answer: ')}\n2. No", 2)[0] is None
+
+
+@pytest.mark.parametrize("text", ["Yes, no other bird has a red crown.", "Yes and it sings.", "No, no crest."])
+def test_an_answer_with_a_reason_is_one(text: str) -> None:
+    span = answer_span(text, is_reasoned=False)
+    assert span is not None
+    assert span[0] == 0
+
+
 def test_the_last_answer_of_each_number_counts() -> None:
     text = "1. No\n**1.** Yes\n2: no\n4) Yes\n2. Yes"
     spans = numbered_spans(text, 4)

@@ -1,0 +1,48 @@
+"""Files of others that are JSON nested 100,000 levels deep: an error that names the file, from every reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from data.benchmarks.inquire import read_hard
+from data.benchmarks.retrieval.published import read_benchmark
+from data.benchmarks.species import read_inaturalist
+from data.errors import BadInput, FieldmarkError, MalformedAnswer, StoreError
+from data.records import ChatReply
+from kb.lookup.query_file import read_queries
+from kb.lookup.writing import parse_reply
+from recognize.confidence.calibration import read_calibration
+from rerank.cotrr.authors import parse_ranking_as_authors
+from rerank.judges.judgements import stated
+
+DEEP = '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}"
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "expected"),
+    [
+        ("val.json", read_inaturalist, BadInput),
+        ("hard.json", read_hard, BadInput),
+        ("captions.json", read_benchmark, BadInput),
+        ("jobs.jsonl", read_queries, BadInput),
+        ("default.json", read_calibration, StoreError),
+    ],
+)
+def test_a_deep_file_is_an_error_that_names_it(
+    tmp_path: Path, name: str, read: Callable[[Path], object], expected: type[FieldmarkError]
+) -> None:
+    file = tmp_path / name
+    file.write_text(DEEP + "\n")
+    with pytest.raises(expected, match=name.partition(".")[0]):
+        read(file)
+
+
+def test_a_deep_reply_of_a_model_is_unusable() -> None:
+    with pytest.raises(MalformedAnswer):
+        parse_reply(DEEP)
+    with pytest.raises(MalformedAnswer):
+        parse_ranking_as_authors(DEEP, 3)
+    assert stated(ChatReply(text=DEEP, model="m")).probability is None
