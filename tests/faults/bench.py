@@ -15,6 +15,7 @@ from tests.cli.verbs.calibrate.test_command import vary
 from tests.cli.verbs.rerank.conftest import script
 from tests.drawn_birds import drawn_bird
 from tests.faults.running import Ended, Run
+from tests.faults.worker import Worker
 from tests.servers.faulty_wiki import FaultyWiki, File, jpeg
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.own_wiki import BIRDS
@@ -29,6 +30,7 @@ class Bench:
     base: Path
     wiki: FaultyWiki
     model: OpenAIServer
+    worker: Worker
 
     def copy(self, to: Path) -> Path:
         """Return a fresh copy of the folder at `to`."""
@@ -51,6 +53,10 @@ class Bench:
         """Run `kb` in a copy to its end."""
         return self.start(folder, *arguments, stdin=stdin).ended()
 
+    def call(self, folder: Path, *arguments: str | Path) -> Ended:
+        """Run `kb` in a copy, in a process that has run others before."""
+        return self.worker.run(arguments, folder, self.environment(folder))
+
     def require(self, folder: Path, *arguments: str | Path, stdin: str = "") -> Ended:
         """The same for a run that must succeed."""
         ended = self.run(folder, *arguments, stdin=stdin)
@@ -63,7 +69,7 @@ def bench_at(base: Path) -> Iterator[Bench]:
     """Make the folder; afterwards all pages of the wiki have new revisions, and half of them new texts."""
     base.mkdir()
     with FaultyWiki().running() as wiki, OpenAIServer(script) as model:
-        bench = Bench(base=base, wiki=wiki, model=model)
+        bench = Bench(base=base, wiki=wiki, model=model, worker=Worker())
         write_pages(wiki)
         names = "".join(f"{binomial}\n" for _, binomial, _, _ in BIRDS)
         (base / "names.csv").write_text(f"scientific_name\n{names}")
@@ -74,6 +80,7 @@ def bench_at(base: Path) -> Iterator[Bench]:
         write_pages(wiki, is_edited=True)
         shutil.rmtree(base / "home")
         yield bench
+        bench.worker.close()
 
 
 def write_pages(wiki: FaultyWiki, *, is_edited: bool = False) -> None:
@@ -104,6 +111,9 @@ def _make_files(base: Path) -> None:
         for number in range(6):
             vary(drawn_bird(taxon.taxon_id), at_random).save(labelled / f"{number}.jpg")
         (base / "photos" / f"{taxon.taxon_id}.png").write_bytes(drawn_bird(taxon.taxon_id))
+    (base / "few").mkdir()
+    for photo in sorted((base / "photos").iterdir())[::4]:
+        shutil.copy(photo, base / "few")
     (base / "owl.txt").write_text("The male is white. The eyes are yellow, and the bill is black.\n")
     candidates = [
         {"image_id": path.stem, "path": f"photos/{path.name}", "score": 1 - place / 100}

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 SEED = os.environ.get("FIELDMARK_TEST_SEED")
 """Seed of a failure that is to be repeated, instead of a draw."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 IMPORTS = ("cli.main", "chromadb", "onnxruntime", "openai", "pandas", "pyarrow.parquet", "wikipediaapi", "bs4")
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([*IMPORTS, __name__])
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload([*IMPORTS, __name__])
 LIMIT_S = 240.0
 
 
@@ -41,7 +41,7 @@ class Run:
     ) -> None:
         self._out = folder / f".out-{os.urandom(4).hex()}"
         given = [str(argument) for argument in arguments]
-        self.process: Any = _CONTEXT.Process(target=_run_kb, args=(given, folder, dict(environment), stdin, self._out))
+        self.process: Any = CONTEXT.Process(target=_run_kb, args=(given, folder, dict(environment), stdin, self._out))
         self.process.start()
 
     def ended(self, limit_s: float = LIMIT_S) -> Ended:
