@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.bench import Bench, bench_at
 from tests.faults.draw import Draw
+from tests.faults.jobs import Wholes
 
 FULL_LIMIT_S = 4 * 3600
 
@@ -38,3 +39,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The bench of this process; tests work on copies."""
     with bench_at(tmp_path_factory.mktemp("bench") / "base") as bench:
         yield bench
+
+
+@pytest.fixture(scope="session")
+def wholes(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Wholes:
+    """Results of uninterrupted runs of the jobs."""
+    return Wholes(bench, tmp_path_factory.mktemp("wholes"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,3 +123,20 @@ JOBS = (
         arguments=("feedback", "a red bird", "--images=photos", "--method=rocchio", "--session=s.json", "--set=k=4"),
     ),
 )  # fmt: skip
+
+
+class Wholes:
+    """Results of uninterrupted runs, each made once in a process."""
+
+    def __init__(self, bench: Bench, folder: Path) -> None:
+        self.bench, self.folder = bench, folder
+        self._found: dict[str, tuple[object, float]] = {}
+
+    def of(self, job: Job) -> tuple[object, float]:
+        """Return the result of a job and its seconds."""
+        if job.name not in self._found:
+            folder = self.bench.copy(self.folder / job.name)
+            started = time.monotonic()
+            self.bench.require(folder, *job.arguments_for(self.bench), stdin=job.typed(folder))
+            self._found[job.name] = job.result(folder), time.monotonic() - started
+        return self._found[job.name]

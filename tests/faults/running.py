@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class Run:
     def __init__(
         self, arguments: Sequence[str | Path], folder: Path, environment: Mapping[str, str], stdin: str
     ) -> None:
-        self._out = folder / f".out-{os.urandom(4).hex()}"
+        self._out = Path(tempfile.gettempdir()) / f"kb-{os.getpid()}-{os.urandom(4).hex()}"  # `folder` may be full
         given = [str(argument) for argument in arguments]
         self.process: Any = CONTEXT.Process(target=_run_kb, args=(given, folder, dict(environment), stdin, self._out))
         self.process.start()

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 from tests.faults.bench import Bench
 from tests.faults.draw import Draw
-from tests.faults.jobs import JOBS, Job
+from tests.faults.jobs import JOBS, Wholes
 
 
-def run_whole(bench: Bench, job: Job, folder: Path) -> tuple[object, float]:
-    """Return the result of an uninterrupted run, and its seconds."""
-    bench.copy(folder)
-    started = time.monotonic()
-    bench.require(folder, *job.arguments_for(bench), stdin=job.typed(folder))
-    return job.result(folder), time.monotonic() - started
-
-
-def test_a_killed_job_resumes_to_the_result_of_a_whole_one(bench: Bench, draw: Draw, tmp_path: Path) -> None:
-    whole: dict[str, tuple[object, float]] = {}
-
+def test_a_killed_job_resumes_to_the_result_of_a_whole_one(
+    bench: Bench, wholes: Wholes, draw: Draw, tmp_path: Path
+) -> None:
     def killed(seed: int) -> str:
         job = JOBS[seed % len(JOBS)]
-        if job.name not in whole:
-            whole[job.name] = run_whole(bench, job, tmp_path / "whole")
-        result, seconds = whole[job.name]
+        result, seconds = wholes.of(job)
         folder, at_random = bench.copy(tmp_path / "killed"), random.Random(seed)
         arguments = job.arguments_for(bench)
         for _ in range(20):
