@@ -21,7 +21,7 @@ LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to happen to a job on a copy of `base`, which is left at `out`.
+    """What is to happen to a job on a copy of `base`.
 
     With `free_kib` that much is free on the disk; else the job is killed after `kill_s` and the disk then read-only.
     """
@@ -29,14 +29,23 @@ class Order:
     job: str
     arguments: list[str]
     base: str
-    out: str
     environment: dict[str, str]
     free_kib: int | None = None
     kill_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Ends of the job on the bad disk and then on a good one, its result there, and the partial files left."""
+
+    first: Ended
+    second: Ended
+    result: Any
+    parts: list[str]
+
+
 class SmallDisk:
-    """The process; `run` returns how the job ended on the bad disk, and then on a good one."""
+    """The process; `run` carries out an order."""
 
     def __init__(self, mount_point: Path) -> None:
         mount_point.mkdir()
@@ -46,12 +55,13 @@ class SmallDisk:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
         )
 
-    def run(self, order: Order) -> tuple[Ended, Ended]:
+    def run(self, order: Order) -> Outcome:
+        """Carry out an order; its result is as JSON has it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps(asdict(order)) + "\n")
         self._process.stdin.flush()
-        first, second = json.loads(self._process.stdout.readline())
-        return Ended(**first), Ended(**second)
+        given = json.loads(self._process.stdout.readline())
+        return Outcome(**{**given, "first": Ended(**given["first"]), "second": Ended(**given["second"])})
 
     def close(self) -> None:
         """End the process, and with it its mounts."""
@@ -61,7 +71,7 @@ class SmallDisk:
         self._process.wait(60)
 
 
-def carry_out(order: Order, disk: Path) -> tuple[Ended, Ended]:
+def carry_out(order: Order, disk: Path) -> Outcome:
     """Run the job twice on a disk of its own."""
     job = next(job for job in JOBS if job.name == order.job)
     _mount("-t", "tmpfs", "-o", LARGE, "none", disk)
@@ -77,10 +87,11 @@ def carry_out(order: Order, disk: Path) -> tuple[Ended, Ended]:
         first = _start(order, job, folder).ended(LIMIT_S)
         _mount("-o", f"remount,rw,{LARGE}", disk)
         second = _start(order, job, folder).ended(LIMIT_S)
-        shutil.copytree(folder, order.out)
+        parts = [str(path) for path in folder.rglob("*") if ".part" in path.name]
+        result = job.result(folder) if second.code == 0 else None
+        return Outcome(first=first, second=second, result=result, parts=parts)
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
-    return first, second
 
 
 def _start(order: Order, job: Job, folder: Path) -> Run:
@@ -96,8 +107,7 @@ def main() -> None:
     """Carry out one order a line."""
     for line in sys.stdin:
         given: dict[str, Any] = json.loads(line)
-        ends = carry_out(Order(**given), Path(sys.argv[1]))
-        sys.stdout.write(json.dumps([asdict(end) for end in ends]) + "\n")
+        sys.stdout.write(json.dumps(asdict(carry_out(Order(**given), Path(sys.argv[1])))) + "\n")
         sys.stdout.flush()
 
 
