@@ -90,9 +90,8 @@ def write_pages(wiki: FaultyWiki, *, is_edited: bool = False) -> None:
         file = f"{binomial.replace(' ', '-')}.jpg"
         more = " The eyes are red and the tail is long." if is_edited and number % 2 else ""
         text = f"Its back is {first} and its throat is {second}.{more}"
-        wiki.pages[name] = (
-            f'<p>The <b>{name}</b> (<i>{binomial}</i>) is a bird. {text}</p><a href="/wiki/File:{file}"><img src="x.jpg" width="200"></a>'
-        )
+        photo = f'<a href="/wiki/File:{file}"><img src="x.jpg" width="200"></a>'
+        wiki.pages[name] = f"<p>The <b>{name}</b> (<i>{binomial}</i>) is a bird. {text}</p>{photo}"
         wiki.pages[binomial] = f"#REDIRECT {name}"
         wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird."
         red = 250 if is_edited and number == 0 else 20 * number

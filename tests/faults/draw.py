@@ -19,6 +19,11 @@ class Draw:
     is_full: bool
     record: Callable[[str], None]
 
+    @property
+    def is_one(self) -> bool:
+        """Whether a single case is repeated."""
+        return SEED is not None
+
     def each(self, few: int, many: int, case: Callable[[int], str]) -> Counter[str]:
         """Run a case for each seed and return how often each outcome came; fail at the end with all failures."""
         counts: Counter[str] = Counter()
@@ -31,6 +36,9 @@ class Draw:
                 failures.append(f"seed {seed}: {type(error).__name__}: {error}")
                 sys.stdout.write(f"{failures[-1]}\n")
             counts[outcome] += 1
+            if self.is_full and (seed + 1) % -(-many // 20) == 0:
+                sys.stdout.write(f"{seed + 1} of {many}: {dict(counts)}\n")
+                sys.stdout.flush()
         summary = ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
         self.record(summary)
         assert not failures, "\n\n".join([summary, *failures[:20]])

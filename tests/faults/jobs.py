@@ -53,7 +53,7 @@ def rows(name: str, key: str) -> Callable[[Path], object]:
 
     def result(folder: Path) -> list[dict[str, Any]]:
         found = [json.loads(line) for line in (folder / name).read_text().splitlines()]
-        return sorted(({**row, "seconds": 0} for row in found), key=lambda row: str(row[key]))
+        return sorted(({**row, "seconds": 0, "cost_usd": 0} for row in found), key=lambda row: str(row[key]))
 
     return result
 
