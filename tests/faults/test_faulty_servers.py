@@ -41,13 +41,14 @@ WIKI_FAULTS = (
     Fault(status=404, body=b"gone"), Fault(status=302, headers={"Location": "http://10.0.0.7/"}), Fault(cut_at=30),
     Fault(body=b" ", headers=JSON), Fault(body=b"[]", headers=JSON), Fault(body=b"[" * 5_000, headers=JSON),
     Fault(body=b'{"error": {"code": 7}}', headers=JSON), Fault(body=b'{"query": 0}', headers=JSON),
-    Fault(body=TWICE, headers={"Content-Encoding": "gzip, gzip"}), Fault(body=b"x", headers={"Content-Encoding": "gzip"}),
-    Fault(stall_s=0.05),
+    Fault(body=TWICE, headers={"Content-Encoding": "gzip, gzip"}), Fault(stall_s=0.05),
+    Fault(body=b"x", headers={"Content-Encoding": "gzip"}),
 )  # fmt: skip
 MODEL_FAULTS: tuple[Reaction, ...] = (
     Status(status=429, headers={"retry-after": "0"}), Status(status=429, headers={"retry-after-ms": "9" * 400}),
     Status(status=500, error="oops"), Status(status=503, error={"message": "busy"}), Status(status=400, error={}),
-    Status(status=401, error={"message": "no key"}), Raw(body=b"<html>"), Raw(body=b"[]", media_type="application/json"),
+    Status(status=401, error={"message": "no key"}), Raw(body=b"<html>"),
+    Raw(body=b"[]", media_type="application/json"),
     Raw(body=b"[" * 5_000, media_type="application/json"), Cut(after_bytes=0), Cut(after_bytes=20),
     Trickle(every_s=0.001, n_bytes=30), Answer(text=None), Answer(text="A", refusal="I will not"), Answer(text=""),
     Answer(text='{"answer": "A', finish="length"), Answer(text="\ud83d"), Answer(text="[" * 5_000),
