@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 from tests.faults.bench import Bench
 from tests.faults.draw import Draw
 from tests.faults.jobs import JOBS, Wholes
+
+LEFT_OVER = re.compile(r"\.part|importing|\.tmp")
 
 
 def test_a_killed_job_resumes_to_the_result_of_a_whole_one(
@@ -29,7 +32,7 @@ def test_a_killed_job_resumes_to_the_result_of_a_whole_one(
         assert job.result(folder) == result, job.name
         if job.base is not None:
             bench.require(folder, "verify", f"--kb={job.base}")
-        assert [path for path in folder.rglob("*") if ".part" in path.name] == [], job.name
+        assert [path for path in folder.rglob("*") if LEFT_OVER.search(path.name)] == [], job.name
         return job.name
 
     draw.each(3, 200, killed)
