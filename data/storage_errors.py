@@ -27,11 +27,16 @@ def storage_errors(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise storage_error(folder, error, is_disk=is_of_disk(error)) from error
-    except Exception as error:
+    except BaseException as error:
         # By name: chromadb need not be loaded for this.
-        if not type(error).__module__.startswith("chromadb"):
+        if not (type(error).__module__.startswith("chromadb") or is_panic(error)):
             raise
         raise storage_error(folder, error) from error
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether Chroma's Rust core gave up, such as on damaged text; its panics are no `Exception`."""
+    return type(error).__name__ == "PanicException"
 
 
 def is_of_disk(error: sqlite3.Error) -> bool:
@@ -39,7 +44,7 @@ def is_of_disk(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK
 
 
-def storage_error(folder: Path, error: Exception, *, is_disk: bool = False) -> FieldmarkError:
+def storage_error(folder: Path, error: BaseException, *, is_disk: bool = False) -> FieldmarkError:
     """Return our error for one of a store; `is_disk` where the disk is known to be the cause."""
     if is_disk or is_full(folder):
         why = "no space left" if is_full(folder) else f"it cannot be written or read ({error})"

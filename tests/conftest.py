@@ -75,6 +75,15 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the counts of the faults, which come from all workers."""
+    for reports in (terminalreporter.stats.get(outcome, []) for outcome in ("passed", "failed")):
+        for report in reports:
+            for name, value in report.user_properties:
+                if name == "faults":
+                    terminalreporter.write_line(f"{report.nodeid.partition('::')[2]}: {value}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that uses the shared data as an integration test, so that CI always runs it."""
     for item in items:

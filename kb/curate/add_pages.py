@@ -20,7 +20,7 @@ from kb.pipeline.builder import build
 from kb.pipeline.selection import held_species
 from kb.sources.web.source import WebSource, page_of
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger
+from kb.store.ledger import Ledger, ledger_so_far
 
 
 def add_pages(
@@ -123,8 +123,7 @@ def _check(subject: Taxon | str, articles: Sequence[Article], distiller: AnyDist
 
 def _held(path: Path) -> set[str]:
     """Return the ids of entries and pages of a knowledge base that may not exist yet."""
-    file = Layout(path).ledger
-    if not file.is_file():
-        return set()
-    with closing(Ledger(file, read_only=True)) as ledger:
+    with ledger_so_far(Layout(path).ledger) as ledger:
+        if ledger is None:
+            return set()
         return {*(entry.subject_id for entry in ledger.entries()), *ledger.subjects("page")}

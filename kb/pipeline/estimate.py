@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from kb.pipeline.stages.distil import distil_mark
 from kb.pipeline.stages.fetch import read_article
 from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger
+from kb.store.ledger import ledger_so_far
 from kb.store.stage_outputs import FetchOutput
 
 ARTICLE_WORDS = 552  # VR-RAG section 3: the mean of 11,202 articles on birds
@@ -88,9 +87,9 @@ def estimate_distilling(
 
 def _measure(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -> tuple[int, int, list[float]]:
     """Return the numbers of fetched and distilled articles, and the tokens of some requests to come."""
-    if not layout.ledger.is_file():
-        return 0, 0, []
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+    with ledger_so_far(layout.ledger) as ledger:
+        if ledger is None:
+            return 0, 0, []
         taxa = {key: loads(Taxon, record) for key, record in ledger.subjects("taxon").items()}
         fetched = {key: page for key, page in ledger.outputs("fetch", FetchOutput, "done").items() if key in taxa}
         done = {key: step.fingerprint for key, step in ledger.steps("distil").items() if step.status == "done"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -28,7 +27,7 @@ from kb.sources.mediawiki.pages.group_articles import with_group_articles
 from kb.sources.mediawiki.pages.locate import with_title
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger
+from kb.store.ledger import ledger_so_far
 
 if TYPE_CHECKING:
     from kb.sources.mediawiki.source import WikipediaSource
@@ -210,10 +209,9 @@ def preview(selection: Selection, *, limit: int | None = None) -> Preview:
 
 def held_species(path: Path) -> list[Taxon]:
     """Return the species of the knowledge base at `path`; none if there is none."""
-    if not (file := Layout(path).ledger).is_file():
-        return []
-    with closing(Ledger(file, read_only=True)) as ledger:
-        return [loads(Taxon, record) for record in ledger.subjects("taxon").values()]
+    with ledger_so_far(Layout(path).ledger) as ledger:
+        records = {} if ledger is None else ledger.subjects("taxon")
+        return [loads(Taxon, record) for record in records.values()]
 
 
 def require_species(status: Status, selection: Selection) -> None:

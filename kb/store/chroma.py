@@ -26,7 +26,7 @@ from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
 from data.closing import Closing
 from data.errors import ConfigError, MissingRequirement, SourceUnavailable, StoreError
-from data.storage_errors import is_full, storage_error, storage_errors
+from data.storage_errors import is_full, is_panic, storage_error, storage_errors
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 
 PAGE = 2_000  # rows read at a time, below the answer limit of every server
@@ -313,7 +313,9 @@ def _embedded(folder: Path) -> Any:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return chromadb.PersistentClient(path=str(folder), settings=_settings())
-    except Exception as error:  # exceptions of chromadb and of its Rust core share no base class
+    except BaseException as error:  # exceptions of chromadb and of its Rust core share no base class
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
         if is_full(folder):
             raise storage_error(folder, error) from error
         raise StoreError(f"{folder} cannot be opened as Chroma: {error}", hint="kb verify repairs it") from error

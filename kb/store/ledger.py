@@ -557,3 +557,20 @@ def _vectors(row: tuple[Any, ...]) -> dict[str, FloatArray]:
 def _entry(row: tuple[Any, ...]) -> Entry:
     subject_id, kind, name, document, record, items = row
     return Entry(subject_id, kind, name, document, record, json.loads(items))
+
+
+@contextmanager
+def ledger_so_far(path: Path) -> Iterator[Ledger | None]:
+    """Open a ledger to read the results of earlier builds; None without a file, or without tables in it.
+
+    A build that is killed at once, or finds the disk full, leaves a file without tables; the next build begins with it.
+    """
+    try:
+        ledger = Ledger(path, read_only=True) if path.is_file() else None
+    except KnowledgeBaseLocked:
+        ledger = None
+    try:
+        yield ledger
+    finally:
+        if ledger is not None:
+            ledger.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,7 @@ from data.records import Anchor, LeftOut, Source, Summary, Term, WebAnswer
 from kb import reasons
 from kb.sources.article_source import ArticleSource
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger, Step
+from kb.store.ledger import Ledger, Step, ledger_so_far
 
 FACT = "distiller"
 """Fact with the kind of distiller of the last build."""
@@ -83,11 +82,8 @@ def draft_text(ledger: Ledger, taxon_id: str) -> str | None:
 
 def last_distiller(path: Path) -> str | None:
     """Return the kind of distiller of the last build of the knowledge base at `path`, or None."""
-    file = Layout(path).ledger
-    if not file.is_file():
-        return None
-    with closing(Ledger(file, read_only=True)) as ledger:
-        return ledger.fact(FACT)
+    with ledger_so_far(Layout(path).ledger) as ledger:
+        return None if ledger is None else ledger.fact(FACT)
 
 
 def note_origin(ledger: Ledger, source: ArticleSource) -> None:

@@ -286,6 +286,10 @@ DAMAGES = (
         name="Chroma: an id in its database was changed",
         harm=in_database("UPDATE embeddings SET embedding_id = 'changed-id' WHERE id = 1"),
     ),
+    Damage(
+        name="Chroma: a text in its database is not UTF-8",
+        harm=in_database("UPDATE collections SET config_json_str = CAST(x'41ff' AS TEXT)"),
+    ),
     *(
         Damage(name=f"Chroma: 64 bytes of {file} were changed", harm=scatter(f"chroma/*/{file}"))
         for file in ("data_level0.bin", "header.bin", "index_metadata.pickle")

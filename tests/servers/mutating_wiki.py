@@ -48,7 +48,7 @@ class MutatingWiki(FaultyWiki):
         return fault, body, kind
 
     def _mutated(self, answer: Any, at_random: random.Random) -> bytes:
-        paths = [path for path in _paths(answer) if path]
+        paths = [path for path in paths_in(answer) if path]
         depth = at_random.choice(sorted({len(path) for path in paths}))  # or nearly all would be single values
         path = at_random.choice([path for path in paths if len(path) == depth])
         value = at_random.choice((*WRONG, DELETED))
@@ -67,11 +67,12 @@ class MutatingWiki(FaultyWiki):
         return json.dumps(changed).replace(json.dumps(DEEP), "[" * 5_000 + "]" * 5_000).encode()
 
 
-def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
+def paths_in(value: Any, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths to all values of JSON."""
     yield at
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in items:
-        yield from _paths(each, (*at, key))
+        yield from paths_in(each, (*at, key))
 
 
 def _titles_beside(answer: Any, path: Path) -> set[str] | None:

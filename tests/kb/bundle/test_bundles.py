@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +22,6 @@ from kb import OwnText
 from kb.bundle.manifest import MANIFEST, note_of
 from kb.bundle.tables import write_table
 from kb.sources.starter import StarterSource
-from tests.conftest import IN_CI
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -387,30 +381,3 @@ def test_source_addresses_in_the_local_network_are_dropped(bundle: Path, encoder
     kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
     with kb.open(bundle.parent / "b.kb") as store:
         assert set(store.origins()) == {"public"}
-
-
-@pytest.mark.thorough
-def test_a_killed_import_leaves_no_partial_knowledge_base(exported: Path, encoders: Encoders, tmp_path: Path) -> None:
-    target = tmp_path / "b.kb"
-    program = "import sys, kb, recognize; kb.import_bundle(*sys.argv[1:3], recognize.load_encoders('starter'))"
-    command = [sys.executable, "-c", program, str(exported)]
-    root = Path(__file__).resolve().parents[3]
-    started = time.monotonic()
-    subprocess.run([*command, str(tmp_path / "timed.kb")], check=True, capture_output=True, timeout=120, cwd=root)
-    seconds = time.monotonic() - started
-    moments = random.Random(7)
-    for _ in range(3 if IN_CI else 1):
-        process = subprocess.Popen(
-            [*command, str(target)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root
-        )
-        try:
-            process.wait(timeout=moments.uniform(0.4 * seconds, seconds))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        if target.exists():  # either complete or absent
-            assert kb.verify(target).ok
-            shutil.rmtree(target)
-    imported = kb.import_bundle(exported, target, encoders)
-    assert imported.digest == kb.verify(tmp_path / "timed.kb").digest
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.kb", "timed.kb"]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,8 +13,6 @@ from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.sources.folder import FolderSource
-from tests import edited_pages
-from tests.conftest import IN_CI
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 
@@ -164,28 +157,6 @@ def test_a_deleted_term_stays_deleted(path: Path, encoders: Encoders) -> None:
 
 
 # --- killed ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-def test_a_killed_update_resumes_to_the_fresh_digest(path: Path, encoders: Encoders, fresh_digest: str) -> None:
-    command = [sys.executable, edited_pages.__file__, str(path)]
-    aside = path.with_name("timed.kb")
-    shutil.copytree(path, aside)
-    started = time.monotonic()
-    subprocess.run([*command[:2], str(aside)], check=True, capture_output=True, timeout=120)
-    seconds = time.monotonic() - started
-    moments = random.Random(4)
-    for _ in range(3 if IN_CI else 1):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=moments.uniform(0.4 * seconds, seconds))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-    kb.update(path, [second_state()], encoders)
-    verification = kb.verify(path)
-    assert verification.problems == ()
-    assert verification.digest == fresh_digest
 
 
 def test_an_interrupted_update_is_reported_and_completed_by_the_next(

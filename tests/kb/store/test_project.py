@@ -25,7 +25,6 @@ from kb.store.ledger import Ledger
 from kb.store.project import is_sealed, project
 from kb.store.rows import subject_of, texts_of
 from tests.conftest import IN_CI
-from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
@@ -34,7 +33,6 @@ BUILDING = Path(__file__).with_name("build_pages.py")
 TERMS = [("Amplexus", None)]
 N = 4
 KILLS = 40 if IN_CI else 3
-FREE_KIB = (100, 400, 1_000, 6_000) if IN_CI else (400,)
 
 
 @pytest.fixture(scope="module")
@@ -113,34 +111,6 @@ def test_a_builder_is_refused_while_the_lock_is_held(path: Path) -> None:
         answer = json.loads(run_build(path, N).communicate(timeout=120)[0])
     assert answer["error"] == "KnowledgeBaseLocked"
     assert "Wait for it to end" in answer["message"]
-
-
-@pytest.mark.integration
-@needs_mounts
-@pytest.mark.thorough
-@pytest.mark.parametrize("free_kib", FREE_KIB)
-def test_a_full_disk_is_reported_and_the_build_resumes_later(
-    path: Path, encoders: Encoders, tmp_path: Path, free_kib: int
-) -> None:
-    """The disk fills up during fetching, during ledger growth, or before Chroma, which would hang."""
-    n_kib = sum(-(-file.stat().st_size // 4096) * 4 + 4 for file in path.rglob("*"))
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    script = f"""
-        mount -t tmpfs -o size={n_kib + free_kib}k none {disk}
-        cp -r {path} {disk}/a.kb
-        timeout -s KILL 60 {sys.executable} {BUILDING} {disk}/a.kb 30 || exit 9
-        mount -o remount,size=300m {disk}
-        {sys.executable} {BUILDING} {disk}/a.kb 30
-    """
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr
-    first, second = map(json.loads, done.stdout.splitlines())
-    assert (first["error"], first["code"]) == ("MissingRequirement", "3")
-    assert "no space left" in first["message"] or "MiB are free on this disk" in first["message"]
-    assert "run the same command again" in first["message"]
-    kb.build(path, made_up_taxa(30), PageSource(), encoders, terms=TERMS)
-    assert second == {"digest": kb.verify(path).digest}
 
 
 def test_an_unwritable_cache_is_reported(path: Path, encoders: Encoders) -> None:

@@ -311,3 +311,11 @@ def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_report
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "p.kb", "--format", "json", check=True).stdout)
     assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
     assert cli.call("verify", "--kb", "p.kb").exit_code == 0
+
+
+def test_a_build_killed_before_its_first_table_begins_again(cli: Any, folder_kb: str, built_folder: Path) -> None:
+    (cli.folder / "new.kb").mkdir()
+    shutil.copy(cli.folder / folder_kb / "kb.toml", cli.folder / "new.kb")
+    (cli.folder / "new.kb" / "ledger.sqlite").touch()
+    cli.call("build", "--source", f"folder:{built_folder / 'birds'}", "--kb", "new.kb", check=True)
+    assert cli.call("verify", "--kb", "new.kb").exit_code == 0

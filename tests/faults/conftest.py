@@ -1,0 +1,47 @@
+"""Fixtures of the faults: the draw, and a bench that all cases of a process copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.bench import Bench, bench_at
+from tests.faults.draw import Draw
+from tests.faults.jobs import Wholes
+
+FULL_LIMIT_S = 4 * 3600
+
+
+def is_full(config: pytest.Config) -> bool:
+    """Return whether the run is `pytest -m faults`, for which every test here has the time that it needs."""
+    return config.option.markexpr.strip() == "faults"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.faults)
+        if is_full(config):
+            item.add_marker(pytest.mark.timeout(FULL_LIMIT_S))
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draw:
+    """The draw of this run; its counts are printed at the end of the run."""
+    properties = request.node.user_properties
+    return Draw(is_full=is_full(request.config), record=lambda summary: properties.append(("faults", summary)))
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The bench of this process; tests work on copies."""
+    with bench_at(tmp_path_factory.mktemp("bench") / "base") as bench:
+        yield bench
+
+
+@pytest.fixture(scope="session")
+def wholes(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Wholes:
+    """Results of uninterrupted runs of the jobs."""
+    return Wholes(bench, tmp_path_factory.mktemp("wholes"))

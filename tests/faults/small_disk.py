@@ -1,0 +1,115 @@
+"""A small disk of its own: a process with private mounts, in which jobs find it full or read-only."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.faults.jobs import JOBS, Job
+from tests.faults.running import Ended, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGE = "size=600m"
+LIMIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to happen to a job on a copy of `base`.
+
+    With `free_kib` that much is free on the disk; else the job is killed after `kill_s` and the disk then read-only.
+    """
+
+    job: str
+    arguments: list[str]
+    base: str
+    environment: dict[str, str]
+    free_kib: int | None = None
+    kill_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Ends of the job on the bad disk and then on a good one, its result there, and the partial files left."""
+
+    first: Ended
+    second: Ended
+    result: Any
+    parts: list[str]
+
+
+class SmallDisk:
+    """The process; `run` carries out an order."""
+
+    def __init__(self, mount_point: Path) -> None:
+        mount_point.mkdir()
+        command = ["unshare", "-rm", sys.executable, "-m", __name__, str(mount_point)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+        )
+
+    def run(self, order: Order) -> Outcome:
+        """Carry out an order; its result is as JSON has it."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asdict(order)) + "\n")
+        self._process.stdin.flush()
+        given = json.loads(self._process.stdout.readline())
+        return Outcome(**{**given, "first": Ended(**given["first"]), "second": Ended(**given["second"])})
+
+    def close(self) -> None:
+        """End the process, and with it its mounts."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(60)
+
+
+def carry_out(order: Order, disk: Path) -> Outcome:
+    """Run the job twice on a disk of its own."""
+    job = next(job for job in JOBS if job.name == order.job)
+    _mount("-t", "tmpfs", "-o", LARGE, "none", disk)
+    try:
+        folder = Path(shutil.copytree(order.base, disk / "work"))
+        if order.free_kib is not None:
+            state = os.statvfs(disk)
+            used_kib = (state.f_blocks - state.f_bfree) * state.f_frsize // 1024
+            _mount("-o", f"remount,size={used_kib + order.free_kib}k", disk)
+        else:
+            _start(order, job, folder).killed_after(order.kill_s)
+            _mount("-o", "remount,ro", disk)
+        first = _start(order, job, folder).ended(LIMIT_S)
+        _mount("-o", f"remount,rw,{LARGE}", disk)
+        second = _start(order, job, folder).ended(LIMIT_S)
+        parts = [str(path) for path in folder.rglob("*") if ".part" in path.name]
+        result = job.result(folder) if second.code == 0 else None
+        return Outcome(first=first, second=second, result=result, parts=parts)
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def _start(order: Order, job: Job, folder: Path) -> Run:
+    environment = order.environment | {"FIELDMARK_HOME": str(folder / "home")}
+    return Run(order.arguments, folder, environment, job.typed(folder))
+
+
+def _mount(*arguments: str | Path) -> None:
+    subprocess.run(["mount", *arguments], check=True, capture_output=True, timeout=30)
+
+
+def main() -> None:
+    """Carry out one order a line."""
+    for line in sys.stdin:
+        given: dict[str, Any] = json.loads(line)
+        sys.stdout.write(json.dumps(asdict(carry_out(Order(**given), Path(sys.argv[1])))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

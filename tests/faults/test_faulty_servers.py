@@ -1,0 +1,137 @@
+"""Wikis and models that are faulty at random: each failure is counted, and a later run gives the clean result."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kb
+from data.contracts import ChatModel
+from data.errors import FieldmarkError
+from data.event_loop import wait_for
+from data.records import Taxon
+from kb.checklist.avilist import load_checklist
+from kb.distill.model import ModelDistiller
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.retry import RetryingChat, RetryPolicy
+from kb.sources.mediawiki.client import retry as of_wikis
+from kb.sources.mediawiki.source import WikipediaSource
+from recognize.reader.reader import Reader
+from tests.faults.bench import write_pages
+from tests.faults.draw import Draw
+from tests.kb.distill.test_model import GOOD, WREN, article
+from tests.recognize.reader.test_reader import CANDIDATES, JPEG
+from tests.servers.faulty_wiki import Fault, FaultyWiki, busy, html_page, lagging
+from tests.servers.kinds import KINDS, as_kind
+from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
+from tests.servers.own_wiki import BIRDS
+from tests.toy.encoders import toy_encoders
+
+JSON = {"Content-Type": "application/json"}
+TWICE = gzip.compress(gzip.compress(b"0" * 10**6))
+WIKI_FAULTS = (
+    busy(), busy("0"), busy("9" * 400), busy(status=503), html_page(), lagging(), Fault(status=500, body=b"error"),
+    Fault(status=404, body=b"gone"), Fault(status=302, headers={"Location": "http://10.0.0.7/"}), Fault(cut_at=30),
+    Fault(body=b" ", headers=JSON), Fault(body=b"[]", headers=JSON), Fault(body=b"[" * 5_000, headers=JSON),
+    Fault(body=b'{"error": {"code": 7}}', headers=JSON), Fault(body=b'{"query": 0}', headers=JSON),
+    Fault(body=TWICE, headers={"Content-Encoding": "gzip, gzip"}), Fault(stall_s=0.05),
+    Fault(body=b"x", headers={"Content-Encoding": "gzip"}),
+)  # fmt: skip
+MODEL_FAULTS: tuple[Reaction, ...] = (
+    Status(status=429, headers={"retry-after": "0"}), Status(status=429, headers={"retry-after-ms": "9" * 400}),
+    Status(status=500, error="oops"), Status(status=503, error={"message": "busy"}), Status(status=400, error={}),
+    Status(status=401, error={"message": "no key"}), Raw(body=b"<html>"),
+    Raw(body=b"[]", media_type="application/json"),
+    Raw(body=b"[" * 5_000, media_type="application/json"), Cut(after_bytes=0), Cut(after_bytes=20),
+    Trickle(every_s=0.001, n_bytes=30), Answer(text=None), Answer(text="A", refusal="I will not"), Answer(text=""),
+    Answer(text='{"answer": "A', finish="length"), Answer(text="\ud83d"), Answer(text="[" * 5_000),
+    Answer(text="A", more={"choices": []}), Answer(text="A", more={"usage": {"prompt_tokens": -1}}),
+    Answer(text="A", logprobs=(("A", -(10.0**300), (("A", -(10.0**300)),)),)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as wiki:
+        write_pages(wiki)
+        yield wiki
+
+
+def taxa() -> list[Taxon]:
+    found = [load_checklist().find(binomial) for _, binomial, _, _ in BIRDS]
+    return [taxon for taxon in found if taxon is not None]
+
+
+def source_of(wiki: FaultyWiki) -> WikipediaSource:
+    policy = of_wikis.RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.001, longest_wait_s=0.05, total_s=1.0)
+    return WikipediaSource(wiki.api_url, contact=None, retry=policy)
+
+
+def test_a_build_from_a_faulty_wiki_counts_what_it_lacks_and_is_completed_later(
+    wiki: FaultyWiki, draw: Draw, tmp_path: Path
+) -> None:
+    encoders = toy_encoders()
+    kb.build(tmp_path / "clean.kb", taxa(), source_of(wiki), encoders)
+    digest = kb.verify(tmp_path / "clean.kb").digest
+
+    def build(seed: int) -> str:
+        at_random, path = random.Random(seed), tmp_path / "a.kb"
+        shutil.rmtree(path, ignore_errors=True)
+        share = at_random.choice((0.1, 0.3, 0.7))
+        for faults in (wiki.faults, wiki.photo_faults):
+            faults[:] = [at_random.choice(WIKI_FAULTS) if at_random.random() < share else Fault() for _ in range(40)]
+        try:
+            status = kb.build(path, taxa(), source_of(wiki), encoders)
+            outcome = "with failures" if status.failures else "complete"
+            named = {failure.taxon for failure in status.failures} | {each.name for each in status.left_out}
+            assert status.species == len(BIRDS) or named, "species are missing without a reason"
+        except FieldmarkError as error:
+            assert str(error)
+            outcome = f"stopped with exit code {error.exit_code}"
+        wiki.faults[:], wiki.photo_faults[:] = [], []
+        kb.build(path, taxa(), source_of(wiki), encoders)
+        found = kb.verify(path)
+        assert found.problems == ()
+        assert found.digest == digest
+        return outcome
+
+    draw.each(4, 300, build)
+
+
+def test_replies_of_faulty_models_are_used_or_counted(draw: Draw) -> None:
+    at_random, kind = random.Random(), KINDS[0]
+
+    def react(call: Call) -> Reaction:
+        if at_random.random() < 0.5:
+            return at_random.choice(MODEL_FAULTS)
+        return GOOD if "<<<" in call.text else Answer(text=json.dumps({"reason": "a crest", "answer": "A"}))
+
+    def ask(chat: ChatModel, seed: int) -> str:
+        if seed % 2:
+            return "distilled" if wait_for(ModelDistiller(chat).distil_async(article(), WREN)).summary else "no summary"
+        reading = wait_for(Reader(chat).read(JPEG, CANDIDATES))
+        return "read" if reading is not None else "no reading"
+
+    policy = RetryPolicy(tries=2, tries_if_malformed=2, first_wait_s=0.001, longest_wait_s=0.05)
+    with OpenAIServer(lambda call: as_kind(react, kind)(call)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, timeout=20)
+
+        def asked(seed: int) -> str:
+            nonlocal kind
+            at_random.seed(seed)
+            kind = at_random.choice(KINDS)
+            with OpenAIChat(endpoint) as chat:
+                try:
+                    return ask(RetryingChat(chat, policy), seed)
+                except FieldmarkError as error:
+                    assert str(error)
+                    return f"exit code {error.exit_code}"
+
+        draw.each(30, 2_000, asked)
