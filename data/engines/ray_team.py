@@ -66,11 +66,6 @@ class Team:
         """Nodes with a worker."""
         return len(self._workers)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether shards are being worked on."""
-        return bool(self._running)
-
     def submit(self, recipe: Recipe, shard: Shard) -> None:
         """Give a shard to a free worker."""
         node = self._ready.pop(0)
@@ -182,6 +177,7 @@ class Team:
             errors.ObjectLostError,
             errors.NodeDiedError,
             errors.WorkerCrashedError,
+            errors.OutOfMemoryError,  # of a node that ended its worker
         ):
             return None
 

@@ -9,7 +9,7 @@ Source: parquet.thrift of the Parquet format; Thrift's specification of the comp
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -38,13 +38,20 @@ def bytes_of_groups(path: Path) -> list[int]:
             raise ValueError("the footer is cut off or too long")
         file.seek(size - _END - length)
         footer = _Struct(file.read(length)).read()
-        return [_bytes_of_group(group, file) for group in _list(footer, _GROUPS)]
+        groups = [[_about(column) for column in _list(group, _COLUMNS)] for group in _list(footer, _GROUPS)]
+        # Else the same pages could be read for each of a million columns.
+        if sum(_number(about, _PACKED_BYTES) for group in groups for about in group) > size:
+            raise ValueError("its columns are longer than the file")
+        return [_bytes_of_group(group, file) for group in groups]
 
 
-def _bytes_of_group(group: object, file: BinaryIO) -> int:
+def _about(column: object) -> object:
+    return column.get(_ABOUT) if isinstance(column, dict) else None
+
+
+def _bytes_of_group(group: Sequence[object], file: BinaryIO) -> int:
     total = 0
-    for column in _list(group, _COLUMNS):
-        about = column.get(_ABOUT) if isinstance(column, dict) else None
+    for about in group:
         dictionary = _number(about, _DICTIONARY_AT, 0)
         start = min(_number(about, _DATA_AT), dictionary or sys.maxsize)
         n_bytes, n_values = _pages(file, start, start + _number(about, _PACKED_BYTES))

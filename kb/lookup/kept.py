@@ -1,7 +1,7 @@
 """Arrays read from all summaries, kept in `cache/`, so that a new process maps them instead of reading the summaries.
 
-The name of a file is a hash of the state that was opened, the language, and the code and word lists that read the
-summaries. A damaged file is made again; where `cache/` cannot be written, nothing is kept. The writer of the matrices
+The name of a file is a hash of the state that was opened, its subjects (a build that was killed may have changed their
+names alone), the language, and the code and word lists that read the summaries. A damaged file is made again; where `cache/` cannot be written, nothing is kept. The writer of the matrices
 removes the files of earlier states.
 """
 
@@ -36,7 +36,8 @@ def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
         folder = store.layout.cache
     except FieldmarkError:  # a store in memory
         return make()
-    mark = sha256_hex("\n".join((store.generation, store.language, name, _code())))[:20]
+    state = (store.generation, store.ledger.state_of_subjects(), store.language, name, _code())
+    mark = sha256_hex("\n".join(state))[:20]
     path = folder / f"lookup-{mark}.bin"
     found = _read(path)
     if found is None:
@@ -80,7 +81,8 @@ def from_bytes(content: NDArray[Any]) -> list[str]:
 def _code() -> str:
     """Return a hash of the code and word lists on which the arrays depend."""
     folders = (Path(__file__).parent, *map(Path, data.lexicon.__path__))
-    files = sorted(file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".csv", ".txt"))
+    found = (file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".csv", ".txt"))
+    files = [*sorted(found), Path(__file__).parents[1] / "checklist" / "names.py"]
     return sha256_hex(b"".join(file.read_bytes() for file in files))
 
 

@@ -522,6 +522,10 @@ class Ledger:
         """Return the name of the current state; empty before the first entry."""
         return self.fact(GENERATION) or ""
 
+    def state_of_subjects(self) -> str:
+        """Return a text that changes with any subject, which a build records before it publishes entries."""
+        return str(self._read("SELECT n, checksums FROM totals WHERE name = 'subjects'"))
+
     # --- pending: subjects whose rows in Chroma are out of date -----------------------------------------------------
 
     def note_pending(self, subject_ids: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ A crash loses nothing, because the ledger is the only source and SQLite commits 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
@@ -254,7 +255,13 @@ def _table(
     *,
     folder: Path | None = None,
 ) -> VectorTable:
-    """Return a table whose vectors lie in an unnamed file, in `folder` or that of temporary files, not in memory."""
+    """Return a table whose vectors lie in an unnamed file in `folder`.
+
+    Without a folder, it is in that of temporary files, or the vectors are in memory if there is no room.
+
+    Raises:
+        OSError: if `folder` has no room.
+    """
     owners: list[int] = []
     places: list[Place] = []
     for owner, entry in enumerate(ledger.entries("term" if kind == "terms" else "taxon")):
@@ -265,8 +272,12 @@ def _table(
     for start in range(0, len(places), PAGE):
         page = np.stack(read(places[start : start + PAGE]))
         if start == 0:
-            with TemporaryFile(dir=folder) as file:  # the map keeps it open
-                vectors = np.memmap(file, dtype=np.float32, mode="w+", shape=(len(places), page.shape[1]))
+            try:
+                vectors = _mapped((len(places), page.shape[1]), folder)
+            except OSError:
+                if folder is not None:
+                    raise
+                vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
         vectors[start : start + len(page)] = page
     return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
 
@@ -298,3 +309,13 @@ def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: 
     else:
         throw_away(layout.chroma)
     return moved
+
+
+def _mapped(shape: tuple[int, int], folder: Path | None) -> FloatArray:
+    """Return a matrix in an unnamed file."""
+    with TemporaryFile(dir=folder) as file:  # the map keeps it open
+        # Its room is taken at once, since a write to a map on a full disk kills the process.
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
+        matrix: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+        return matrix

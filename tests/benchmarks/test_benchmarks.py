@@ -28,6 +28,7 @@ ARGUMENTS = {
     "lint": ["--data", "{whole}"],
     "list_fit": ["--data", "{birds}"],
     "listwise": [],
+    "long_runs": ["photos", "--photos", "{birds}/photos", "--n", "6", "--fast"],
     "lookups": ["--data", "{birds}", "--encoders", "starter", "--only", "species"],
     "names": ["--n", "300"],
     "no_bird": ["--data", "{birds}", "--n", "4"],
@@ -43,6 +44,7 @@ ARGUMENTS = {
     "scoring": ["--species", "40", "--photos", "4", "--repeats", "1"],
     "species_lists": ["--help"],  # needs the models of all folds, which take an hour to train
     "wiki_requests": ["{wiki}"],
+    "wrong_groups": ["--n", "1", "--fast"],
 }
 
 

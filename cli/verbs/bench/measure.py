@@ -27,7 +27,7 @@ Times = dict[str, float]
 
 
 def measure_steps(store: KnowledgeBase, encoders: Encoders, runs: int) -> dict[str, Times]:
-    """Return step -> median and slowest seconds; all but `first` runs are warm."""
+    """Return step -> median and slowest seconds, after a run that does not count."""
     found = {"open": _times(lambda: _open(store.path), runs)}
     if len(store.taxon_ids):
         photo = drawings_of(SHOWN, "query")[0].png()

@@ -105,6 +105,17 @@ def test_a_table_that_would_fill_the_memory_is_refused(
     assert int(done.stdout.split()[-1]) < 400  # MB at the peak
 
 
+def test_columns_that_share_their_pages_are_refused(tmp_path: Path) -> None:
+    """Two thousand pages in each of five thousand columns would be read for minutes."""
+    pages = (b"\x25\x02\x15" + varint(0, 1) + b"\0") * 2_000
+    column = b"\x3c\x15\x02\x46\x02\x26" + varint(len(pages)) + b"\x26" + varint(4) + b"\0\0"
+    n = 5_000
+    footer = b"\x49\x1c\x19\xfc" + bytes((n & 127 | 128, n >> 7)) + column * n + b"\0\0"
+    (tmp_path / "t.parquet").write_bytes(b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(BadInput, match="its columns are longer than the file"):
+        list(read_rows(tmp_path, "t.parquet", ["text"]))
+
+
 READ_CHANGED = """
 import random, sys
 from pathlib import Path

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kb
 import recognize
-from data.records import TaxonMatch
+from data.codec import dumps, loads
+from data.records import Taxon, TaxonMatch
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.ledger import Ledger
 
 QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
 
@@ -59,6 +63,20 @@ def test_damaged_files_are_made_again(path: Path, place: float) -> None:
     assert [len(file.read_bytes()) for file in files(path)] == [len(content) for content in before]
     files(path)[0].write_bytes(b"short")
     assert answers(path) == first
+
+
+def test_names_that_a_killed_build_changed_are_found(path: Path) -> None:
+    """A build records the names of species before it publishes entries and a new state."""
+    answers(path)
+    sentence = recognize.load_encoders("starter").sentence
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        for key, record in ledger.subjects("taxon").items():
+            taxon = loads(Taxon, record)
+            renamed = replace(taxon, common_names=(f"Zyzzogeton {key[:4]}",), synonyms=())
+            ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(renamed))])
+    with kb.open(path) as store:
+        found = kb.search(store, "Zyzzogetn agel", sentence)
+    assert found[0].taxon_id == "agelaius-phoeniceus"
 
 
 def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
