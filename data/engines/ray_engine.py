@@ -15,7 +15,7 @@ from data.engines.contract import ItemT, ResultT, ShardTask
 from data.engines.ray_team import Team
 from data.engines.result_files import ResultFiles
 from data.engines.shards import Shard, shards_of
-from data.errors import SourceUnavailable
+from data.errors import SourceUnavailable, UsageError
 
 AHEAD: Final = 4
 """Shards per worker that may be finished or under way before their turn; bounds the memory."""
@@ -35,6 +35,7 @@ class RayEngine:
     def __init__(self, address: str | None, *, results: Path, loaders: Mapping[str, str]) -> None:
         self._address, self._results, self._loaders = address, results, loaders
         self._team: Team | None = None
+        self._is_at_work = False
 
     def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
         """Yield the results of a task in the order of the items.
@@ -42,9 +43,12 @@ class RayEngine:
         Raises:
             MissingDependency: if ray is not installed.
             MissingRequirement: if a node lacks Fieldmark, a file or a model.
+            UsageError: while another task is under way.
             SourceUnavailable: if the cluster does not answer, has no free node, or loses three workers to one shard.
             Exception: what the task raises.
         """
+        if self._is_at_work:  # its shards have the same numbers
+            raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first one before.")
         if self._team is None:
             self._team = Team(self._address, self._loaders)
         team, files = self._team, ResultFiles(self._results, task.recipe)
@@ -52,7 +56,7 @@ class RayEngine:
         done: dict[int, bytes] = {}
         deaths: Counter[int] = Counter()
         n_drawn = n_taken = 0
-        has_more = True
+        has_more = self._is_at_work = True
         try:
             while has_more or n_taken < n_drawn:
                 while has_more and n_drawn - n_taken < AHEAD * max(1, team.n_workers):
@@ -83,6 +87,7 @@ class RayEngine:
                             hint="Their memory may be too small. Run the same command again to resume.",
                         )
         finally:
+            self._is_at_work = False
             team.drop()  # an error, Ctrl-C, or a caller that stops early
         files.remove()
 

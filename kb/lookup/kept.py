@@ -1,8 +1,8 @@
 """Arrays read from all summaries, kept in `cache/`, so that a new process maps them instead of reading the summaries.
 
 The name of a file is a hash of the state that was opened, its subjects (a build that was killed may have changed their
-names alone), the language, and the code and word lists that read the summaries. A damaged file is made again; where `cache/` cannot be written, nothing is kept. The writer of the matrices
-removes the files of earlier states.
+names alone), the language, and the code and word lists that read the summaries. A damaged file is made again; where
+`cache/` cannot be written, nothing is kept. The writer of the matrices removes the files of earlier states.
 """
 
 from __future__ import annotations

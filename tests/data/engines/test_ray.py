@@ -18,7 +18,7 @@ import pytest
 
 from data.engines.contract import map_shards
 from data.engines.ray_engine import RayEngine
-from data.errors import BadInput, SourceUnavailable
+from data.errors import BadInput, SourceUnavailable, UsageError
 from tests.data.engines.halves import Halves, pids, worked_on
 from tests.servers.ray_cluster import RayCluster
 
@@ -78,6 +78,16 @@ def test_a_task_raises_as_on_this_machine(engine: RayEngine, log: Path) -> None:
     assert raised.value.hint == "an even number"
     with pytest.raises(ZeroDivisionError, match="odd"):
         list(map_shards(Halves(log=str(log), odd=9), NUMBERS, engine))
+
+
+def test_a_second_task_waits_for_the_end_of_the_first(engine: RayEngine, log: Path) -> None:
+    """Shards are numbered by task, and would be taken for one another."""
+    first = map_shards(Halves(log=str(log)), NUMBERS, engine)
+    assert next(first) == 0
+    with pytest.raises(UsageError, match="one task at a time"):
+        next(map_shards(Halves(log=str(log)), range(100, 160), engine))
+    assert list(first) == HALVES[1:]
+    assert list(map_shards(Halves(log=str(log)), NUMBERS, engine)) == HALVES
 
 
 def test_a_node_that_dies_loses_nothing_and_another_one_joins(
