@@ -48,7 +48,7 @@ class RayEngine:
             Exception: what the task raises.
         """
         if self._is_at_work:  # its shards have the same numbers
-            raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first one before.")
+            raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first before.")
         if self._team is None:
             self._team = Team(self._address, self._loaders)
         team, files = self._team, ResultFiles(self._results, task.recipe)
