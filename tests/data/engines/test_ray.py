@@ -119,7 +119,7 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     second = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
     assert [float(line) for line in second.stdout.split()] == HALVES
     assert second.stderr == ""
-    assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4 < n_before + len(NUMBERS)
+    assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4  # shards finished, of a number at least
 
 
 def _wait_for(is_so: Callable[[], bool]) -> None:
