@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import logging
 import shutil
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from operator import methodcaller
@@ -307,9 +308,28 @@ def _return_freed_memory() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
+def is_intact(folder: Path, check: str = "SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_master") -> bool:
+    """Return whether SQLite can read the database in a Chroma folder; True if there is none yet.
+
+    Args:
+        folder: the folder.
+        check: a query with the answer `ok`; by default the schema alone, in less than a millisecond.
+    """
+    file = folder / "chroma.sqlite3"
+    if not file.exists():
+        return True
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute(check).fetchall() == [("ok",)]
+    except (sqlite3.Error, UnicodeDecodeError):  # the latter in SQLite's own message
+        return False
+
+
 def _embedded(folder: Path) -> Any:
     import chromadb
 
+    if not is_intact(folder):  # Chroma's core would end the process
+        raise StoreError(f"{folder}: its database is damaged", hint="kb verify repairs it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return chromadb.PersistentClient(path=str(folder), settings=_settings())

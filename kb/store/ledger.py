@@ -133,6 +133,8 @@ class Ledger:
             if is_of_disk(error):
                 raise storage_error(path.parent, error, is_disk=True) from error
             raise self.damaged(str(error)) from error
+        except UnicodeDecodeError as error:  # in SQLite's own message
+            raise self.damaged("its tables cannot be read") from error
         try:
             self._check_version()
         except BaseException:
@@ -207,6 +209,8 @@ class Ledger:
                 raise self.damaged(str(error)) from error
             with storage_errors(self.path.parent):
                 raise
+        except UnicodeDecodeError as error:  # in SQLite's own message
+            raise self.damaged("its tables cannot be read") from error
 
     def _stream(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> Iterator[Any]:
         """Yield the rows of a table sorted by key, after comparing their checksums; few are in memory."""

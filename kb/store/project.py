@@ -34,7 +34,7 @@ from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
 from data.files import turn
 from data.vectors import read_table, write_tables
-from kb.store.chroma import PAGE, Collections, throw_away
+from kb.store.chroma import PAGE, Collections, is_intact, throw_away
 from kb.store.index_files import blank_unset_memory, index_checksums
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
 from kb.store.ledger import Ledger
@@ -110,7 +110,7 @@ def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[s
     """Return the collections, after emptying an embedded Chroma that is not intact."""
     if info.chroma:
         return Collections(layout, info)
-    if not is_sealed(layout, ledger) or not _is_database(layout.chroma / "chroma.sqlite3"):
+    if not is_sealed(layout, ledger) or not is_intact(layout.chroma, "PRAGMA quick_check"):
         if ledger.fact(SEAL) is not None or layout.chroma.exists():
             notes.append("Chroma was missing, damaged or incomplete; filled again from the ledger")
         empty(layout, info, ledger)
@@ -123,17 +123,6 @@ def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[s
         empty(layout, info, ledger)
         return Collections(layout, info)
     return collections
-
-
-def _is_database(file: Path) -> bool:
-    """Return whether SQLite finds the file intact; True if it does not exist."""
-    if not file.exists():
-        return True
-    try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            return db.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-    except sqlite3.Error:
-        return False
 
 
 def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:

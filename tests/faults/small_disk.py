@@ -21,7 +21,7 @@ LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to happen to a job on a copy of `base`.
+    """A job on a copy of `base`, and the fault of its disk.
 
     With `free_kib` that much is free on the disk; else the job is killed after `kill_s` and the disk then read-only.
     """

@@ -35,4 +35,4 @@ def test_a_killed_job_resumes_to_the_result_of_a_whole_one(
         assert [path for path in folder.rglob("*") if LEFT_OVER.search(path.name)] == [], job.name
         return job.name
 
-    draw.each(3, 200, killed)
+    draw.each(len(JOBS), 200, killed)

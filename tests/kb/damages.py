@@ -234,6 +234,18 @@ def overwrite(pattern: str) -> Harm:
     return harm
 
 
+def garble_schema(pattern: str) -> Harm:
+    """Change a byte of the first table's definition; SQLite's own message then is not UTF-8."""
+
+    def harm(path: Path) -> None:
+        victim = files_of(path, pattern)[0]
+        content = victim.read_bytes()
+        assert b"CREATE TABLE" in content
+        victim.write_bytes(content.replace(b"CREATE TABLE", b"CREATE TABL\xf4"))
+
+    return harm
+
+
 def truncate(pattern: str) -> Harm:
     def harm(path: Path) -> None:
         for file in path.glob(f"{pattern}*"):
@@ -290,6 +302,7 @@ DAMAGES = (
         name="Chroma: a text in its database is not UTF-8",
         harm=in_database("UPDATE collections SET config_json_str = CAST(x'41ff' AS TEXT)"),
     ),
+    Damage(name="Chroma: the schema of its database is garbled", harm=garble_schema("chroma/chroma.sqlite3")),
     *(
         Damage(name=f"Chroma: 64 bytes of {file} were changed", harm=scatter(f"chroma/*/{file}"))
         for file in ("data_level0.bin", "header.bin", "index_metadata.pickle")
@@ -343,6 +356,7 @@ DAMAGES = (
     Damage(name="ledger: the file is gone", harm=without("ledger.sqlite"), mended_by="build"),
     Damage(name="ledger: the file is empty", harm=truncate("ledger.sqlite"), mended_by="build"),
     Damage(name="ledger: the file is garbled", harm=garble_ledger, mended_by=REMOVE),
+    Damage(name="ledger: its schema is garbled", harm=garble_schema("ledger.sqlite"), mended_by=REMOVE),
     Damage(name="ledger: a page of the file is garbled", harm=garble_a_page, mended_by=REMOVE),
     Damage(name="anchors: a picture is gone", harm=without("anchors/??/*"), mended_by=BUILD),
     Damage(name="anchors: a picture is cut short", harm=cut("anchors/??/*"), mended_by=BUILD),
