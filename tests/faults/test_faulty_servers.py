@@ -99,7 +99,7 @@ def test_a_build_from_a_faulty_wiki_counts_what_it_lacks_and_is_completed_later(
         later = kb.build(path, taxa(), source_of(wiki), encoders)
         found = kb.verify(path)
         assert found.problems == ()
-        if later.skipped_photos:  # what was no image stays skipped until its file changes
+        if later.skipped_photos:  # a file that is no image stays skipped until it changes
             assert later.anchors + sum(later.skipped_photos.values()) == len(BIRDS)
             return f"{outcome}, then without some photos"
         assert found.digest == digest
