@@ -159,17 +159,18 @@ def test_the_species_name_is_allowed_only_in_first_summaries() -> None:
     assert found(*named, stage="refined") == [("error", "own-name", 5)]
 
 
-def test_a_longer_name_with_the_species_name_in_it_is_no_error() -> None:
-    """The distiller leaves "Old World swallowtail": it may be another species than "swallowtail"."""
+def test_a_longer_name_counts_at_the_start_of_a_sentence_where_the_distiller_hides_it() -> None:
     named = replace(WREN, common_names=("Swallowtail",), lineage={"order": "Lepidoptera"})
-    text = "The Old World Swallowtail has yellow wings."
 
     def rules(text: str, distiller: str) -> set[str]:
         statement = Statement(text=text, evidence=(Span(start=0, end=len(text)),))
         summary = Summary(statements=(statement,), distiller=distiller)
         return {each.rule for each in lint_entry(replace(entry(), taxon=named, summary=summary), text)}
 
-    assert "own-name" not in rules(text, "extractive/2 lepidoptera/2")
+    assert "own-name" in rules("The Old World Swallowtail has yellow wings.", "extractive/2 lepidoptera/2")
+    assert "own-name" not in rules(
+        "It is like the Old World Swallowtail, with yellow wings.", "extractive/2 lepidoptera/2"
+    )
     assert "own-name" in rules("The swallowtail has yellow wings.", "extractive/2 lepidoptera/2")
     assert "own-name" not in rules("The swallowtail has yellow wings.", "as-is/1")  # the user's own words
 
