@@ -185,7 +185,7 @@ class Ledger:
         db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
         try:
             db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter in SQLite's own message
             db.close()
             if not isinstance(error, sqlite3.OperationalError) or os.access(self.path.parent, os.W_OK):
                 raise  # beside a writer, `immutable` would read half-written pages
