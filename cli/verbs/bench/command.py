@@ -30,7 +30,7 @@ def bench(kb: Path | None, runs: int, form: str) -> None:
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         steps = measure_steps(store, wiring.encoders_of(store), runs)
-        peers = measure_peers(store, runs)
+        peers = measure_peers(store)
         found = {
             "kb": str(store.path),
             "species": len(store.taxon_ids),
