@@ -32,6 +32,16 @@ def use_write_ahead_log(db: sqlite3.Connection, *, wait_s: float = WAIT_S) -> No
 
 
 @contextmanager
+def closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
+    """Close a database that was just opened if the block, which prepares it, fails."""
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
+
+
+@contextmanager
 def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
     """Commit all writes of the block together, or none."""
     db.execute(begin)

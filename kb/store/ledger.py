@@ -24,7 +24,7 @@ from data.codec import loads
 from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
 from data.records import Failure, LeftOut, SubjectKind
-from data.sqlite import transaction, use_write_ahead_log
+from data.sqlite import closed_on_error, transaction, use_write_ahead_log
 from data.storage_errors import is_of_disk, storage_error, storage_errors
 
 RecordT = TypeVar("RecordT")
@@ -135,11 +135,8 @@ class Ledger:
             raise self.damaged(str(error)) from error
         except UnicodeDecodeError as error:  # in SQLite's own message
             raise self.damaged("its tables cannot be read") from error
-        try:
+        with closed_on_error(self._db):
             self._check_version()
-        except BaseException:
-            self._db.close()
-            raise
 
     def _check_version(self) -> None:
         [(version,)] = self._read("PRAGMA user_version")
@@ -166,7 +163,7 @@ class Ledger:
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-        try:
+        with closed_on_error(db):
             db.execute(f"PRAGMA page_size={PAGE_BYTES}")
             use_write_ahead_log(db)
             db.execute("PRAGMA synchronous=NORMAL")
@@ -175,9 +172,6 @@ class Ledger:
                 if db.execute("PRAGMA user_version").fetchone() == (0,):
                     for statement in _schema():
                         db.execute(statement)
-        except BaseException:
-            db.close()
-            raise
         return db
 
     def _connect_read_only(self) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.closing import Closing
 from data.errors import StoreError
-from data.sqlite import transaction, use_write_ahead_log
+from data.sqlite import closed_on_error, transaction, use_write_ahead_log
 from data.storage_errors import storage_errors
 
 _TABLES: Final = """
@@ -69,9 +69,10 @@ class CollectionFiles(Closing):
         with self._errors():
             folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(folder / DATABASE, timeout=60, isolation_level=None)
-            use_write_ahead_log(self._db)
-            self._db.executescript(_TABLES)
-            self._db.execute("INSERT INTO state SELECT 0, 0, ? WHERE NOT EXISTS (SELECT * FROM state)", (dim,))
+            with closed_on_error(self._db):
+                use_write_ahead_log(self._db)
+                self._db.executescript(_TABLES)
+                self._db.execute("INSERT INTO state SELECT 0, 0, ? WHERE NOT EXISTS (SELECT * FROM state)", (dim,))
 
     def close(self) -> None:
         """Close the database."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from data.errors import StoreError
 from data.records import Taxon, taxon_id
+from data.sqlite import closed_on_error
 from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema
@@ -29,8 +30,9 @@ def read_only(path: Path) -> sqlite3.Connection:
     """
     try:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        db.execute("PRAGMA trusted_schema = OFF")
-        db.execute("PRAGMA cell_size_check = ON")
+        with closed_on_error(db):
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("PRAGMA cell_size_check = ON")
     except sqlite3.Error as error:
         raise StoreError(f"{path} cannot be read: {error}", hint=_REPAIR) from error
     return db
@@ -53,13 +55,14 @@ class StoredChecklist:
             raise StoreError(f"{path} is damaged: its checksum differs.", hint=_REPAIR)
         self._languages = tuple(dict.fromkeys((language, "en", "")))
         self._db = read_only(path)
-        self.meta: Mapping[str, str] = dict(self._rows("SELECT key, value FROM meta"))
-        self._shared = frozenset(name for (name,) in self._rows("SELECT name FROM homonym"))
-        if self.meta.get("schema") != str(schema.VERSION):
-            raise StoreError(
-                f"{path}: schema {self.meta.get('schema')}, expected {schema.VERSION}",
-                hint=_REPAIR,
-            )
+        with closed_on_error(self._db):
+            self.meta: Mapping[str, str] = dict(self._rows("SELECT key, value FROM meta"))
+            self._shared = frozenset(name for (name,) in self._rows("SELECT name FROM homonym"))
+            if self.meta.get("schema") != str(schema.VERSION):
+                raise StoreError(
+                    f"{path}: schema {self.meta.get('schema')}, expected {schema.VERSION}",
+                    hint=_REPAIR,
+                )
 
     @property
     def name(self) -> str:

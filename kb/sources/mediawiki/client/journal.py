@@ -13,6 +13,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from data.sqlite import closed_on_error
+
 OLDEST_S = 24 * 3600
 """Age at which the answers of an interrupted build are too old to go on with."""
 
@@ -85,6 +87,7 @@ class LookupJournal:
     @staticmethod
     def _open(file: Path) -> sqlite3.Connection:
         db = sqlite3.connect(file, timeout=10, check_same_thread=False)
-        db.execute("PRAGMA synchronous = OFF")  # survives a killed process; a power cut costs the answers
-        db.execute("CREATE TABLE IF NOT EXISTS answers (question BLOB PRIMARY KEY, answer BLOB NOT NULL)")
+        with closed_on_error(db):
+            db.execute("PRAGMA synchronous = OFF")  # survives a killed process; a power cut costs the answers
+            db.execute("CREATE TABLE IF NOT EXISTS answers (question BLOB PRIMARY KEY, answer BLOB NOT NULL)")
         return db
