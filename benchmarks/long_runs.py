@@ -2,10 +2,13 @@
 
     python -m benchmarks.long_runs photos --photos ../shared/birds/photos [--n 100000] [--fast] [--work FOLDER]
     python -m benchmarks.long_runs pages [--n 11131] [--work FOLDER]
+    python -m benchmarks.long_runs models [--n 1000] [--work FOLDER]
 
 `photos` runs `kb identify --output` on links to the photos of a folder, each photo linked as often as it takes.
 `pages` runs `kb build --taxon Aves` from a stand-in wiki on this machine, with a page of made-up text and a photo for
 each of the first `n` species of the checklist; it has no faults and answers at once, so the rate is that of Fieldmark.
+`models` does the same with `--distiller model` and a scripted model that takes two seconds for a reply, 32 at a time;
+it counts replies. Their processor time says how many models one process can keep at work.
 Each runs in a process of its own, whose memory and processor time are read every second. A run of `photos` that was
 stopped resumes with the same `--work`. The table has a row per tenth of the photos, or per stage of the build; `--plot`
 draws both over time.
@@ -29,10 +32,14 @@ from typing import Any
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from tests.servers.faulty_wiki import FaultyWiki, File, jpeg
+from tests.servers.openai_server import OpenAIServer
+from tests.servers.scripted_distiller import slowly
 from training.starter.confidence.charts import Line, Panel, draw
 
 PROGRAM = "import sys; from cli.main import main; sys.exit(main())"
 N_ROWS = 10
+REPLY_S = 2.0  # of the scripted model
+AT_ONCE = 32
 COLOURS = ("black", "white", "red", "brown", "grey", "yellow", "green", "blue", "orange", "buff")
 PARTS = ("crown", "back", "breast", "belly", "tail", "wings", "bill", "legs")
 
@@ -198,16 +205,16 @@ class ManyPages(FaultyWiki):
         }  # fmt: skip
 
 
-def pages(args: argparse.Namespace, work: Path) -> list[Sample]:
-    """Build `n` species from a stand-in wiki."""
+def pages(args: argparse.Namespace, work: Path, *more: str, n_replies: Callable[[], int] | None = None) -> list[Sample]:
+    """Build `n` species from a stand-in wiki; pages are counted, or replies of a model."""
     path = work / "birds.kb"
     wiki = ManyPages()
     wiki.fill(args.n)
     with wiki.running():
         samples = sampled(
-            ["build", "--taxon", "Aves", "--api-url", wiki.api_url, "--kb", str(path)],
+            ["build", "--taxon", "Aves", "--api-url", wiki.api_url, "--kb", str(path), *more],
             work / "progress.txt",
-            lambda: sum(request.get("action") == "parse" for request in list(wiki.requests)),
+            n_replies or (lambda: sum(request.get("action") == "parse" for request in list(wiki.requests))),
             lambda: len(wiki.requests) + len(wiki.photos_asked),
         )
     shown = subprocess.run([sys.executable, "-c", PROGRAM, "status", "--kb", str(path), "--format", "json"],
@@ -217,26 +224,43 @@ def pages(args: argparse.Namespace, work: Path) -> list[Sample]:
     return samples
 
 
+def models(args: argparse.Namespace, work: Path) -> list[Sample]:
+    """Build `n` species from a stand-in wiki and a scripted model."""
+    settings = work / "models.toml"
+    with OpenAIServer(lambda call: slowly(REPLY_S, call)) as server:
+        settings.write_text(
+            f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\nprice_in = 0.1\nprice_out = 0.4\n'
+            f"max_concurrent = {AT_ONCE}\n"
+        )
+        more = ("--distiller", "model", "--settings", str(settings))
+        return pages(args, work, *more, n_replies=lambda: server.n_calls)
+
+
+RUNS = {"photos": (photos, 100_000), "pages": (pages, 11_131), "models": (models, 1_000)}
+"""Name -> function, and usual number of photos or pages."""
+
+
 def main() -> None:
     """Run and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", choices=["photos", "pages"])
+    parser.add_argument("run", choices=RUNS)
     parser.add_argument("--photos", type=Path, help="Folder of photos.")
     parser.add_argument("--n", type=int, help="Number of photos or pages.")
     parser.add_argument("--fast", action="store_true", help="As kb identify --fast.")
     parser.add_argument("--plot", type=Path, help="SVG to write.")
     parser.add_argument("--work", type=Path, help="Folder to keep.")
     args = parser.parse_args()
-    args.n = args.n or (100_000 if args.run == "photos" else 11_131)
+    run, usual = RUNS[args.run]
+    args.n = args.n or usual
     with tempfile.TemporaryDirectory() as scratch:
         work = args.work or Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
-        samples = photos(args, work) if args.run == "photos" else pages(args, work)
+        samples = run(args, work)
         groups = by_tenth(samples) if args.run == "photos" else by_stage(samples)
         sys.stdout.write("\n".join(table(groups)) + "\n")
         if args.plot:
-            args.plot.write_text(plot(samples, args.run))
+            args.plot.write_text(plot(samples, "photos" if args.run == "photos" else "pages"))
         peak = max(sample.memory_mib for sample in samples)
         sys.stdout.write(f"\n{time.monotonic() - began:,.0f} s in all, memory at most {peak:,.0f} MiB\n")
 
