@@ -26,10 +26,10 @@ import chromadb
 import numpy as np
 
 import recognize
+from cli.verbs.bench.peers import PEERS, installed
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
-from kb.store.peers import PEERS, installed
 
 TOP: Final = 30
 GRAPHS: Final = {

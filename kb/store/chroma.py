@@ -1,4 +1,4 @@
-"""Chroma collections, embedded in the knowledge base's folder or on a server; `peers` alone imports chromadb too.
+"""Chroma collections, embedded in the knowledge base's folder or on a server; only `kb bench` imports chromadb too.
 
 Vectors are unit rows in inner-product space, since `cosine` would normalise them again and change their last bits.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from cli.common import options, output, wiring
 
 COLUMNS = ("step", "median ms", "slowest ms")
-PEER_COLUMNS = ("nearest descriptions by", "median ms", "recall", "filled in s")
+PEER_COLUMNS = ("nearest descriptions by", "median ms", "recall", "filled in s", "memory MiB", "mapped MiB")
 
 
 @click.command()
@@ -22,11 +23,13 @@ def bench(kb: Path | None, runs: int, form: str) -> None:
     """Measure opening, identification, search and context, beside other vector indexes.
 
     A photo is a drawn bird. Chroma, and FAISS and USearch where installed, are filled with the vectors of the
-    descriptions; recall is their share of the exact ten nearest.
+    descriptions; recall is their share of the exact ten nearest, memory what filling takes. The system can take mapped
+    memory back.
 
     Example: kb bench --kb birds.kb --runs 20
     """
-    from cli.verbs.bench.measure import measure_peers, measure_steps
+    from cli.verbs.bench.measure import measure_steps
+    from cli.verbs.bench.nearest import measure_peers
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         steps = measure_steps(store, wiring.encoders_of(store), runs)
@@ -39,10 +42,7 @@ def bench(kb: Path | None, runs: int, form: str) -> None:
             "nearest": peers,
         }
     ms = [(name, *(f"{1000 * step[key]:.1f}" for key in ("median_s", "slowest_s"))) for name, step in steps.items()]
-    rows = [
-        (name, f"{1000 * peer['median_s']:.2f}", f"{peer['recall']:.3f}", f"{peer['fill_s']:.2f}")
-        for name, peer in peers.items()
-    ]
+    rows = [(name, *_cells(peer)) for name, peer in peers.items()]
     output.write_record(
         form,
         found,
@@ -51,3 +51,16 @@ def bench(kb: Path | None, runs: int, form: str) -> None:
             f"{output.as_table(PEER_COLUMNS, rows, right=PEER_COLUMNS[1:])}"
         ),
     )
+
+
+def _cells(peer: Mapping[str, float | None]) -> Iterator[str]:
+    """Yield the cells of a row of the second table, after the name."""
+    for key, factor, digits in (
+        ("median_s", 1000, 2),
+        ("recall", 1, 3),
+        ("fill_s", 1, 2),
+        ("memory_mib", 1, 1),
+        ("mapped_mib", 1, 1),
+    ):
+        value = peer[key]
+        yield "unknown" if value is None else f"{factor * value:.{digits}f}"

@@ -6,6 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+import kb
+from cli.verbs.bench.command import _cells
+from cli.verbs.bench.memory import anonymous_mib, growth
+
 
 def test_bench_measures_steps_and_indexes(cli: Any, built_kb: Path) -> None:
     found = json.loads(cli.call("bench", "--kb", built_kb, "--runs", "2", "--format", "json", check=True).stdout)
@@ -19,7 +26,37 @@ def test_bench_measures_steps_and_indexes(cli: Any, built_kb: Path) -> None:
     assert found["nearest"]["ChromaDB"]["fill_s"] > 0
 
 
+def test_bench_measures_memory(cli: Any, built_kb: Path) -> None:
+    found = json.loads(cli.call("bench", "--kb", built_kb, "--runs", "1", "--format", "json", check=True).stdout)
+    with kb.open(built_kb) as store:
+        size = store.species_vectors().vectors.nbytes / 2**20
+    assert found["nearest"]["Fieldmark"]["mapped_mib"] == pytest.approx(size)
+    assert found["nearest"]["ChromaDB"]["mapped_mib"] == 0
+    assert all(peer["memory_mib"] >= 0 for peer in found["nearest"].values())
+
+
+def test_memory_is_counted_while_it_is_held_and_mapped_files_are_not(tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", np.ones((16, 2**17), dtype=np.float32))  # 8 MiB
+    before = anonymous_mib()
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    assert mapped.sum() == 2**21
+    read = anonymous_mib()
+    assert growth(before, read) < 4
+    held = [np.ones(2**10, dtype=np.float32) for _ in range(2**11)]  # 8 MiB in pieces, which are freed to the process
+    assert growth(read, anonymous_mib()) == pytest.approx(8, abs=3)
+    held.clear()
+    assert growth(read, anonymous_mib()) < 4
+
+
+def test_memory_is_unknown_where_the_system_does_not_tell() -> None:
+    assert growth(None, 3.0) is growth(3.0, None) is None
+    peer = {"median_s": 0.001, "recall": 1.0, "fill_s": 2.0, "memory_mib": None, "mapped_mib": 1.5}
+    assert list(_cells(peer)) == ["1.00", "1.000", "2.00", "unknown", "1.5"]
+
+
 def test_bench_prints_two_tables(cli: Any, built_kb: Path) -> None:
     lines = cli.call("bench", "--kb", built_kb, "--runs", "1", check=True).stdout.splitlines()
     assert [line.split()[0] for line in lines if line and line[0] != "─"][:4] == ["step", "open", "identify", "search"]
-    assert any(line.startswith("ChromaDB") for line in lines)
+    [row] = [line.split() for line in lines if line.startswith("ChromaDB")]
+    assert len(row) == 6
+    assert float(row[4]) >= 0  # MiB

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli.verbs.bench.peers import PEERS, installed
 from data.arrays import as_unit_rows, rank_descending
-from kb.store.peers import PEERS, installed
 
 
 @pytest.mark.parametrize("name", installed())

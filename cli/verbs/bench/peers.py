@@ -1,4 +1,7 @@
-"""Other vector indexes, filled with the same rows, to compare look-ups with: Chroma's own, FAISS and USearch."""
+"""Other vector indexes, filled with the same rows, to compare look-ups with: Chroma's own, FAISS and USearch.
+
+Chroma is used as it comes, without the rules of `kb.store.chroma` for a knowledge base.
+"""
 
 from __future__ import annotations
 
