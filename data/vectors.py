@@ -7,7 +7,7 @@ checksums. While a writer is at work, readers therefore get the undamaged matric
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -22,8 +22,16 @@ from data.files import sha256_hex, write_atomic
 MANIFEST = "manifest.json"
 
 
-def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, VectorTable]]) -> None:
+def write_tables(
+    folder: Path,
+    generation: str,
+    tables: Iterable[tuple[str, VectorTable]],
+    *,
+    keep: Callable[[str], bool] = lambda _: False,
+) -> None:
     """Write the tables as `generation`, and remove the files of earlier generations and of killed writers.
+
+    Other files are removed unless `keep(name)`.
 
     For one process at a time. With an iterator, one table is in memory at a time.
     """
@@ -45,9 +53,9 @@ def write_tables(folder: Path, generation: str, tables: Iterable[tuple[str, Vect
         write_atomic(rows, content)
         files[name] = {path.name: file_checksum(path) for path in (matrix, rows)}
     write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": files}).encode())
-    keep = {MANIFEST}.union(*files.values())
+    own = {MANIFEST}.union(*files.values())
     for path in folder.iterdir():
-        if path.name not in keep:
+        if path.name not in own and not keep(path.name):
             path.unlink(missing_ok=True)
 
 

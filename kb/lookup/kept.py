@@ -1,8 +1,8 @@
 """Arrays read from all summaries, kept in `cache/`, so that a new process maps them instead of reading the summaries.
 
-The name of a file is a hash of the state that was opened, its subjects (a build that was killed may have changed their
-names alone), the language, and the code and word lists that read the summaries. A damaged file is made again; where
-`cache/` cannot be written, nothing is kept. The writer of the matrices removes the files of earlier states.
+The name of a file has a hash of the species that were opened, then one of the language, and of the code and word lists
+that read the summaries. A learnt term changes neither. A damaged file is made again; where `cache/` cannot be written,
+nothing is kept. The writer of the matrices removes the files of other species.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from data.errors import FieldmarkError
 from data.files import sha256_hex
 from kb.lookup.postings import Postings
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.project import prefix_of_lookups
 
 log = logging.getLogger(__name__)
 Arrays = Mapping[str, NDArray[Any]]
@@ -36,9 +37,8 @@ def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
         folder = store.layout.cache
     except FieldmarkError:  # a store in memory
         return make()
-    state = (store.generation, store.ledger.state_of_subjects(), store.language, name, _code())
-    mark = sha256_hex("\n".join(state))[:20]
-    path = folder / f"lookup-{mark}.bin"
+    mark = sha256_hex("\n".join((store.language, name, _code())))[:20]
+    path = folder / f"{store.derived(_prefix)}{mark}.bin"
     found = _read(path)
     if found is None:
         found = make()
@@ -47,6 +47,10 @@ def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
         except OSError as error:
             log.debug("%s is not kept: %s", path, error)
     return found
+
+
+def _prefix(store: KnowledgeBase) -> str:
+    return prefix_of_lookups(store.ledger)
 
 
 def as_arrays(postings: Postings, prefix: str = "") -> dict[str, NDArray[Any]]:

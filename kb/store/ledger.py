@@ -7,6 +7,7 @@ Damage is therefore an error with a remedy, never a wrong answer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -520,9 +521,19 @@ class Ledger:
         """Return the name of the current state; empty before the first entry."""
         return self.fact(GENERATION) or ""
 
-    def state_of_subjects(self) -> str:
-        """Return a text that changes with any subject, which a build records before it publishes entries."""
-        return str(self._read("SELECT n, checksums FROM totals WHERE name = 'subjects'"))
+    def state_of_species(self) -> str:
+        """Return a hash that changes with the entry or the record of any species, and with nothing else.
+
+        A build changes the records, and so the names, before it publishes the entries.
+        """
+        found = hashlib.sha256()
+        for table in ("subjects", "entries"):
+            with self._read_errors():
+                for row in self._db.execute(
+                    f"SELECT subject_id, checksum FROM {table} WHERE kind = 'taxon' ORDER BY subject_id"
+                ):
+                    found.update(json.dumps([table, *row]).encode())
+        return found.hexdigest()
 
     # --- pending: subjects whose rows in Chroma are out of date -----------------------------------------------------
 

@@ -211,11 +211,20 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
                 tables = (
                     (name, _chroma_table(layout, ledger, collections, name, kind)) for name, kind in names.items()
                 )
-                write_tables(layout.cache, generation, tables)
+                lookups = prefix_of_lookups(ledger)
+                write_tables(layout.cache, generation, tables, keep=lambda file: file.startswith(lookups))
     except OSError as error:
         raise MissingRequirement(
             f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
         ) from error
+
+
+def prefix_of_lookups(ledger: Ledger) -> str:
+    """Return how the names of the look-up files in the cache begin that hold for the present species.
+
+    A learnt term changes the generation, and so the matrices, but none of these files.
+    """
+    return f"lookup-{ledger.state_of_species()[:20]}-"
 
 
 def _chroma_table(

@@ -12,7 +12,8 @@ import pytest
 import kb
 import recognize
 from data.codec import dumps, loads
-from data.records import Taxon, TaxonMatch
+from data.records import Taxon, TaxonMatch, Term
+from kb.lookup.learning import remember
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
@@ -87,3 +88,50 @@ def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
     assert files(path) == []
     assert len(answers(path)) == len(QUERIES)
     assert set(files(path)).isdisjoint(before)
+
+
+def test_a_learnt_term_leaves_the_files_and_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, before = answers(path), files(path)
+    encoder = recognize.load_encoders("starter").sentence
+    with kb.open(path) as store:
+        generation = store.generation
+        remember(store, [Term(term_id="term:zorblin", name="zorblin", definition="A knob on the bill.")], encoder)
+    with kb.open(path) as store:
+        assert store.generation != generation
+        assert [term.name for term in store.terms()] == ["zorblin"]
+    assert files(path) == before
+    monkeypatch.setattr(KnowledgeBase, "summary_texts", lambda _: pytest.fail("the summaries were read again"))
+    assert answers(path) == first
+    assert files(path) == before
+
+
+def test_another_summary_makes_the_files_anew(path: Path) -> None:
+    answers(path)
+    before = files(path)
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        entry = ledger.entry("agelaius-phoeniceus")
+        assert entry is not None
+        ledger.publish([entry._replace(document="A bird with a zyzzogeton on its head.")])
+    sentence = recognize.load_encoders("starter").sentence
+    with kb.open(path) as store:
+        assert kb.search(store, "zyzzogeton", sentence)[0].taxon_id == "agelaius-phoeniceus"
+    assert len(set(files(path)) - set(before)) == 4
+
+
+def test_names_that_two_species_exchange_change_the_state(path: Path) -> None:
+    """Their rows then have the same checksums in another order, or sums that may be equal."""
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        before = ledger.state_of_species()
+        (one, first), (other, second) = list(ledger.subjects("taxon").items())[:2]
+        ledger.add_subjects([(one, "taxon", "x", second), (other, "taxon", "x", first)])
+        exchanged = ledger.state_of_species()
+        ledger.add_subjects([("term:cere", "term", "cere", "{}")])
+        assert ledger.state_of_species() == exchanged != before
+
+
+def test_removed_species_change_the_state(path: Path) -> None:
+    with closing(Ledger(path / "ledger.sqlite")) as ledger:
+        before = ledger.state_of_species()
+    kb.remove(path, ["agelaius-phoeniceus"])
+    with closing(Ledger(path / "ledger.sqlite")) as ledger:
+        assert ledger.state_of_species() != before
