@@ -4,7 +4,7 @@
 
 Made-up species with about 3.3 chunks and one reference photo each, in spaces of 384 dimensions, whose vectors come from
 hashes. The pipeline, ledger, Chroma and matrices are the real ones. *anonymous* is the memory that the system cannot
-take back, at the end of a step; the peak also counts mapped files.
+take back, at the end of a step; the peak also counts mapped files. `benchmarks.growth` draws what this prints.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -176,6 +176,12 @@ def run_step(step: str, path: Path, n: int) -> dict[str, Any]:
     return found
 
 
+def line_of(n: int, step: str, found: Mapping[str, Any]) -> str:
+    """Return the printed line of a step, which `benchmarks.growth` reads."""
+    shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in found.items()}
+    return f"{n:>8,} {step:9} {shown}\n"
+
+
 def main() -> None:
     """Print a line for each size and step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -195,8 +201,7 @@ def main() -> None:
             path = Path(args.folder or folder, f"large-{n}.kb")
             for step in args.only.split(","):
                 found = run_step(step, path, n)
-                shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in found.items()}
-                sys.stdout.write(f"{n:>8,} {step:9} {shown}\n")
+                sys.stdout.write(line_of(n, step, found))
                 sys.stdout.flush()
 
 

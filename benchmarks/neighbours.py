@@ -1,12 +1,13 @@
 """Recall, time and memory of other indexes, beside the exact product that look-ups use.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
-    python -m benchmarks.neighbours --rows 1000,10000,100000,1000000 [--dim 384]
+    python -m benchmarks.neighbours --rows 1000,10000,100000,1000000 [--dim 384] [--top 10]
 
 The texts are like those of a knowledge base: statements of the starter knowledge, pairs of statements of one species,
 and pairs across species until there are enough. Queries are half of the words of a text. With `--rows`, made-up rows in
 groups of 50, and queries near a row; each index is in a process of its own. FAISS and USearch are measured where they
-are installed (`faiss-cpu`, `usearch`).
+are installed (`faiss-cpu`, `usearch`). A *first pass* ranks rows of float16 or int8 and scores the best ten times
+`--top` of them exactly, with NumPy or FAISS.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -26,8 +27,9 @@ import chromadb
 import numpy as np
 
 import recognize
-from cli.verbs.bench.peers import PEERS, installed
-from data.arrays import FloatArray, as_unit_rows, rank_descending
+from cli.verbs.bench.memory import anonymous_mib, growth
+from cli.verbs.bench.peers import PEERS, Search, installed
+from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
 
@@ -37,7 +39,9 @@ GRAPHS: Final = {
     "Chroma, a wide graph": {"ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300},
 }
 GRAPH_PEERS: Final = ("ChromaDB", "FAISS HNSW", "USearch")  # which take minutes to fill with a million rows
-BATCH: Final = 2_000  # rows written at a time
+BATCH: Final = 2_000  # rows written or multiplied at a time
+CANDIDATES: Final = 10  # times the rows to find are scored exactly after a first pass
+Fill = Callable[[FloatArray, Path], Search]
 
 
 def texts_of(n: int) -> list[str]:
@@ -91,13 +95,65 @@ def made_up(n: int, dim: int, path: Path) -> FloatArray:
     return vectors
 
 
-def anonymous_mib() -> float:
-    """Return the memory of this process that the system cannot take back."""
-    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(lines["RssAnon"].split()[0]) / 1024
+def first_pass(dtype: type[np.float16 | np.int8]) -> Fill:
+    """Return a function that fills an index of small numbers, multiplied as float32 block by block, and rescored."""
+
+    def fill(vectors: FloatArray, folder: Path) -> Search:
+        del folder
+        small = np.empty(vectors.shape, dtype=dtype)
+        scale = np.ones(len(vectors), dtype=np.float32)
+        for start in range(0, len(vectors), BATCH):
+            part = np.asarray(vectors[start : start + BATCH])
+            if dtype is np.int8:
+                scale[start : start + BATCH] = np.abs(part).max(axis=1) / 127
+                part = np.rint(part / scale[start : start + BATCH, None])
+            small[start : start + BATCH] = part
+
+        def search(query: FloatArray, n: int) -> IntArray:
+            scores = np.concatenate(
+                [small[start : start + BATCH].astype(np.float32) @ query for start in range(0, len(small), BATCH)]
+            )
+            return rank_descending(scores * scale, n)
+
+        return search
+
+    return rescored(fill)
 
 
-def measure_rows(name: str, path: Path, n_queries: int) -> None:
+def rescored(fill: Fill) -> Fill:
+    """Return the same index, whose best `CANDIDATES` times `n` rows are ranked by the exact product."""
+
+    def fill_both(vectors: FloatArray, folder: Path) -> Search:
+        search = fill(vectors, folder)
+
+        def search_both(query: FloatArray, n: int) -> IntArray:
+            rows = np.sort(search(query, min(CANDIDATES * n, len(vectors))))
+            return rows[rank_descending(vectors[rows] @ query, n)]
+
+        return search_both
+
+    return fill_both
+
+
+def exact_product(vectors: FloatArray, folder: Path) -> Search:
+    """Return the search of look-ups, which reads the mapped rows."""
+    del folder
+    return lambda query, n: rank_descending(vectors @ query, n)
+
+
+def ways() -> dict[str, Fill]:
+    """Return name -> function that fills it, of every way that can be measured here."""
+    peers = {name: PEERS[name] for name in installed()}
+    return {
+        "exact product": exact_product,
+        "float16 first pass": first_pass(np.float16),
+        "int8 first pass": first_pass(np.int8),
+        **peers,
+        **{f"{name} first pass": rescored(peers[name]) for name in ("FAISS float16", "FAISS int8") if name in peers},
+    }
+
+
+def measure_rows(name: str, path: Path, n_queries: int, top: int) -> None:
     """Print recall, time and memory of one way with the rows of a file."""
     vectors: FloatArray = np.load(path, mmap_mode="r")
     dice = np.random.default_rng(1)
@@ -105,23 +161,26 @@ def measure_rows(name: str, path: Path, n_queries: int) -> None:
         vectors[dice.choice(len(vectors), size=n_queries)]
         + dice.normal(scale=0.5 / vectors.shape[1] ** 0.5, size=(n_queries, vectors.shape[1]))
     )
-    exact = [rank_descending(vectors @ query, TOP) for query in queries]
+    exact = [rank_descending(vectors @ query, top) for query in queries]
     before, began = anonymous_mib(), time.perf_counter()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        search = PEERS[name](vectors, Path(folder)) if name in PEERS else None
+        search = ways()[name](vectors, Path(folder))
         filled_s, seconds, hits = time.perf_counter() - began, [], []
+        search(queries[0], top)
+        taken = growth(before, anonymous_mib())
         for query, best in zip(queries, exact, strict=True):
             began = time.perf_counter()
-            rows = rank_descending(vectors @ query, TOP) if search is None else search(query, TOP)
+            rows = search(query, top)
             seconds.append(time.perf_counter() - began)
-            hits.append(len(set(rows.tolist()) & set(best.tolist())) / TOP)
+            hits.append(len(set(rows.tolist()) & set(best.tolist())) / top)
+        memory = "unknown" if taken is None else f"{taken:.0f} MiB"
         sys.stdout.write(
-            f"{len(vectors):>9,} {name:14} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms"
-            f" filled in {filled_s:6.1f} s, {anonymous_mib() - before:6.0f} MiB\n"
+            f"{len(vectors):>9,} {name:24} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms"
+            f" filled in {filled_s:6.1f} s, {memory}\n"
         )
 
 
-def compare_rows(sizes: Sequence[int], dim: int, n_queries: int, most: int) -> None:
+def compare_rows(sizes: Sequence[int], dim: int, n_queries: int, most: int, top: int) -> None:
     """Measure every way with made-up rows, each in a process of its own."""
     missing = PEERS.keys() - installed()
     sys.stdout.write(f"not installed: {', '.join(sorted(missing)) or 'none'}\n")
@@ -129,11 +188,11 @@ def compare_rows(sizes: Sequence[int], dim: int, n_queries: int, most: int) -> N
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "rows.npy")
             made_up(n, dim, path)
-            for name in ("exact product", *installed()):
+            for name in ways():
                 if n > most and name in GRAPH_PEERS:
                     continue
                 command = [sys.executable, "-m", "benchmarks.neighbours", "--way", name, "--file", str(path)]
-                subprocess.run([*command, "--queries", str(n_queries)], check=True)
+                subprocess.run([*command, "--queries", str(n_queries), "--top", str(top)], check=True)
 
 
 def main() -> None:
@@ -143,15 +202,16 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--rows", help="numbers of made-up rows, instead of texts")
     parser.add_argument("--dim", type=int, default=384)
+    parser.add_argument("--top", type=int, default=TOP, help="rows to find of made-up rows")
     parser.add_argument("--most", type=int, default=200_000, help="rows up to which indexes with graphs are filled")
     parser.add_argument("--way", help="measure this way with the rows of --file")
     parser.add_argument("--file", type=Path)
     args = parser.parse_args()
     if args.way:
-        measure_rows(args.way, args.file, args.queries)
+        measure_rows(args.way, args.file, args.queries, args.top)
         return
     if args.rows:
-        compare_rows([int(n) for n in args.rows.split(",")], args.dim, args.queries, args.most)
+        compare_rows([int(n) for n in args.rows.split(",")], args.dim, args.queries, args.most, args.top)
         return
     encoder = recognize.load_encoders("starter").sentence
     texts = texts_of(args.texts)

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "descriptions": [],
     "engines": ["--photos", "{birds}/photos", "--n", "6"],
     "feedback_birds": ["--data", "{birds}", "--photos", "60"],
+    "growth": ["{growth}"],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
     "large": ["--species", "12"],
     "lint": ["--data", "{whole}"],
@@ -84,7 +85,15 @@ def test_a_benchmark_runs(
 ) -> None:
     queries = tmp_path / "queries.csv"
     queries.write_text("query_text,supercategory\na duck with a blue speculum,Appearance\n")
-    places = {"birds": few_birds, "whole": birds, "queries": queries, "scenes": birds.parent / "scenes"}
+    growth = tmp_path / "run.txt"
+    growth.write_text("   1,000 build     {'cpu': 8.0, 'anonymous': 95.2}\n")
+    places = {
+        "growth": growth,
+        "birds": few_birds,
+        "whole": birds,
+        "queries": queries,
+        "scenes": birds.parent / "scenes",
+    }
     if "{wiki}" in ARGUMENTS[name]:
         places["wiki"] = request.getfixturevalue("wiki_api_url")
     arguments = [argument.format(**places) for argument in ARGUMENTS[name]]

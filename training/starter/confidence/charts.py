@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46")
+COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46", "#cc79a7", "#56b4e9", "#d4a900", "#009e73")
 """Colours of the lines, distinct without red-green vision."""
 
 _SIDE: Final = 260  # pixels of a panel's plot, which is square
@@ -30,6 +30,10 @@ class Panel:
     title: str
     lines: Sequence[Line]
     has_diagonal: bool = False
+    x_ticks: Sequence[tuple[float, str]] = tuple((tenths / 10, f"{tenths / 10:.1f}") for tenths in range(0, 11, 2))
+    """Places on the horizontal axis and their labels; by default every 0.2."""
+    y_ticks: Sequence[tuple[float, str]] = ()
+    """The same on the vertical axis; by default every 0.2 up to its end."""
 
 
 def draw(panels: Sequence[Panel], *, x: str, y: str, top: float = 1.0) -> str:
@@ -63,14 +67,15 @@ def _panel(panel: Panel, left: float, *, x: str, y: str, top: float) -> list[str
         return left + point[0] * _SIDE, _TOP + _SIDE * (1 - min(point[1], top) / top)
 
     parts = [f'<text x="{left + _SIDE / 2}" y="{_TOP - 14}" text-anchor="middle">{escape(panel.title)}</text>']
-    for tenths in range(0, 11, 2):
-        across, _ = at((tenths / 10, 0))
+    for place, label in panel.x_ticks:
+        across, _ = at((place, 0))
         parts.append(f'<path d="M{across:.1f} {_TOP}v{_SIDE}" stroke="#e4e4e7"/>')
-        parts.append(f'<text x="{across:.1f}" y="{_TOP + _SIDE + 18}" text-anchor="middle">{tenths / 10:.1f}</text>')
-    for tenths in range(0, round(top * 10) + 1, 2):
-        _, down = at((0, tenths / 10))
+        parts.append(f'<text x="{across:.1f}" y="{_TOP + _SIDE + 18}" text-anchor="middle">{label}</text>')
+    tenths = range(0, round(top * 10) + 1, 2)
+    for place, label in panel.y_ticks or [(tenth / 10, f"{tenth / 10:.1f}") for tenth in tenths]:
+        _, down = at((0, place))
         parts.append(f'<path d="M{left} {down:.1f}h{_SIDE}" stroke="#e4e4e7"/>')
-        parts.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{tenths / 10:.1f}</text>')
+        parts.append(f'<text x="{left - 8}" y="{down + 4:.1f}" text-anchor="end">{label}</text>')
     middle = _TOP + _SIDE / 2
     parts.append(f'<text x="{left + _SIDE / 2}" y="{_TOP + _SIDE + 38}" text-anchor="middle">{escape(x)}</text>')
     parts.append(
