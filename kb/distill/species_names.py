@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from data.lexicon.tables import BIRDS, column
@@ -20,6 +21,7 @@ _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|o
 # A hidden name in parentheses.
 _ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
 _QUALIFIED = re.compile(r"\b[Tt]he (?:[A-Z][a-z]+ ){1,2}$")
+_ODD_CASE = re.compile("[\u017f\u212a\u0130\u0131]")  # which IGNORECASE takes for s, k and i, but `lower` does not
 _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
@@ -49,11 +51,24 @@ class NameHider:
         self.group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         self._is_of_several = taxon.rank != "species"
         self.noun = column("groups", "noun", group="")[self.group]
-        joined = "|".join(_flexible(name) for name in own_names(taxon, title))
-        self._name = rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
-        heads = "|".join(sorted({_flexible(name.split()[-1]) for name in taxon.common_names if len(name.split()) > 1}))
-        self._head = re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
-        self._inside = re.compile(
+        self._names = own_names(taxon, title)
+        self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
+        self._pieces = {_piece(name) for name in self._names}
+        self._head_pieces = {_piece(head) for head in self._heads}
+
+    @cached_property
+    def _name(self) -> str:
+        joined = "|".join(_flexible(name) for name in self._names)
+        return rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
+
+    @cached_property
+    def _head(self) -> re.Pattern[str]:
+        heads = "|".join(sorted({_flexible(head) for head in self._heads}))
+        return re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
+
+    @cached_property
+    def _inside(self) -> re.Pattern[str]:
+        return re.compile(
             rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{self._name}(?P<own>['’]s?)?", re.IGNORECASE
         )
 
@@ -70,7 +85,7 @@ class NameHider:
     def _by_position(self) -> list[re.Pattern[str]]:
         """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject.
 
-        Compiled on first use: most sentences have no name.
+        Compiled, like all patterns, on first use: most sentences have no name.
         """
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = r"\s+(?!also\b|often\b|usually\b|typically\b|generally\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
@@ -92,8 +107,9 @@ class NameHider:
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
-        if self._inside.search(sentence) is None:
-            return capitalised(tidy(self._head.sub("It", sentence)))
+        if not _may_have(self._pieces, sentence) or self._inside.search(sentence) is None:
+            begun = self._head.sub("It", sentence) if _may_have(self._head_pieces, sentence) else sentence
+            return capitalised(tidy(begun))
         lead, before_who, after_who, adjective, subject = self._by_position
         text = sentence
         if self.group != BIRDS:  # "An orchid with" has no verb for "it"
@@ -109,7 +125,7 @@ class NameHider:
 
     def names_in(self, sentence: str) -> list[str]:
         """Return the names of the species in a sentence."""
-        return [found[0] for found in self._inside.finditer(sentence)]
+        return [found[0] for found in self._inside.finditer(sentence)] if _may_have(self._pieces, sentence) else []
 
     def _common(self, found: re.Match[str]) -> str:
         if self.group != BIRDS and _QUALIFIED.search(found.string[: found.start()]):
@@ -142,6 +158,18 @@ class NameHider:
         ):
             return "They" if found["plural"] else "It"
         return f"These {_plural(self.noun)}" if found["plural"] and self.group != BIRDS else "This species"
+
+
+def _piece(name: str) -> str:
+    """Return the longest run of letters and digits that every spelling of a name has in `_flexible`; in lower case."""
+    runs = [run.lower() for run in re.findall("[A-Za-z0-9]+", name)]
+    return max((run for run in runs if not re.search("gr[ae]y", run)), key=len, default="")
+
+
+def _may_have(pieces: Iterable[str], sentence: str) -> bool:
+    """Return whether a sentence has one of the pieces, or letters that equal i, k or s in patterns alone."""
+    lowered = sentence.lower()
+    return any(piece in lowered for piece in pieces) or _ODD_CASE.search(sentence) is not None
 
 
 def _plural(noun: str) -> str:
