@@ -166,17 +166,19 @@ def measure_rows(name: str, path: Path, n_queries: int, top: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         search = ways()[name](vectors, Path(folder))
         filled_s, seconds, hits = time.perf_counter() - began, [], []
+        worked = []  # seconds of processor time, which other work on the machine hardly changes
         search(queries[0], top)
         taken = growth(before, anonymous_mib())
         for query, best in zip(queries, exact, strict=True):
-            began = time.perf_counter()
+            began, began_work = time.perf_counter(), time.process_time()
             rows = search(query, top)
+            worked.append(time.process_time() - began_work)
             seconds.append(time.perf_counter() - began)
             hits.append(len(set(rows.tolist()) & set(best.tolist())) / top)
         memory = "unknown" if taken is None else f"{taken:.0f} MiB"
         sys.stdout.write(
-            f"{len(vectors):>9,} {name:24} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms"
-            f" filled in {filled_s:6.1f} s, {memory}\n"
+            f"{len(vectors):>9,} {name:24} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms,"
+            f" {1000 * np.median(worked):8.2f} ms of processor time, filled in {filled_s:6.1f} s, {memory}\n"
         )
 
 
