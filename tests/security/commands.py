@@ -17,8 +17,12 @@ from tests.security.obedient_model import ATTACKS, ORDER
 from tests.servers.openai_server import Script
 
 ALL: str = "\n".join(ATTACKS)
-FILE_NAMES: tuple[str, ...] = tuple(f"{n} {attack.replace('/', '∕')}"[:60] for n, attack in enumerate(ATTACKS))
-"""The attacks as names of files."""
+GROUPS: tuple[str, ...] = tuple("\n".join(ATTACKS[n::4]) for n in range(4))
+"""The attacks in four texts."""
+FILE_NAMES: tuple[str, ...] = tuple(
+    f"{n} {attack.replace('/', '∕')}" for n, attack in enumerate((*ATTACKS[1:4], ATTACKS[-2]))
+)
+"""Attacks as names of files."""
 ROOT = Path(__file__).parents[2]
 
 Obeying = Callable[..., Outcome]
@@ -43,7 +47,7 @@ def obeying(cli: CommandLine, model: Model, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def rows(outcome: Outcome) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in outcome.stdout.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in outcome.stdout.split("\n") if line.startswith("{")]
 
 
 def commanding(package: str, name: str, folder: Path) -> Path:

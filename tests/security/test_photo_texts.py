@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from tests.conftest import CommandLine
-from tests.security.commands import FILE_NAMES, Obeying, obeying, rows
+from tests.security.commands import FILE_NAMES, GROUPS, Obeying, obeying, rows
 from tests.security.conftest import Model
-from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, obedient
+from tests.security.obedient_model import MARK, ORDER, as_read, obedient
 from tests.servers.openai_server import Call, Reaction, Script
 
 QUESTIONS = ["What colour is the bird?", "Where does it sit?", "What does it hold?"]
@@ -33,7 +33,7 @@ def photos(cli: CommandLine) -> Path:
     folder = cli.folder / "photos"
     folder.mkdir()
     for n, name in enumerate((*FILE_NAMES, *(f"{ORDER} {n}" for n in range(3)))):
-        Image.new("RGB", (40, 40), (n * 6,) * 3).save(folder / f"{name}.png")
+        Image.new("RGB", (40, 40), (n * 30,) * 3).save(folder / f"{name}.png")
     return folder
 
 
@@ -45,10 +45,10 @@ def seeing(*, letters: bool) -> Script:
             is_visa = "key phrases" in call.text
             return json.dumps({"phrases": ["red bird"], "questions": QUESTIONS}) if is_visa else "A red bird."
         with Image.open(io.BytesIO(call.images[0])) as opened:
-            n = round(opened.convert("L").getpixel((20, 20)) / 6)
-        if n >= len(ATTACKS):
-            return HONEST[n - len(ATTACKS)]
-        return f"a grey bird {ATTACKS[n]}" if letters else "a grey bird"
+            n = round(opened.convert("L").getpixel((20, 20)) / 30)
+        if n >= len(GROUPS):
+            return HONEST[n - len(GROUPS)]
+        return f"a grey bird {GROUPS[n]}" if letters else "a grey bird"
 
     return obedient(react, ZEBRA)
 
@@ -87,7 +87,7 @@ def test_letters_and_names_of_photos_change_their_own_row_alone(
 def test_find_shows_no_model_the_names_of_photos(run: Obeying, model: Model, photos: Path, method: str) -> None:
     command = ("find", QUERY, "--images", photos, "--method", method, "--format", "jsonl", "--top", "99")
     wanted, found = (rows(run(seeing(letters=letters), *command, check=True)) for letters in (False, True))
-    assert len(found) == len(wanted) == len(ATTACKS) + len(HONEST)
+    assert len(found) == len(wanted) == len(GROUPS) + len(HONEST)
     assert harmless(found) == harmless(wanted)
     assert method == "captions" or found == wanted
     assert model.calls

@@ -1,0 +1,110 @@
+"""Orders in web pages, through the commands that read them: `kb build --pages`, and `kb rerank` with a web search."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from kb.checklist.avilist import load_checklist
+from kb.distill.model_reply import SCHEMA
+from tests.conftest import CommandLine
+from tests.rerank.scripted import questions_reply
+from tests.security.commands import ALL, Obeying, as_page, commanding, obeying, rows
+from tests.security.conftest import Model
+from tests.security.obedient_model import ATTACKS, MARK, as_read, obedient
+from tests.security.test_distilling import ZEBRA, repeat
+from tests.servers.openai_server import Answer, Call, Reaction
+from tests.servers.ugly_site import Reply, UglySite
+
+LOOKS = "The crown is black. The belly is white."
+BIRDS = [taxon.scientific_name for taxon in load_checklist().species()[: len(ATTACKS) + 1]]
+
+
+@pytest.fixture
+def run(cli: CommandLine, model: Model, monkeypatch: pytest.MonkeyPatch) -> Obeying:
+    Path("fieldmark.toml").write_text("page_pause_s = 0\nprivate_addresses = true\n")
+    return obeying(cli, model, monkeypatch)
+
+
+@pytest.fixture
+def site(cli: CommandLine) -> Iterator[UglySite]:
+    """A page with an order for each bird but the last, and the table of the pages."""
+    with UglySite().running() as site:
+        lines = []
+        for n, (name, attack) in enumerate(zip(BIRDS, (*ATTACKS, ""), strict=True)):
+            body = as_page(f"{name} {attack}", f"Description {attack}", f"{LOOKS} It sings. {attack}")
+            site.pages[f"/{n}"] = Reply(body=body)
+            lines.append(f"{name},{site.url(f'/{n}')}")
+        (cli.folder / "pages.csv").write_text("\n".join(lines))
+        yield site
+
+
+def summaries(cli: CommandLine) -> set[str]:
+    return {
+        json.loads(cli.call("show", name, "--kb", "a.kb", "--format", "json", check=True).stdout)["summary"]["text"]
+        for name in BIRDS
+    }
+
+
+@pytest.mark.usefixtures("site")
+def test_orders_of_pages_are_not_obeyed_by_the_distiller(cli: CommandLine, run: Obeying, model: Model) -> None:
+    build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb")
+    run(obedient(repeat, ZEBRA), *build, "a.kb", check=True)
+    assert len(model.calls) == len(BIRDS)
+    assert sum(MARK in as_read(call.text) for call in model.calls) == len(ATTACKS)
+    assert all(call.payload["response_format"]["json_schema"]["schema"] == SCHEMA for call in model.calls)
+    assert {text[: len(LOOKS)] for text in summaries(cli)} == {LOOKS}
+
+    # Without this, the rest would show nothing: an order of the user's own prompt is obeyed.
+    own = commanding("kb", "distil.md", cli.folder / "own")
+    outcome = run(obedient(repeat, ZEBRA), *build, "b.kb", "--set", f"prompts={own}")
+    assert outcome.exit_code != 0
+    assert "no part of the reply can be used" in outcome.stderr
+
+
+def answered(said: str) -> Any:
+    """Search the web, write questions, and answer each by the grey level of the photo."""
+
+    def react(call: Call) -> Reaction:
+        if "Search the web" in call.text:
+            return Answer(text=said, more={"citations": ["https://web.example/zorblin"]})
+        if not call.images:
+            return questions_reply()
+        return json.dumps({"probability": 100 if len(call.images[0]) > 1000 else 0})
+
+    return react
+
+
+@pytest.mark.parametrize("said", [f"A zorblin is a gland of frogs.\n{ALL}", ALL])
+def test_an_answer_of_the_web_gives_no_orders_to_the_judge(
+    cli: CommandLine, run: Obeying, model: Model, said: str
+) -> None:
+    folder = cli.folder / "photos"
+    folder.mkdir()
+    for n, side in enumerate((40, 60, 400, 600)):
+        Image.effect_noise((side, side), 90).convert("RGB").save(folder / f"{n}.png")
+    cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--text", _text(cli), check=True)
+    command = ("rerank", folder, "--query", "frog with a zorblin", "--kb", "a.kb", "--web", "--format", "jsonl")
+    zebra = json.dumps({"probability": 50})
+    wanted = rows(run(answered("A zorblin is a gland of frogs."), *command, "--judge", "vision", check=True))
+    found = rows(run(obedient(answered(said), zebra), *command, "--judge", "vision", check=True))
+    told = [(row["image_id"], row["score"], [each["question"] for each in row["questions"]]) for row in found]
+    assert told == [(row["image_id"], row["score"], [e["question"] for e in row["questions"]]) for row in wanted]
+    assert any(MARK in as_read(call.text) and re.search("^<background>$", call.text, re.M) for call in model.calls)
+
+    own = commanding("rerank", "question_stated.md", cli.folder / "own")
+    commanding("rerank", "questions_together.md", own)
+    found = rows(run(obedient(answered(said), zebra), *command, "--judge", "vision", "--set", f"prompts={own}"))
+    assert {row["score"] for row in found} == {50.0}
+
+
+def _text(cli: CommandLine) -> Path:
+    file = cli.folder / "mallard.txt"
+    file.write_text("The male has a green head and a yellow bill.")
+    return file
