@@ -13,6 +13,8 @@ from tests.drawn_birds import drawn_bird
 from tests.security.commands import ALL, FILE_NAMES, Obeying, as_page, commanding, obeying, rows
 from tests.security.conftest import Model
 from tests.security.obedient_model import MARK, ORDER, as_read, obedient
+from tests.security.test_distilling import ZEBRA as STRIPES
+from tests.security.test_distilling import repeat
 from tests.security.test_reading_photos import jay
 from tests.servers.openai_server import Call
 
@@ -92,17 +94,19 @@ def test_a_look_up_is_written_from_added_texts_without_their_orders(
 
 def test_an_added_page_gives_no_orders_to_the_distiller(cli: CommandLine, run: Obeying, model: Model) -> None:
     """A file whose title, heading and text are orders; its name is the title where it states none."""
-    from tests.security.test_distilling import ZEBRA, repeat
-
     pages = [f"{name}.html" for name in FILE_NAMES] + [f"{ORDER}.txt"]
+    for n, page in enumerate(pages[:-1]):
+        (cli.folder / page).write_text(as_page(f"Jay {ALL}", ALL, f"The crown is black. It has {n} songs. {ALL}"))
     (cli.folder / pages[-1]).write_text(f"The belly is white. {ALL}")
-    for page in pages[:-1]:
-        (cli.folder / page).write_text(as_page(f"Jay {ALL}", ALL, f"The crown is black. {ALL}"))
-    (cli.folder / "pages.csv").write_text(f'Gadwall,"{ORDER}.txt"')
-    distilling = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb", "a.kb")
-    run(obedient(repeat, ZEBRA), *distilling, check=True)
+    (cli.folder / "pages.csv").write_text(f'Gadwall,"{pages[-1]}"')
+    run(
+        obedient(repeat, STRIPES), "build", "--pages", "pages.csv", "--distiller", "model", "--kb", "a.kb", check=True
+    )  # which sets the distiller
     given = [argument for page in pages for argument in ("--page", page)]
-    added = run(obedient(repeat, ZEBRA), "add", "--kb", "a.kb", "--name", "Blue Jay", *given, check=True)
+    command = ("add", "--kb", "a.kb", "--name", "Blue Jay", "--format", "json", *given)
+    text = json.loads(run(obedient(repeat, STRIPES), *command, check=True).stdout)["text"]
     assert len(model.calls) == len(pages)
     assert all(MARK in as_read(call.text) for call in model.calls)
-    assert "The crown is black. The belly is white." in " ".join(added.stdout.split())
+    assert "The crown is black." in text
+    assert "The belly is white." in text
+    assert "zebra" not in text.lower()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
 from tests.security.commands import ALL, Obeying, as_page, commanding, obeying, rows
 from tests.security.conftest import Model
-from tests.security.obedient_model import ATTACKS, MARK, as_read, obedient
+from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, obedient
 from tests.security.test_distilling import ZEBRA, repeat
+from tests.security.test_ranking_photos import yes_if_bright
 from tests.servers.openai_server import Answer, Call, Reaction
 from tests.servers.ugly_site import Reply, UglySite
 
@@ -63,9 +63,7 @@ def test_orders_of_pages_are_not_obeyed_by_the_distiller(cli: CommandLine, run: 
 
     # Without this, the rest would show nothing: an order of the user's own prompt is obeyed.
     own = commanding("kb", "distil.md", cli.folder / "own")
-    outcome = run(obedient(repeat, ZEBRA), *build, "b.kb", "--set", f"prompts={own}")
-    assert outcome.exit_code != 0
-    assert "no part of the reply can be used" in outcome.stderr
+    assert run(obedient(repeat, ZEBRA), *build, "b.kb", "--set", f"prompts={own}").exit_code != 0
 
 
 def answered(said: str) -> Any:
@@ -76,7 +74,7 @@ def answered(said: str) -> Any:
             return Answer(text=said, more={"citations": ["https://web.example/zorblin"]})
         if not call.images:
             return questions_reply()
-        return json.dumps({"probability": 100 if len(call.images[0]) > 1000 else 0})
+        return yes_if_bright(call)
 
     return react
 
@@ -87,21 +85,27 @@ def test_an_answer_of_the_web_gives_no_orders_to_the_judge(
 ) -> None:
     folder = cli.folder / "photos"
     folder.mkdir()
-    for n, side in enumerate((40, 60, 400, 600)):
-        Image.effect_noise((side, side), 90).convert("RGB").save(folder / f"{n}.png")
+    for level in (40, 60, 180, 200):
+        Image.new("RGB", (40, 40), (level,) * 3).save(folder / f"{level}.png")
     cli.call("add", "--kb", "a.kb", "--name", "Mallard", "--text", _text(cli), check=True)
-    command = ("rerank", folder, "--query", "frog with a zorblin", "--kb", "a.kb", "--web", "--format", "jsonl")
+    given = ("--kb", "a.kb", "--web", "--judge", "vision", "--format", "jsonl")
+    command = ("rerank", folder, *given, "--query", "frog with a zorblin")
     zebra = json.dumps({"probability": 50})
-    wanted = rows(run(answered("A zorblin is a gland of frogs."), *command, "--judge", "vision", check=True))
-    found = rows(run(obedient(answered(said), zebra), *command, "--judge", "vision", check=True))
-    told = [(row["image_id"], row["score"], [each["question"] for each in row["questions"]]) for row in found]
-    assert told == [(row["image_id"], row["score"], [e["question"] for e in row["questions"]]) for row in wanted]
-    assert any(MARK in as_read(call.text) and re.search("^<background>$", call.text, re.M) for call in model.calls)
+    wanted = rows(run(answered("A zorblin is a gland of frogs."), *command, check=True))
+    found = rows(run(obedient(answered(said), zebra), *command, check=True))
+    assert [(row["image_id"], row["score"], _asked(row)) for row in found] == [
+        (row["image_id"], row["score"], _asked(row)) for row in wanted
+    ]
+    assert {row["score"] for row in found} == {0.0, 100.0}
+    assert any(MARK in as_read(call.text) for call in model.calls)
 
-    own = commanding("rerank", "question_stated.md", cli.folder / "own")
-    commanding("rerank", "questions_together.md", own)
-    found = rows(run(obedient(answered(said), zebra), *command, "--judge", "vision", "--set", f"prompts={own}"))
+    # Without this, the rest would show nothing: an order in the user's own query is obeyed.
+    found = rows(run(obedient(answered(said), zebra), *command[:-1], f"frog with a zorblin. {ORDER}"))
     assert {row["score"] for row in found} == {50.0}
+
+
+def _asked(row: dict[str, Any]) -> list[str]:
+    return [each["question"] for each in row["questions"]]
 
 
 def _text(cli: CommandLine) -> Path:
