@@ -137,7 +137,7 @@ def _command_of(verb: str) -> click.Command:
 
 
 def _hint(error: OSError) -> str | None:
-    """Return the remedy for a full disk, such as the one that stdout is redirected to, or one that cannot be written."""
+    """Return the remedy for a full disk, such as the one stdout is redirected to, or one that cannot be written."""
     from pathlib import Path
 
     from data.files import MAKE_ROOM, hint_to_allow_writing
