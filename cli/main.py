@@ -137,10 +137,16 @@ def _command_of(verb: str) -> click.Command:
 
 
 def _hint(error: OSError) -> str | None:
-    """Return the remedy for a full disk, such as the one that stdout is redirected to; None for other errors."""
-    from data.files import MAKE_ROOM
+    """Return the remedy for a full disk, such as the one stdout is redirected to, or one that cannot be written."""
+    from pathlib import Path
 
-    return MAKE_ROOM if error.errno == errno.ENOSPC else None
+    from data.files import MAKE_ROOM, hint_to_allow_writing
+
+    if error.errno == errno.ENOSPC:
+        return MAKE_ROOM
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and isinstance(error.filename, str):
+        return hint_to_allow_writing(Path(error.filename), "Allow access, or use another folder.")
+    return None
 
 
 def _print_error(message: str, hint: str | None) -> None:

@@ -36,6 +36,13 @@ def user_folder() -> Path:
     return Path(os.environ.get("FIELDMARK_HOME") or "~/.local/share/fieldmark").expanduser()
 
 
+def hint_to_allow_writing(path: Path, otherwise: str) -> str:
+    """Return the remedy for a path that cannot be written; `otherwise` outside of `user_folder`."""
+    if path.absolute().is_relative_to(user_folder().absolute()):
+        return "Fieldmark keeps its own files there: allow writing, or set FIELDMARK_HOME to another folder."
+    return otherwise
+
+
 def read_lines(path: Path) -> list[str]:
     r"""Return the lines of a UTF-8 file without line ends (`\n` or `\r\n`) and byte order mark.
 
@@ -220,9 +227,8 @@ def writer_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = path.open("a+")
     except OSError as error:
-        raise MissingRequirement(
-            f"{path.parent} cannot be written: {error.strerror}", hint="Allow writing, or use a copy of the folder."
-        ) from error
+        hint = hint_to_allow_writing(path, "Allow writing, or use a copy of the folder.")
+        raise MissingRequirement(f"{path.parent} cannot be written: {error.strerror}", hint=hint) from error
     deadline = time.monotonic() + wait_s
     with handle:
         while True:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from data.errors import FieldmarkError, MissingRequirement, StoreError
+from data.files import hint_to_allow_writing
 
 LEAST_FREE_BYTES = 1 << 20
 # Primary result codes of SQLite: a disk that is full, cannot be written or read, a file that cannot be opened.
@@ -47,10 +48,11 @@ def is_of_disk(error: sqlite3.Error) -> bool:
 def storage_error(folder: Path, error: BaseException, *, is_disk: bool = False) -> FieldmarkError:
     """Return our error for one of a store; `is_disk` where the disk is known to be the cause."""
     if is_disk or is_full(folder):
-        why = "no space left" if is_full(folder) else f"it cannot be written or read ({error})"
-        return MissingRequirement(
-            f"{folder}: {why}", hint="Finished work is saved: fix this and run the same command again."
-        )
+        hint = "Finished work is saved: fix this and run the same command again."
+        if is_full(folder):
+            return MissingRequirement(f"{folder}: no space left", hint=hint)
+        why = f"it cannot be written or read ({error})"
+        return MissingRequirement(f"{folder}: {why}", hint=hint_to_allow_writing(folder, hint))
     return StoreError(f"{folder}: {error}", hint="Run kb verify to check and repair it.")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from data.codec import to_json
 from data.records import Change, Failure, LeftOut, PageRef, Taxon
+from kb.pipeline.stages.anchor import asked_again
 from kb.pipeline.stages.resolve import left_out_steps, page_mark, resolved_step, term_left_out
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
@@ -49,7 +50,8 @@ def note(run: BuildRun, findings: Findings) -> None:
             elif change.kind == "new revision" and run.source.origin.get("kind") == "folder":
                 change = replace(change, detail="files changed")  # the revision is a hash of them
             noted["changes"][before.subject_id] = to_json(change)
-        for key in (*(before.subject_id for _, before, _ in findings.pages), *findings.stale_photos):
+        changed = (before.subject_id for _, before, _ in findings.pages)
+        for key in (*changed, *findings.stale_photos, *asked_again(anchors)):
             if key in anchors:
                 noted["anchors"].setdefault(key, _credits(anchors[key]))
         ledger.set_fact(FACT, json.dumps(noted))

@@ -84,6 +84,8 @@ def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
     try:
         payload, is_wrapped = json_in(text)
     except MalformedAnswer:
+        if text.count(f'"{field}"') > 1:
+            return (), True  # two different rankings, of which the rules below would read one
         payload, is_wrapped = {}, True
     entries = payload.get(field)
     if isinstance(entries, list):

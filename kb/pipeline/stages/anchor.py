@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from data.batches import grouped
 from data.codec import dumps
 from data.errors import StoreError
-from data.records import Anchor, AnchorImage, Failure
+from data.records import Anchor, AnchorImage, Failure, LeftOut
+from kb import reasons
 from kb.pipeline.stages.fetch import fetched_pages, read_article
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import AnchorBatch
@@ -32,6 +33,8 @@ def anchor(run: BuildRun) -> None:
         for key, page in pages.items()
     }
     todo = run.todo("anchor", marks)
+    again = asked_again(done).intersection(marks).difference(todo)
+    todo += sorted(again)
     run.source.reuse_photos(_stored_photos(run, [done[key] for key in todo if key in done]))
     tracker = run.track("anchor", len(todo))
     for group in grouped(todo, GROUP):
@@ -45,8 +48,29 @@ def anchor(run: BuildRun) -> None:
                     run.ledger.record([_failed(key, marks[key], str(error), done.get(key))])
                 tracker.add(failed=1)
         for key, result in run.source.fetch_anchors(articles, limit=limit):
+            if key in again and isinstance(result, Failure):  # in vain: nothing is lost
+                tracker.add()
+                continue
             _store(run, key, marks[key], result, done.get(key))
             tracker.add(failed=int(isinstance(result, Failure)))
+
+
+def asked_again(steps: Mapping[str, Step]) -> set[str]:
+    """Return the finished species with a photo in whose place the server sent a web page, a refusal or nothing.
+
+    The wiki has the file, and its server may be well again.
+    """
+    found = set()
+    for key, step in steps.items():
+        is_named = any(reason in (step.output or "") for reason in (reasons.NOT_AN_IMAGE, reasons.NO_FILE))
+        if step.status == "done" and is_named and any(map(_was_not_sent, anchors_of(step).skipped)):
+            found.add(key)
+    return found
+
+
+def _was_not_sent(photo: LeftOut) -> bool:
+    # A file that the wiki itself lacks has no detail.
+    return photo.reason == reasons.NOT_AN_IMAGE or (photo.reason == reasons.NO_FILE and photo.detail != "")
 
 
 def _store(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, before: Step | None) -> None:

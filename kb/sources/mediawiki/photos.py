@@ -228,11 +228,11 @@ class PhotoFinder:
         seen: set[str] = set()
         while True:
             content = self._pages.client.fetch_photo(url)
-            if content[:500].lstrip()[:14].lower().startswith((b"<!doctype html", b"<html")):
-                raise MalformedAnswer(f"Expected an image from {url}, got an HTML page")
             try:
                 return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-            except BadImage:
+            except BadImage as error:
+                if media_type_of(content) is None:
+                    raise MalformedAnswer(f"Expected an image from {url}, got other content") from error
                 digest = sha256_hex(content)
                 if digest in seen or len(seen) == MOST_DAMAGED:
                     raise

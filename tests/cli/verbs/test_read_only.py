@@ -1,7 +1,8 @@
-"""A knowledge base on a read-only disk, without its cache and Chroma: it is read, and writers say why they stop."""
+"""Read-only disks: a knowledge base without cache and Chroma is read, and writers say why they stop and what helps."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import kb
 import recognize
+from tests.cli.verbs.conftest import write_bird
 from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa, picture_of
 
@@ -27,6 +29,17 @@ for command in (
     said = result.stderr.count("warning") if result.exit_code == 0 else result.stderr.splitlines()[0]
     print(command[0], result.exit_code, bool(result.stdout.strip()), said)
 """
+
+BUILDS = """
+import sys
+from click.testing import CliRunner
+from cli.main import commands
+build = ["build", "--source", "folder:notes", "--kb", "a.kb"]
+for command in ([*build, "--distiller", "model"], [*build, "--checklist", "names.csv"], ["show", "Mallard"]):
+    result = CliRunner().invoke(commands, command, prog_name="kb")
+    print(result.exit_code, *result.stderr.splitlines()[-2:], sep="|")
+"""
+HOME_HINT = "hint: Fieldmark keeps its own files there: allow writing, or set FIELDMARK_HOME to another folder."
 
 
 @pytest.mark.integration
@@ -47,3 +60,23 @@ def test_a_read_only_knowledge_base_is_read_and_never_written(tmp_path: Path) ->
     assert {name: lines[name] for name in readers} == dict.fromkeys(readers, "0 True 0"), done.stderr
     for writer in ("build", "remove", "verify"):
         assert lines[writer] == f"3 False error: {path} cannot be written: Read-only file system"
+
+
+@pytest.mark.integration
+@needs_mounts
+def test_a_read_only_home_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_bird(tmp_path / "notes", "Blue Jay", "It has a blue crest and white underparts.")
+    (tmp_path / "names.csv").write_text("taxon_id,scientific_name,rank\na-b,Apis bella,species\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    for name, value in {"HOME": str(home), "LLM_TEXT_MODEL": "m", "LLM_TEXT_BASE_URL": "http://127.0.0.1:9/v1"}.items():
+        monkeypatch.setenv(f"FIELDMARK_{name}", value)
+    script = f'mount -t tmpfs -o ro none {home} && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", BUILDS]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=200, cwd=tmp_path, env=environment
+    )
+    lines = [line.split("|") for line in done.stdout.splitlines()]
+    assert [(code, hint) for code, _, hint in lines] == [("3", HOME_HINT)] * 3, done.stderr
+    assert all(error.startswith("error: ") and str(home) in error for _, error, _ in lines)

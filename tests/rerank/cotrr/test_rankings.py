@@ -25,7 +25,7 @@ from rerank.cotrr.rankings import json_in, parse_ranking
         ('{"ranking": ["3", "[1]", "photo 2", 2.0]}', 3, (2, 0, 1), {"duplicates": 1}),
         ('{"ranking": [true, null, [1], 1.5, "three", 2]}', 2, (1,), {"invalid": 5, "missing": 1}),
         ('```json\n{"ranking": [2, 1]}\n```', 2, (1, 0), {"not_json": 1}),
-        ('As in the example {"ranking": [3, 1]}, so here: {"ranking": [2, 1]}', 2, (1, 0), {"not_json": 1}),
+        ('{"ranking": [2, 1]}, and once more: {"ranking": [2, 1]}', 2, (1, 0), {"not_json": 1}),
         ("[11] > [1] > [12]", 12, (10, 0, 11), {"not_json": 1, "missing": 9}),
         ("The best come first.\n3\n1\n2", 3, (2, 0, 1), {"not_json": 1}),
         ("3, 1, 2", 3, (2, 0, 1), {"not_json": 1}),
@@ -44,6 +44,8 @@ def test_a_ranking_is_parsed_and_its_repairs_are_counted(text: str, n: int, posi
     [
         "", "I cannot rank these.", '{"ranking": []}', '{"ranking": "none"}', '{"order": [1]}', '{"ranking": [9, 8]}',
         "Of the 3 photos none fits.", "3, the heron, is a fine bird", "null", '{"ranking": [1, 2',
+        'First {"ranking": [3, 1]}, then {"ranking": [2, 1]}', '{"comparison": "", "ranking": [1]}{"ranking": [2]}',
+        '{"ranking": [\n3,\n1\n]}\n{"ranking": [\n2,\n1\n]}',
         "First [1] > [2] > [3], then [3] > [2] > [1]", "[1] > [2]\n[2] > [1]",
     ],
 )  # fmt: skip
