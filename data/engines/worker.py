@@ -26,13 +26,22 @@ class Outcome:
     """`module:class`; empty for none."""
     message: str = ""
     hint: str | None = None
+    raised: Exception | None = None
+    """Another error of the shard, where the run was started."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether there are no results."""
+        return bool(self.error) or self.raised is not None
 
     def results(self) -> bytes:
         """Return the packed results.
 
         Raises:
-            FieldmarkError: the error, of its own class.
+            Exception: the error, of its own class.
         """
+        if self.raised is not None:
+            raise self.raised
         if not self.error:
             return self.packed
         kind: Any = named(self.error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ class Halves:
     """Number that raises an error of Fieldmark."""
     odd: int = -1
     """Number that raises another error."""
+    awaited: int = -1
+    """Number for which 0 waits: another process must be at it."""
     n_workers: int = 1
     """Processes to wait for at the first numbers."""
     n_later: int = 1
@@ -46,6 +48,8 @@ class Halves:
             with Path(self.log).open("a") as log:
                 log.write(f"{item} {os.getpid()}\n")
             self._meet(self.n_later if item >= 30 else self.n_workers)
+            if item == 0 and self.awaited >= 0:
+                wait_for(lambda: self.awaited in worked_on(Path(self.log)))
             died = Path(f"{self.log}.died")
             if item == self.die_at and (self.always_dies or not died.exists()):
                 died.touch()
@@ -58,11 +62,8 @@ class Halves:
             yield item / 2
 
     def _meet(self, n: int) -> None:
-        end = time.monotonic() + MEETING_S
-        while n > 1 and len(pids(Path(self.log))) < n:
-            if time.monotonic() > end:
-                raise TimeoutError(f"fewer than {n} processes at work after {MEETING_S} s")
-            time.sleep(0.02)
+        if n > 1:
+            wait_for(lambda: len(pids(Path(self.log))) >= n)
 
     def ship(self, item: int) -> int:
         return item
@@ -80,6 +81,15 @@ class Halves:
 def task_on_node(_loaders: Loaders, **arguments: Any) -> Halves:
     """Return the task on a node."""
     return Halves(**arguments)
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so; raise `TimeoutError` after `MEETING_S`."""
+    end = time.monotonic() + MEETING_S
+    while not is_so():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not so after {MEETING_S} s")
+        time.sleep(0.02)
 
 
 def pids(log: Path) -> set[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -18,8 +18,9 @@ import pytest
 
 from data.engines.contract import map_shards
 from data.engines.ray_engine import RayEngine
+from data.engines.shards import shards_of
 from data.errors import BadInput, SourceUnavailable, UsageError
-from tests.data.engines.halves import Halves, pids, worked_on
+from tests.data.engines.halves import Halves, pids, wait_for, worked_on
 from tests.servers.ray_cluster import RayCluster
 
 pytestmark = pytest.mark.integration
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[3]
 NUMBERS = range(60)
 HALVES = [number / 2 for number in NUMBERS]
+SHARDS = [shard.shipped for shard in shards_of(Halves(log=""), NUMBERS)]
 RUN = """
 import json, sys
 from contextlib import closing
@@ -80,6 +82,31 @@ def test_a_task_raises_as_on_this_machine(engine: RayEngine, log: Path) -> None:
         list(map_shards(Halves(log=str(log), odd=9), NUMBERS, engine))
 
 
+def test_an_error_comes_after_the_results_before_it(engine: RayEngine, log: Path) -> None:
+    """And these are not worked on again by the next run."""
+    bad = SHARDS[3][0]
+    task = Halves(log=str(log), n_workers=2, awaited=bad, bad=bad)
+    for _ in range(2):
+        found = list[float]()
+        with pytest.raises(BadInput, match="no half"):
+            found.extend(map_shards(task, NUMBERS, engine))
+        assert found == HALVES[:bad]
+    assert [worked_on(log).count(number) for number in range(bad + 1)] == [1] * bad + [2]
+
+
+def test_shards_that_finish_with_a_failed_one_are_not_repeated(engine: RayEngine, log: Path) -> None:
+    """The first worker has 0 and 1, then 4; the second one 2 and 3; shard 1 fails while the caller is busy."""
+    task = Halves(log=str(log), n_workers=2, odd=SHARDS[1][0])
+    results = map_shards(task, NUMBERS, engine)
+    assert next(results) == 0
+    wait_for(lambda: {SHARDS[3][0], SHARDS[4][0]} <= set(worked_on(log)))
+    with pytest.raises(ZeroDivisionError):
+        list(results)
+    with pytest.raises(ZeroDivisionError):
+        list(map_shards(task, NUMBERS, engine))
+    assert [worked_on(log).count(number) for number in SHARDS[2]] == [1] * len(SHARDS[2])
+
+
 def test_a_second_task_waits_for_the_end_of_the_first(engine: RayEngine, log: Path) -> None:
     """Shards are numbered by task, and would be taken for one another."""
     first = map_shards(Halves(log=str(log)), NUMBERS, engine)
@@ -109,7 +136,7 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
     first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert first.stdout is not None
-    _wait_for(lambda: len(list((tmp_path / "shards").glob("*/*"))) >= 4)
+    wait_for(lambda: len(list((tmp_path / "shards").glob("*/*"))) >= 4)
     first.send_signal(signal.SIGINT)
     _, errors = first.communicate(timeout=60)
     assert first.returncode not in (0, None)
@@ -121,9 +148,3 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     assert second.stderr == ""
     assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4  # shards finished, of a number at least
 
-
-def _wait_for(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
