@@ -136,7 +136,7 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
     first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert first.stdout is not None
-    wait_for(lambda: len(list((tmp_path / "shards").glob("*/*"))) >= 4)
+    wait_for(lambda: len(list((tmp_path / "shards").glob("*-*"))) >= 4)
     first.send_signal(signal.SIGINT)
     _, errors = first.communicate(timeout=60)
     assert first.returncode not in (0, None)
