@@ -83,7 +83,7 @@ class RayEngine:
                     done[shard.number] = outcome = outcome or Outcome(raised=_too_many_deaths())
                     if outcome.is_error:  # raised in its turn; no shard behind it is begun
                         has_more, todo = False, [each for each in todo if each.number < shard.number]
-                    else:
+                    elif outcome.is_final:
                         files.write(shard.id, outcome.packed)
         finally:
             self._is_at_work = False

@@ -22,6 +22,8 @@ class Outcome:
     """Packed results of a shard, or an error of Fieldmark: its class, message and hint."""
 
     packed: bytes = b""
+    is_final: bool = True
+    """Whether a run that resumes may take these results."""
     error: str = ""
     """`module:class`; empty for none."""
     message: str = ""
@@ -71,7 +73,8 @@ class Worker:
             if key not in self._tasks:
                 self._tasks[key] = named(recipe.make)(self._loaders, **recipe.arguments)
             task = self._tasks[key]
-            return Outcome(packed=task.pack(list(task.stream([task.receive(each) for each in shipped]))))
+            results = list(task.stream([task.receive(each) for each in shipped]))
+            return Outcome(packed=task.pack(results), is_final=task.is_final(results))
         except FieldmarkError as error:
             kind = f"{type(error).__module__}:{type(error).__qualname__}"
             return Outcome(error=kind, message=str(error), hint=error.hint)
