@@ -37,7 +37,8 @@ def encode_ahead(
 ) -> dict[PhotoFile, FloatArray]:
     """Return the vectors of the photos of all jobs, each encoded once, for `RerankResources.photo_vectors`.
 
-    They are mapped from a file without a name, which is gone with them. Photos that cannot be read are left out: the method reads them again and says why.
+    They are mapped from a file without a name, which is gone with them. Photos that cannot be read are left out: the
+    method reads them again and says why.
 
     Args:
         encoder: the first encoder of the resources.

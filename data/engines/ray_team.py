@@ -212,6 +212,8 @@ def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
     where: dict[str, Any] = {"address": address}
     if address is None:  # not another cluster that happens to run on this machine
         where = {"address": "local", "num_cpus": os.cpu_count(), "include_dashboard": False}
+    # Ray has no setting for it: else it prints among the results on stdout that a node died.
+    ray._private.worker._worker_logs_enabled = False
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, ConfigError, NoEvidence, UsageError
+from data.errors import BadImage, BadInput, ConfigError, NoEvidence, UsageError
 from data.images.decode import read_image
 from data.records import Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
 from rerank.encoding import encode_ahead
+from rerank.photo_task import EncodeWhole
 from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -212,6 +213,14 @@ def test_photos_encoded_ahead_are_not_held_in_memory(tmp_path: Path) -> None:
     assert held < 4_000_000
     assert all(np.all(each == 0.5) for each in vectors.values())
     assert len(list(tmp_path.iterdir())) == len(names)
+
+
+def test_refused_photos_are_read_again_by_a_run_that_resumes() -> None:
+    """Their size and time stay when they can be read; a damaged photo stays damaged."""
+    task, refused = EncodeWhole(encoder=Counting()), BadImage("a.png cannot be read")
+    refused.__cause__ = PermissionError(13, "denied")
+    assert not task.is_final([[np.zeros(3)], [refused]])
+    assert task.is_final([[np.zeros(3)], [BadImage("a.png is damaged")]])
 
 
 def test_photos_below_the_depth_are_not_encoded_ahead(folder: Path) -> None:

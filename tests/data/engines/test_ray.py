@@ -133,7 +133,7 @@ def test_a_second_task_waits_for_the_end_of_the_first(engine: RayEngine, log: Pa
 
 
 def test_a_node_that_dies_loses_nothing_and_another_one_joins(
-    ray_cluster: RayCluster, engine: RayEngine, log: Path
+    ray_cluster: RayCluster, engine: RayEngine, log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ThreadPoolExecutor(1) as pool:
         task = Halves(log=str(log), pause_s=0.1, holds=True, n_workers=2, n_later=3)
@@ -147,6 +147,7 @@ def test_a_node_that_dies_loses_nothing_and_another_one_joins(
     under_way = [int(number) for number, pid in lines if pid == held.read_text()][-2:]
     assert repeated(log) == dict.fromkeys(under_way, 2)
     assert len(pids(log)) == 3
+    assert capsys.readouterr().out == ""  # of Ray, about the node
 
 
 def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log: Path, tmp_path: Path) -> None:
@@ -166,4 +167,3 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     assert [float(line) for line in second.stdout.split()] == HALVES
     assert second.stderr == ""
     assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4  # shards finished, of a number at least
-
