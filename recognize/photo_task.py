@@ -74,6 +74,10 @@ class EncodePhotos:
         """
         return path_on_node(shipped)
 
+    def is_final(self, results: Sequence[Batch]) -> bool:
+        """Return true: photos that cannot be read are named by size and time."""
+        return True
+
     def pack(self, results: Sequence[Batch]) -> bytes:
         """Return batches in bytes, without pixels."""
         values = [[[_values(each) for each in batch], seconds] for batch, _, seconds in results]

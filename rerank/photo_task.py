@@ -50,6 +50,11 @@ class EncodeWhole:
         """
         return Path(path_on_node(shipped))
 
+    def is_final(self, results: Sequence[Found]) -> bool:
+        """Return whether no file was refused: its size and time stay when it can be read."""
+        errors = (each for batch in results for each in batch if isinstance(each, BadImage))
+        return all(_errno(each) is None for each in errors)
+
     def pack(self, results: Sequence[Found]) -> bytes:
         """Return vectors and errors in bytes; of the cause of an error its number."""
         values = [

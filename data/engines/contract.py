@@ -50,6 +50,9 @@ class ShardTask(Protocol[ItemT, ResultT]):
             MissingRequirement: if the node does not see its files.
         """
 
+    def is_final(self, results: Sequence[ResultT]) -> bool:
+        """Return whether no result is an error that may pass; others are not kept for a run that resumes."""
+
     def pack(self, results: Sequence[ResultT]) -> bytes:
         """Return the results of a shard in bytes."""
 

@@ -15,6 +15,7 @@ from data.engines.contract import ItemT, ResultT, ShardTask
 from data.engines.ray_team import Team
 from data.engines.result_files import ResultFiles
 from data.engines.shards import Shard, shards_of
+from data.engines.worker import Outcome
 from data.errors import SourceUnavailable, UsageError
 
 AHEAD: Final = 4
@@ -38,7 +39,7 @@ class RayEngine:
         self._is_at_work = False
 
     def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
-        """Yield the results of a task in the order of the items.
+        """Yield the results of a task in the order of the items; an error comes after those of the shards before it.
 
         Raises:
             MissingDependency: if ray is not installed.
@@ -53,7 +54,7 @@ class RayEngine:
             self._team = Team(self._address, self._loaders)
         team, files = self._team, ResultFiles(self._results, task.recipe)
         coming, todo = shards_of(task, items), list[Shard]()
-        done: dict[int, bytes] = {}
+        done: dict[int, Outcome] = {}
         deaths: Counter[int] = Counter()
         n_drawn = n_taken = 0
         has_more = self._is_at_work = True
@@ -67,25 +68,23 @@ class RayEngine:
                         if (packed := files.read(shard.id)) is None:
                             todo.append(shard)
                         else:
-                            done[shard.number] = packed
+                            done[shard.number] = Outcome(packed=packed)
                 while todo and team.is_free:
                     team.submit(task.recipe, todo.pop(0))
                 if n_taken in done:
-                    yield from task.unpack(done.pop(n_taken))
+                    yield from task.unpack(done.pop(n_taken).results())
                     n_taken += 1
                     continue
                 for shard, outcome in team.wait() if n_taken < n_drawn else ():
-                    if outcome is not None:
-                        done[shard.number] = outcome.results()
-                        files.write(shard.id, done[shard.number])
+                    deaths[shard.number] += outcome is None
+                    if outcome is None and deaths[shard.number] < MOST_DEATHS:
+                        todo.insert(0, shard)
                         continue
-                    todo.insert(0, shard)
-                    deaths[shard.number] += 1
-                    if deaths[shard.number] >= MOST_DEATHS:
-                        raise SourceUnavailable(
-                            f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
-                            hint="Their memory may be too small. Run the same command again to resume.",
-                        )
+                    done[shard.number] = outcome = outcome or Outcome(raised=_too_many_deaths())
+                    if outcome.is_error:  # raised in its turn; no shard behind it is begun
+                        has_more, todo = False, [each for each in todo if each.number < shard.number]
+                    elif outcome.is_final:
+                        files.write(shard.id, outcome.packed)
         finally:
             self._is_at_work = False
             team.drop()  # an error, Ctrl-C, or a caller that stops early
@@ -96,3 +95,10 @@ class RayEngine:
         if self._team is not None:
             self._team.close()
             self._team = None
+
+
+def _too_many_deaths() -> SourceUnavailable:
+    return SourceUnavailable(
+        f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
+        hint="Their memory may be too small. Run the same command again to resume.",
+    )

@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,30 +72,31 @@ class Team:
         actor = self._workers[node]
         self._running[actor.run.remote(recipe, shard.shipped)] = node, actor, shard
 
-    def wait(self) -> list[tuple[Shard, Outcome | None]]:
-        """Return finished shards with their outcomes, None where the worker died; empty if nothing happened yet.
+    def wait(self) -> Iterator[tuple[Shard, Outcome | None]]:
+        """Yield all finished shards with their outcomes, None where the worker died; none if nothing happened yet.
 
         Raises:
             SourceUnavailable: if no node had room for a worker for `NO_WORKER_S`.
-            MissingRequirement: if Fieldmark is missing on a node, or of another version.
-            Exception: what the task raised.
+            MissingRequirement: if Fieldmark is missing on a node, or of another version; after the finished shards.
         """
         self._hire()
         waiting = [*self._running, *self._greetings]
         if not waiting:
             time.sleep(LOOK_S)
-        found: list[tuple[Shard, Outcome | None]] = []
-        for ref in self._ray.wait(waiting, timeout=LOOK_S)[0] if waiting else ():
+        for ref in sorted(self._ended(waiting), key=self._greetings.__contains__):
             if ref in self._greetings:
                 self._greet(ref)
                 continue
             node, actor, shard = self._running.pop(ref)
-            outcome = self._get(ref)
+            try:
+                outcome: Outcome | None = self._get(ref)
+            except Exception as error:  # of the task, which the caller raises in its turn
+                outcome = Outcome(raised=error)
             if outcome is None:
                 self._dismiss(node, actor)
             elif self._workers.get(node) is actor:  # its node may have died since
                 self._ready.append(node)
-            found.append((shard, outcome))
+            yield shard, outcome
         if self._running or self._ready:
             self._idle_since = time.monotonic()
         elif time.monotonic() - self._idle_since > NO_WORKER_S:
@@ -103,7 +104,13 @@ class Team:
                 f"No node of the Ray cluster had free processors for {NO_WORKER_S:g} s.",
                 hint="ray status shows its nodes and who uses them. Run the same command again to resume.",
             )
-        return found
+
+    def _ended(self, waiting: list[Any]) -> list[Any]:
+        """Return all calls that have ended, once one has; empty after `LOOK_S`."""
+        ended, others = self._ray.wait(waiting, timeout=LOOK_S) if waiting else ([], [])
+        if ended and others:
+            ended += self._ray.wait(others, num_returns=len(others), timeout=0)[0]
+        return list(ended)
 
     def drop(self) -> None:
         """Stop the workers that are at work; others come in their places."""
@@ -205,6 +212,8 @@ def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
     where: dict[str, Any] = {"address": address}
     if address is None:  # not another cluster that happens to run on this machine
         where = {"address": "local", "num_cpus": os.cpu_count(), "include_dashboard": False}
+    # Ray has no setting for it: else it prints among the results on stdout that a node died.
+    ray._private.worker._worker_logs_enabled = False
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:

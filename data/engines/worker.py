@@ -22,17 +22,28 @@ class Outcome:
     """Packed results of a shard, or an error of Fieldmark: its class, message and hint."""
 
     packed: bytes = b""
+    is_final: bool = True
+    """Whether a run that resumes may take these results."""
     error: str = ""
     """`module:class`; empty for none."""
     message: str = ""
     hint: str | None = None
+    raised: Exception | None = None
+    """Another error of the shard, where the run was started."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether there are no results."""
+        return bool(self.error) or self.raised is not None
 
     def results(self) -> bytes:
         """Return the packed results.
 
         Raises:
-            FieldmarkError: the error, of its own class.
+            Exception: the error, of its own class.
         """
+        if self.raised is not None:
+            raise self.raised
         if not self.error:
             return self.packed
         kind: Any = named(self.error)
@@ -62,7 +73,8 @@ class Worker:
             if key not in self._tasks:
                 self._tasks[key] = named(recipe.make)(self._loaders, **recipe.arguments)
             task = self._tasks[key]
-            return Outcome(packed=task.pack(list(task.stream([task.receive(each) for each in shipped]))))
+            results = list(task.stream([task.receive(each) for each in shipped]))
+            return Outcome(packed=task.pack(results), is_final=task.is_final(results))
         except FieldmarkError as error:
             kind = f"{type(error).__module__}:{type(error).__qualname__}"
             return Outcome(error=kind, message=str(error), hint=error.hint)

@@ -15,7 +15,10 @@ import recognize
 from cli.common.engines import LOADERS
 from data.contracts import Encoders
 from data.engines.ray_engine import RayEngine
+from data.engines.worker import Worker
+from kb.pipeline.stages.encode_tasks import EncodeAnchors
 from kb.sources.starter import StarterSource
+from kb.store.layout import Layout
 from tests.conftest import CommandLine
 from tests.servers.ray_cluster import RayCluster
 from training.plates.catalogue import PLATES
@@ -46,6 +49,21 @@ def test_the_engine_and_its_address_are_settings_of_all_verbs(cli: CommandLine, 
 def test_an_unknown_engine_is_a_usage_error(cli: CommandLine, drawings: Path) -> None:
     run = cli.call("identify", drawings, "--set", "engine=slurm")
     assert run.exit_code == 2 and "expected one of local, ray" in run.stderr
+
+
+def test_a_run_that_resumes_reads_missing_reference_photos_again(built_kb: Path, tmp_path: Path) -> None:
+    layout = Layout(shutil.copytree(built_kb, tmp_path / "a.kb"))
+    task = EncodeAnchors(layout=layout, encoders=recognize.load_encoders("starter"))
+    sha256, space = layout.anchors.hashes()[0], task.encoders.visual.space
+    content = layout.anchors.path_of(sha256).read_bytes()
+    worker = Worker(LOADERS)
+    layout.anchors.path_of(sha256).unlink()
+    missing = worker.run(task.recipe, [[[sha256, [space]]]])
+    layout.anchors.path_of(sha256).write_bytes(content)
+    there = worker.run(task.recipe, [[[sha256, [space]]]])
+    assert "is missing" in str(task.unpack(missing.results())[0][0])
+    assert list(task.unpack(there.results())[0][0]) == [space]
+    assert (missing.is_final, there.is_final) == (False, True)
 
 
 @pytest.mark.integration

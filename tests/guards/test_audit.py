@@ -49,6 +49,16 @@ def test_the_audit_of_this_installation_finds_nothing_unexplained() -> None:
     assert n_advisories > 150
 
 
+def test_each_extra_is_installed_when_it_is_audited() -> None:
+    """`models` and `draw` are audited in their own environment; `docs` is on no machine of a user."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert ".venv/bin/pip install -q '.[scale]'" in script.partition("\nintegration()")[2].partition("\n}")[0]
+    steps = [line for line in script.splitlines() if line.startswith(("step ", "together "))]
+    [installed] = [at for at, line in enumerate(steps) if "integration" in line.split()]
+    [audited] = [at for at, line in enumerate(steps) if "=dependency_audit" in line]
+    assert installed < audited
+
+
 def test_a_vulnerable_version_fails_the_audit(tmp_path: Path) -> None:
     done = audit(tmp_path, rows=OLD_CLICK)
     assert done.returncode == 1

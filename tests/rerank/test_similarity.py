@@ -1,5 +1,6 @@
 """Similarity re-ranking: text, reference image and modification in the query."""
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, ConfigError, NoEvidence, UsageError
+from data.errors import BadImage, BadInput, ConfigError, NoEvidence, UsageError
 from data.images.decode import read_image
 from data.records import Job, JobImage
 from recognize import load_encoders
 from rerank import METHODS, SimilarityReranker, rerank
 from rerank.encoding import encode_ahead
+from rerank.photo_task import EncodeWhole
 from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -190,6 +192,35 @@ def test_photos_encoded_ahead_are_not_encoded_again(folder: Path) -> None:
     reranker = SimilarityReranker(encoder, root=folder, vectors=vectors)
     assert [[(row.image_id, row.score, row.error) for row in reranker.rerank(each)] for each in jobs] == alone
     assert encoder.n_images == 3
+
+
+def test_photos_encoded_ahead_are_not_held_in_memory(tmp_path: Path) -> None:
+    class Wide(Counting):
+        dim = 100_000
+
+        def encode_images(self, images: Sequence[Image.Image]) -> Any:
+            return np.full((len(images), self.dim), 0.5, np.float32)
+
+    names = [f"{number}.png" for number in range(100)]
+    for name in names:
+        Image.new("RGB", (8, 8)).save(tmp_path / name)
+    images = tuple(JobImage(image_id=name, path=name, score=0.5) for name in names)
+    tracemalloc.start()
+    vectors = encode_ahead(Wide(), [Job(query_id="q", text="a", candidates=images)], root=tmp_path, folder=tmp_path)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(each.nbytes for each in vectors.values()) == 40_000_000
+    assert held < 4_000_000
+    assert all(np.all(each == 0.5) for each in vectors.values())
+    assert len(list(tmp_path.iterdir())) == len(names)
+
+
+def test_refused_photos_are_read_again_by_a_run_that_resumes() -> None:
+    """Their size and time stay when they can be read; a damaged photo stays damaged."""
+    task, refused = EncodeWhole(encoder=Counting()), BadImage("a.png cannot be read")
+    refused.__cause__ = PermissionError(13, "denied")
+    assert not task.is_final([[np.zeros(3)], [refused]])
+    assert task.is_final([[np.zeros(3)], [BadImage("a.png is damaged")]])
 
 
 def test_photos_below_the_depth_are_not_encoded_ahead(folder: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = 80 * 2**20
@@ -60,8 +61,9 @@ def serve() -> None:
     """Run the cluster."""
     from ray.cluster_utils import Cluster
 
-    options = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
+    options: dict[str, Any] = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=options)
+    options["env_vars"] = {"FIELDMARK_TEST_NODE": "second"}
     second = cluster.add_node(**options)
     sys.stdout.write(f"{cluster.address}\n")
     sys.stdout.flush()

@@ -33,11 +33,13 @@ def photo_vectors(
         return {}
     from rerank.encoding import encode_ahead
 
+    settings.home.mkdir(parents=True, exist_ok=True)
     with open_engine(settings) as engine, named_calls(quiet=quiet) as meter:
         return encode_ahead(
             encoders[0],
             jobs,
             depth=depth,
             engine=engine,
+            folder=settings.home,
             on_progress=lambda done, total, failed: meter("encode", done, total, failed),
         )

@@ -67,6 +67,10 @@ class EncodeTexts:
         """Return the texts."""
         return tuple(shipped)
 
+    def is_final(self, results: Sequence[FloatArray]) -> bool:
+        """Return true."""
+        return True
+
     def pack(self, results: Sequence[FloatArray]) -> bytes:
         """Return vectors in bytes."""
         return pack(None, results)
@@ -118,6 +122,10 @@ class EncodeAnchors:
     def receive(self, shipped: list[Any]) -> Pictures:
         """Return hashes and spaces."""
         return tuple((sha256, tuple(spaces)) for sha256, spaces in shipped)
+
+    def is_final(self, results: Sequence[Made]) -> bool:
+        """Return whether every photo was read: one that is missing or damaged is downloaded again."""
+        return not any(isinstance(each, str) for made in results for each in made)
 
     def pack(self, results: Sequence[Made]) -> bytes:
         """Return vectors and errors in bytes."""

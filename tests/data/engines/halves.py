@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ class Halves:
     """Number that raises an error of Fieldmark."""
     odd: int = -1
     """Number that raises another error."""
+    unreadable: int = -1
+    """Number whose half is NaN the first time."""
+    waits: bool = False
+    """Whether `odd` waits for the file `LOG.go`."""
+    awaited: int = -1
+    """Number for which 0 waits: another process must be at it."""
+    holds: bool = False
+    """Whether the first shard of two numbers on the second node waits at its second one to be killed."""
     n_workers: int = 1
     """Processes to wait for at the first numbers."""
     n_later: int = 1
@@ -42,10 +51,16 @@ class Halves:
         return Recipe(make="tests.data.engines.halves:task_on_node", arguments=asdict(self))
 
     def stream(self, items: Iterable[int]) -> Iterator[float]:
-        for item in items:
+        for at, item in enumerate(items):
             with Path(self.log).open("a") as log:
                 log.write(f"{item} {os.getpid()}\n")
             self._meet(self.n_later if item >= 30 else self.n_workers)
+            if item == 0 and self.awaited >= 0:
+                wait_for(lambda: self.awaited in worked_on(Path(self.log)))
+            held = Path(f"{self.log}.held")
+            if self.holds and at == 1 and os.environ.get("FIELDMARK_TEST_NODE") == "second" and not held.exists():
+                held.write_text(str(os.getpid()))
+                time.sleep(MEETING_S)
             died = Path(f"{self.log}.died")
             if item == self.die_at and (self.always_dies or not died.exists()):
                 died.touch()
@@ -53,22 +68,27 @@ class Halves:
             if item == self.bad:
                 raise BadInput("no half", hint="an even number")
             if item == self.odd:
+                wait_for(lambda: not self.waits or Path(f"{self.log}.go").exists())
                 raise ZeroDivisionError("odd")
             time.sleep(self.pause_s)
-            yield item / 2
+            was_read = Path(f"{self.log}.read")
+            yield item / 2 if item != self.unreadable or was_read.exists() else math.nan
+            if item == self.unreadable:
+                was_read.touch()
 
     def _meet(self, n: int) -> None:
-        end = time.monotonic() + MEETING_S
-        while n > 1 and len(pids(Path(self.log))) < n:
-            if time.monotonic() > end:
-                raise TimeoutError(f"fewer than {n} processes at work after {MEETING_S} s")
-            time.sleep(0.02)
+        if n > 1:
+            wait_for(lambda: len(pids(Path(self.log))) >= n)
 
     def ship(self, item: int) -> int:
         return item
 
     def receive(self, shipped: int) -> int:
         return shipped
+
+    def is_final(self, results: Sequence[float]) -> bool:
+        """Return whether no number was unreadable."""
+        return not np.isnan(results).any()
 
     def pack(self, results: Sequence[float]) -> bytes:
         return pack(None, [np.array(results)])
@@ -80,6 +100,15 @@ class Halves:
 def task_on_node(_loaders: Loaders, **arguments: Any) -> Halves:
     """Return the task on a node."""
     return Halves(**arguments)
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so; raise `TimeoutError` after `MEETING_S`."""
+    end = time.monotonic() + MEETING_S
+    while not is_so():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not so after {MEETING_S} s")
+        time.sleep(0.02)
 
 
 def pids(log: Path) -> set[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -66,11 +69,50 @@ def test_a_damaged_result_file_counts_as_missing(tmp_path: Path) -> None:
     files.write("f00", b"results")
     assert files.read("f00") == b"results"
     assert ResultFiles(tmp_path, Recipe(make="a:b", arguments={"profile": "best"})).read("f00") is None
-    [file] = tmp_path.glob("*/f00")
+    [file] = tmp_path.glob("*-f00")
     file.write_bytes(file.read_bytes().replace(b"results", b"resulte"))
     assert files.read("f00") is None
     files.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_removes_its_own_files_alone(tmp_path: Path) -> None:
+    """Another run of the recipe may still be under way."""
+    earlier, ends, goes_on = (ResultFiles(tmp_path, Recipe(make="a:b")) for _ in range(3))
+    earlier.write("f00", b"of a run that was interrupted")
+    assert ends.read("f00") == b"of a run that was interrupted"
+    goes_on.write("f01", b"results")
+    ends.remove()
+    assert ResultFiles(tmp_path, Recipe(make="a:b")).read("f00") is None
+    assert ResultFiles(tmp_path, Recipe(make="a:b")).read("f01") == b"results"
+    goes_on.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_of_one_recipe_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    def run(name: str) -> int:
+        n_found = 0
+        for _ in range(100):
+            files = ResultFiles(tmp_path, Recipe(make="a:b"))
+            for number in range(10):
+                files.write(f"{name}{number}", b"results")
+            resumed = ResultFiles(tmp_path, Recipe(make="a:b"))
+            n_found += sum(resumed.read(f"{name}{number}") == b"results" for number in range(10))
+            files.remove()
+        return n_found
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(run, "abc")) == [1000] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_that_no_run_took_in_for_two_weeks_are_removed(tmp_path: Path) -> None:
+    for shard_id, age_days in (("f00", 15), ("f01", 13)):
+        ResultFiles(tmp_path, Recipe(make="a:b")).write(shard_id, b"results")
+        [path] = tmp_path.glob(f"*-{shard_id}")
+        os.utime(path, (time.time() - age_days * 86_400,) * 2)
+    files = ResultFiles(tmp_path, Recipe(make="a:b"))
+    assert (files.read("f00"), files.read("f01")) == (None, b"results")
 
 
 def test_a_worker_returns_results_and_errors_of_its_own_class(log: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -18,8 +20,9 @@ import pytest
 
 from data.engines.contract import map_shards
 from data.engines.ray_engine import RayEngine
+from data.engines.shards import shards_of
 from data.errors import BadInput, SourceUnavailable, UsageError
-from tests.data.engines.halves import Halves, pids, worked_on
+from tests.data.engines.halves import Halves, pids, wait_for, worked_on
 from tests.servers.ray_cluster import RayCluster
 
 pytestmark = pytest.mark.integration
@@ -27,6 +30,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[3]
 NUMBERS = range(60)
 HALVES = [number / 2 for number in NUMBERS]
+SHARDS = [shard.shipped for shard in shards_of(Halves(log=""), NUMBERS)]
 RUN = """
 import json, sys
 from contextlib import closing
@@ -45,6 +49,11 @@ def engine(ray_cluster: RayCluster, tmp_path: Path) -> Iterator[RayEngine]:
         yield opened
 
 
+def repeated(log: Path) -> dict[int, int]:
+    """Return how often a number was worked on, of those more than once."""
+    return {number: n for number, n in Counter(worked_on(log)).items() if n > 1}
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return tmp_path / "log"
@@ -61,10 +70,8 @@ def test_results_and_order_are_those_of_this_machine(engine: RayEngine, log: Pat
 
 def test_an_actor_that_dies_costs_its_shard_alone(engine: RayEngine, log: Path) -> None:
     assert list(map_shards(Halves(log=str(log), die_at=31), NUMBERS, engine)) == HALVES
-    repeated = [number for number, n in Counter(worked_on(log)).items() if n > 1]
-    assert 31 in repeated
-    assert len(repeated) <= 8
-    assert max(repeated) - min(repeated) < 8
+    [shard] = [shard for shard in SHARDS if 31 in shard]
+    assert repeated(log) == {number: 2 for number in shard if number <= 31}
 
 
 def test_a_shard_that_kills_every_worker_ends_the_run(engine: RayEngine, log: Path) -> None:
@@ -80,6 +87,41 @@ def test_a_task_raises_as_on_this_machine(engine: RayEngine, log: Path) -> None:
         list(map_shards(Halves(log=str(log), odd=9), NUMBERS, engine))
 
 
+def test_an_error_comes_after_the_results_before_it(engine: RayEngine, log: Path) -> None:
+    """And these are not worked on again by the next run."""
+    bad = SHARDS[3][0]
+    task = Halves(log=str(log), n_workers=2, awaited=bad, bad=bad)
+    for _ in range(2):
+        found = list[float]()
+        with pytest.raises(BadInput, match="no half"):
+            found.extend(map_shards(task, NUMBERS, engine))
+        assert found == HALVES[:bad]
+    assert [worked_on(log).count(number) for number in range(bad + 1)] == [1] * bad + [2]
+
+
+def test_shards_that_finish_with_a_failed_one_are_not_repeated(engine: RayEngine, log: Path) -> None:
+    """The first worker has 0 and 1, then 4; the second one 2 and 3; shard 1 fails while the caller is busy."""
+    task = Halves(log=str(log), n_workers=2, odd=SHARDS[1][0], waits=True)
+    results = map_shards(task, NUMBERS, engine)
+    assert next(results) == 0
+    Path(f"{log}.go").touch()
+    wait_for(lambda: {SHARDS[3][0], SHARDS[4][0]} <= set(worked_on(log)))
+    with pytest.raises(ZeroDivisionError):
+        list(results)
+    with pytest.raises(ZeroDivisionError):
+        list(map_shards(task, NUMBERS, engine))
+    assert [worked_on(log).count(number) for number in SHARDS[2]] == [1] * len(SHARDS[2])
+
+
+def test_an_unreadable_item_is_read_again_by_a_run_that_resumes(engine: RayEngine, log: Path) -> None:
+    task = Halves(log=str(log), unreadable=2)
+    first = map_shards(task, NUMBERS, engine)
+    assert math.isnan([next(first) for _ in range(3)][2])
+    first.close()
+    assert list(map_shards(task, NUMBERS, engine)) == HALVES
+    assert [worked_on(log).count(number) for number in (0, 1, 2)] == [1, 1, 2]
+
+
 def test_a_second_task_waits_for_the_end_of_the_first(engine: RayEngine, log: Path) -> None:
     """Shards are numbered by task, and would be taken for one another."""
     first = map_shards(Halves(log=str(log)), NUMBERS, engine)
@@ -91,16 +133,21 @@ def test_a_second_task_waits_for_the_end_of_the_first(engine: RayEngine, log: Pa
 
 
 def test_a_node_that_dies_loses_nothing_and_another_one_joins(
-    ray_cluster: RayCluster, engine: RayEngine, log: Path
+    ray_cluster: RayCluster, engine: RayEngine, log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    results = map_shards(Halves(log=str(log), pause_s=0.1, n_workers=2, n_later=3), NUMBERS, engine)
-    found = [next(results)]
-    ray_cluster.kill_node()
-    ray_cluster.add_node()
-    assert found + list(results) == HALVES
-    assert max(Counter(worked_on(log)).values()) <= 2
-    assert len([number for number, n in Counter(worked_on(log)).items() if n > 1]) <= 8
+    with ThreadPoolExecutor(1) as pool:
+        task = Halves(log=str(log), pause_s=0.1, holds=True, n_workers=2, n_later=3)
+        results = pool.submit(lambda: list(map_shards(task, NUMBERS, engine)))
+        held = Path(f"{log}.held")
+        wait_for(held.exists)  # a node is at the second number of a shard
+        ray_cluster.kill_node()
+        ray_cluster.add_node()
+        assert results.result() == HALVES
+    lines = [line.split() for line in log.read_text().splitlines()]
+    under_way = [int(number) for number, pid in lines if pid == held.read_text()][-2:]
+    assert repeated(log) == dict.fromkeys(under_way, 2)
     assert len(pids(log)) == 3
+    assert capsys.readouterr().out == ""  # of Ray, about the node
 
 
 def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log: Path, tmp_path: Path) -> None:
@@ -109,7 +156,7 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     command, environment = [sys.executable, "-c", RUN, *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
     first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert first.stdout is not None
-    _wait_for(lambda: len(list((tmp_path / "shards").glob("*/*"))) >= 4)
+    wait_for(lambda: len(list((tmp_path / "shards").glob("*-*"))) >= 4)
     first.send_signal(signal.SIGINT)
     _, errors = first.communicate(timeout=60)
     assert first.returncode not in (0, None)
@@ -120,10 +167,3 @@ def test_ctrl_c_ends_a_run_and_the_next_one_resumes(ray_cluster: RayCluster, log
     assert [float(line) for line in second.stdout.split()] == HALVES
     assert second.stderr == ""
     assert len(worked_on(log)) <= n_before + len(NUMBERS) - 4  # shards finished, of a number at least
-
-
-def _wait_for(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
