@@ -18,8 +18,7 @@ import kb
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
 from data.files import writer_lock
-from kb.store import chroma
-from kb.store.chroma import Collections
+from kb.store.chroma import Collections, folder, folder_clients
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import is_sealed, project
@@ -163,7 +162,7 @@ def test_low_disk_space_is_reported_before_chroma_writes(
 ) -> None:
     """The test simulates a nearly full disk, on which Chroma itself would hang."""
     with monkeypatch.context() as patched:
-        patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
+        patched.setattr(folder, "SPARE_BYTES", 1 << 62)
         with pytest.raises(MissingRequirement, match="MiB are free on this disk, expected at least") as caught:
             kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
         assert "run the same command again" in (caught.value.hint or "")
@@ -196,7 +195,7 @@ def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, en
 
     with ThreadPoolExecutor(n_threads) as pool:
         assert all(pool.map(search, range(n_threads)))
-    assert chroma._OPEN == {}
+    assert folder_clients._OPEN == {}
 
 
 def test_an_older_ledger_is_refused_with_a_remedy(path: Path) -> None:
