@@ -235,7 +235,9 @@ def _chroma_table(
 
 def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
     """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
-    return _table(ledger, kind, lambda places: [ledger.vectors_of(collection, key, [item])[0] for key, item in places])
+    return _table(
+        ledger, kind, lambda places: [ledger.vectors.of_items(collection, key, [item])[0] for key, item in places]
+    )
 
 
 def _table(
