@@ -142,7 +142,7 @@ def _export(
         for name in collection_names(info):
             rows = (
                 {"subject_id": subject, "item_id": item, "vector": vector}
-                for subject, vectors in ledger.all_vectors(name)
+                for subject, vectors in ledger.vectors.each_subject(name)
                 for item, vector in vectors.items()
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)

@@ -242,7 +242,7 @@ def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, led
         rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
         with ledger.transaction():
             for batch in grouped(rows, N_AT_A_TIME):
-                ledger.put_vectors(
+                ledger.vectors.put(
                     name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
                 )
 

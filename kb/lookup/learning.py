@@ -40,7 +40,7 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     with writer_lock(store.layout.lock), closing(Ledger(store.layout.ledger)) as ledger:
         with ledger.transaction():
             ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
-            ledger.put_vectors(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
+            ledger.vectors.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
             ledger.record(step for term in unique.values() for step in _steps(term, name))
             ledger.publish([entry_of(term) for term in unique.values()])
         project(store.layout, info, ledger)

@@ -33,8 +33,10 @@ from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
 from data.files import turn
 from data.vectors import read_table, write_tables
-from kb.store.chroma import PAGE, Collections, is_intact, throw_away
-from kb.store.index_files import blank_unset_memory, index_checksums
+from kb.store.chroma import Collections
+from kb.store.chroma.collections import PAGE
+from kb.store.chroma.folder_clients import is_intact, throw_away
+from kb.store.chroma.index_files import blank_unset_memory, index_checksums
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.rows import row_id, rows_of, subject_of
@@ -242,7 +244,9 @@ def _chroma_table(
 
 def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
     """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
-    return _table(ledger, kind, lambda places: [ledger.vectors_of(collection, key, [item])[0] for key, item in places])
+    return _table(
+        ledger, kind, lambda places: [ledger.vectors.of_items(collection, key, [item])[0] for key, item in places]
+    )
 
 
 def _table(

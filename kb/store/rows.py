@@ -105,7 +105,7 @@ def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionK
         StoreError: if the ledger lacks a vector.
     """
     texts = texts_of(subject, kind)
-    vectors = ledger.vectors_of(collection, subject_id(subject), [item for item, _ in items_of(subject, kind)])
+    vectors = ledger.vectors.of_items(collection, subject_id(subject), [item for item, _ in items_of(subject, kind)])
     return [
         Row(id=row, document=document, metadata=metadata, vector=vector)
         for (row, (document, metadata)), vector in zip(texts.items(), vectors, strict=True)

@@ -234,7 +234,7 @@ def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[st
         row = 0
         entries = ledger.entries("term" if kind == "terms" else "taxon")
         wanted = ((entry.subject_id, entry.items[kind]) for entry in entries if entry.items.get(kind))
-        for subject_id, items, matrix in ledger.matrices_of(name, wanted):
+        for subject_id, items, matrix in ledger.vectors.matrices(name, wanted):
             digest.update(json.dumps([name, subject_id, items], ensure_ascii=False).encode())
             digest.update(matrix.tobytes())
             rows = slice(row, row + len(items))

@@ -104,7 +104,7 @@ def _stored_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
 def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[AnchorImage, ...]) -> None:
     given = [(key, image.anchor.anchor_id, image.vectors[space]) for image in images if space in image.vectors]
     rows = [(subject, item, np.asarray(vector, dtype=np.float32)) for subject, item, vector in given]
-    run.ledger.put_vectors(collection_name("anchors", space), rows)
+    run.ledger.vectors.put(collection_name("anchors", space), rows)
     if rows:  # the mark of the vectors before does not hold for these
         run.ledger.drop_steps([key], ["encode"], space=collection_name("anchors", space))
 

@@ -19,7 +19,8 @@ from data.records import Anchor
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
 from kb.pipeline.stages.run import BuildRun, Tracker
 from kb.store.layout import CollectionKind
-from kb.store.ledger import FINGERPRINT_DIGITS, Step
+from kb.store.ledger import Step
+from kb.store.ledger.checksums import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
@@ -120,7 +121,7 @@ def _encode_texts(
         group, keys, vectors = waiting.popleft()
         made = iter(encoded)
         with run.ledger.transaction():
-            run.ledger.put_vectors(
+            run.ledger.vectors.put(
                 collection,
                 [(*key, next(made) if given is None else given) for key, given in zip(keys, vectors, strict=True)],
             )
@@ -141,7 +142,7 @@ def _store_anchors(
     for subject in group:
         key, anchors = subject_id(subject), _anchors(subject)
         bare = [anchor.anchor_id for anchor in anchors if anchor.sha256 is None]
-        given = run.ledger.vectors(collection, key) if bare else {}
+        given = run.ledger.vectors.of_subject(collection, key) if bare else {}
         lost = [anchor_id for anchor_id in bare if anchor_id not in given]
         if lost:
             errors[key] = f"Reference photo {lost[0]} has neither a file nor a vector in {space}."
@@ -152,9 +153,9 @@ def _store_anchors(
             elif made is not None:
                 rows.append((key, anchor.anchor_id, made[space]))
     with run.ledger.transaction():
-        if any(anchor_id in run.ledger.vectors(collection, key) for key, anchor_id, _ in rows):
+        if any(anchor_id in run.ledger.vectors.of_subject(collection, key) for key, anchor_id, _ in rows):
             run.ledger.set_fact(REPLACED, "anchors")
-        run.ledger.put_vectors(collection, rows)
+        run.ledger.vectors.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
         # The next build downloads a missing or damaged picture again.
         run.ledger.drop_steps(errors, ["anchor"])

@@ -52,7 +52,7 @@ def publish(run: BuildRun, subjects: Sequence[Subject], *, gone: Collection[str]
         ledger.drop_steps(withdrawn, ["encode"])
         for name in run.collections:
             for key in withdrawn:
-                ledger.keep_vectors(name, key, [])
+                ledger.vectors.keep(name, key, [])
         for group in grouped(changed, GROUP):  # entries of a large build would be a second copy of all subjects
             entries = [entry_of(subject) for subject in group]
             ledger.publish(entries)
@@ -65,6 +65,6 @@ def _keep_vectors(run: BuildRun, entries: Sequence[Entry]) -> None:
     for name, (kind, _) in run.collections.items():
         for entry in entries:
             items = entry.items.get(kind, [])
-            run.ledger.keep_vectors(name, entry.subject_id, items)
+            run.ledger.vectors.keep(name, entry.subject_id, items)
             if not items:  # if they come back, they are encoded again
                 run.ledger.drop_steps([entry.subject_id], ["encode"], space=name)

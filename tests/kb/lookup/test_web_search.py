@@ -117,7 +117,7 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
         [(nearest, similarity)] = store.query_terms(encoder.encode_texts(["a frog in ammplexus"])[0], 1)
         assert (nearest, round(similarity, 5)) == (answer.term_id, 1.0)
         name = collection_name("terms", store.info.sentence)
-        rows = store._from_chroma(lambda collections: collections.texts(name, [answer.term_id]))
+        rows = store._tables.from_chroma(lambda collections: collections.texts(name, [answer.term_id]))
         document, metadata = (rows or {})[answer.term_id]
         assert document == "a frog in ammplexus"
         assert metadata == {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}

@@ -17,16 +17,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import kb
 from data.errors import FieldmarkError
-from kb.store import chroma
-from kb.store.chroma import Collections
-from kb.store.ledger import Ledger
+from kb.store.chroma import Collections, folder_clients
+from kb.store.chroma.folder import ChromaFolder
+from kb.store.ledger import file
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
 MOMENTS: dict[str, tuple[Any, str]] = {
-    "ledger": (Ledger, "_connect"),
-    "open": (chroma, "_embedded"),
-    "upsert": (Collections, "_check_space"),
+    "ledger": (file, "connect_writer"),
+    "open": (folder_clients, "_open"),
+    "upsert": (ChromaFolder, "check_space"),
 }
 
 

@@ -16,10 +16,9 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import KnowledgeBaseLocked, MissingRequirement, StoreError
+from data.errors import MissingRequirement
 from data.files import writer_lock
-from kb.store import chroma
-from kb.store.chroma import Collections
+from kb.store.chroma import Collections, folder, folder_clients
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import is_sealed, project
@@ -163,21 +162,12 @@ def test_low_disk_space_is_reported_before_chroma_writes(
 ) -> None:
     """The test simulates a nearly full disk, on which Chroma itself would hang."""
     with monkeypatch.context() as patched:
-        patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
+        patched.setattr(folder, "SPARE_BYTES", 1 << 62)
         with pytest.raises(MissingRequirement, match="MiB are free on this disk, expected at least") as caught:
             kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
         assert "run the same command again" in (caught.value.hint or "")
     kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
     assert kb.verify(path).ok
-
-
-def test_readers_report_a_build_that_has_just_started(tmp_path: Path, path: Path) -> None:
-    """One transaction creates all tables; before it the file exists but is empty."""
-    shutil.copy(path / "kb.toml", tmp_path / "kb.toml")
-    (tmp_path / "ledger.sqlite").touch()
-    with pytest.raises(KnowledgeBaseLocked, match="has just started") as caught:
-        kb.open(tmp_path)
-    assert "remove" not in (caught.value.hint or "")
 
 
 def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, encoders: Encoders) -> None:
@@ -196,15 +186,7 @@ def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, en
 
     with ThreadPoolExecutor(n_threads) as pool:
         assert all(pool.map(search, range(n_threads)))
-    assert chroma._OPEN == {}
-
-
-def test_an_older_ledger_is_refused_with_a_remedy(path: Path) -> None:
-    with closing(Ledger(path / "ledger.sqlite")) as ledger:
-        ledger._db.execute("PRAGMA user_version = 1")
-    with pytest.raises(StoreError, match="another version of Fieldmark") as caught:
-        kb.open(path)
-    assert "Build the knowledge base again" in (caught.value.hint or "")
+    assert folder_clients._OPEN == {}
 
 
 def test_readers_use_the_ledger_when_chroma_is_missing(path: Path, encoders: Encoders) -> None:

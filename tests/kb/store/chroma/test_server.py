@@ -29,7 +29,7 @@ from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 
-READER = Path(__file__).parents[1] / "read_pages.py"
+READER = Path(__file__).parents[2] / "read_pages.py"
 TERMS = [("Amplexus", None)]
 N_READ = 30 if IN_CI else 10  # species at first; the writer doubles them
 

@@ -1,21 +1,14 @@
-"""Reader of a knowledge base, for recognition and look-ups.
-
-Look-ups and photos are scored against all vectors of a collection, exactly: they are memory-mapped from `cache/`, which
-is filled from Chroma after each change. With a warm cache, chromadb is not loaded. If Chroma does not hold the state
-that was opened, the same answers are computed from the ledger's vectors.
-"""
+"""A knowledge base as recognition and look-ups read it: species, terms, texts, status, vectors."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from threading import RLock
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -23,23 +16,19 @@ from data.arrays import FloatArray, rank_descending
 from data.closing import Closing
 from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
-from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
+from data.errors import SpaceMismatch, StoreError
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
-from data.vectors import read_table
-from kb.store.calibrations import calibration_notes
-from kb.store.chroma import Collections  # which imports chromadb when it is used
+from kb.store.knowledge_base.status import skipped_photos, status_of
+from kb.store.knowledge_base.texts import SpeciesTexts
+from kb.store.knowledge_base.vector_tables import VectorTables
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
 from kb.store.ledger import Ledger
-from kb.store.project import check_counts, check_info, is_newest, is_sealed, ledger_table, warm_cache
+from kb.store.project import check_info
 from kb.store.rows import end_of_mark, term_of
-
-if TYPE_CHECKING:
-    from kb.store.additions import AddedText
-    from kb.store.stage_outputs import DistilOutput
+from kb.store.stage_outputs import read_origins
 
 log = logging.getLogger(__name__)
-AnswerT = TypeVar("AnswerT")
 DerivedT = TypeVar("DerivedT")
 
 
@@ -78,12 +67,10 @@ class KnowledgeBase(Closing):
         except BaseException:
             self.ledger.close()
             raise
-        self._tables: dict[str, VectorTable] = {}
+        self._tables = VectorTables(self.layout, self.info, self.ledger, self.generation)
+        self._texts = SpeciesTexts(self.layout, self.ledger)
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
-        self._chroma: Collections | None = None
-        self._is_apart = False
-        self._lock = Lock()
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
         """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""
@@ -168,45 +155,15 @@ class KnowledgeBase(Closing):
         Raises:
             StoreError: if the text is missing or damaged.
         """
-        from kb.store.additions import joined_text
-        from kb.store.stage_outputs import DistilOutput
-
-        distilled = self.ledger.step(taxon_id, "distil")
-        output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
-        article = None if output.text_sha256 is None else self.layout.articles.read(output.text_sha256).decode()
-        texts = self._texts_before(taxon_id)
-        if not texts:
-            return article
-        return joined_text([self.layout.articles.read(text.sha256).decode() for text in texts], article)
+        return self._texts.text(taxon_id)
 
     def statement_sources(self, entry: SpeciesEntry) -> list[Source | None]:
         """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
-        from kb.store.additions import source_of
-
-        texts = self._texts_before(entry.taxon.taxon_id)
-        statements = entry.summary.statements if entry.summary is not None else ()
-        return [source_of(statement, texts, entry.source) for statement in statements]
+        return self._texts.sources(entry)
 
     def sources_of_text(self, entry: SpeciesEntry, text: str) -> list[Source]:
         """Return the sources of the statements of a species that a text quotes, each once."""
-        statements = entry.summary.statements if entry.summary is not None else ()
-        pairs = zip(statements, self.statement_sources(entry), strict=True)
-        return list(dict.fromkeys(source for each, source in pairs if source is not None and each.text in text))
-
-    @cached_property
-    def _pages(self) -> dict[str, dict[str, DistilOutput]]:
-        from kb.store.pages import held_pages
-
-        return held_pages(self.ledger)
-
-    def _texts_before(self, taxon_id: str) -> tuple[AddedText, ...]:
-        """Return the texts that come before the article: the user's own, then those of web pages."""
-        from kb.store.additions import STAGE, Addition
-        from kb.store.pages import with_pages
-
-        step = self.ledger.step(taxon_id, STAGE)
-        addition = loads(Addition, step.output) if step and step.output else Addition()
-        return with_pages(addition, self._pages.get(taxon_id, {}), self.layout).texts
+        return self._texts.sources_quoted(entry, text)
 
     def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
         """Return the range statements in the texts of these species, in this order; empty for those without."""
@@ -223,8 +180,6 @@ class KnowledgeBase(Closing):
 
     def origins(self) -> dict[str, Mapping[str, str]]:
         """Return name of the source -> how it is opened again, of all sources that it was built from."""
-        from kb.store.stage_outputs import read_origins
-
         return read_origins(self.ledger)
 
     def anchor_path(self, sha256: str) -> Path:
@@ -242,43 +197,11 @@ class KnowledgeBase(Closing):
 
     def skipped_photos(self) -> list[tuple[str, str, str]]:
         """Return `(species: file, reason, detail)` of every photo that was skipped, by species."""
-        from kb.store.stage_outputs import AnchorOutput
-
-        names = self.ledger.subject_names("taxon")
-        outputs = self.ledger.outputs("anchor", AnchorOutput, "done").items()
-        return [
-            (f"{names.get(key, key)}: {photo.name}", photo.reason, photo.detail)
-            for key, output in sorted(outputs)
-            for photo in output.skipped
-        ]
+        return skipped_photos(self.ledger)
 
     def status(self) -> Status:
         """Return the contents in numbers, the failures, and the names left out by reason."""
-        n: Counter[str] = Counter()
-        marks: Counter[str] = Counter()
-        for row in self.ledger.entries("taxon"):
-            entry = loads(SpeciesEntry, row.record)
-            n.update(articles=entry.source is not None, summaries=entry.summary is not None)
-            n.update(chunks=len(entry.chunks), anchors=len(entry.anchors))
-            marks.update(entry.marks)
-        left_out = Counter(reason for _, reason, _ in self.ledger.left_out())
-        return Status(
-            species=len(self.taxon_ids),
-            articles=n["articles"],
-            summaries=n["summaries"],
-            chunks=n["chunks"],
-            anchors=n["anchors"],
-            terms=len(self.ledger.documents("term")),
-            profile=self.info.profile,
-            spaces=self.info.spaces,
-            failures=tuple(self.ledger.failures()),
-            left_out=dict(sorted(left_out.items())),
-            marks=dict(sorted(marks.items())),
-            skipped_photos=dict(sorted(Counter(reason for _, reason, _ in self.skipped_photos()).items())),
-            calibrations=calibration_notes(self.layout, self.taxon_ids),
-            unfinished=self.ledger.unfinished(),
-            checklist=self.info.checklist,
-        )
+        return status_of(self.layout, self.info, self.ledger, self.taxon_ids)
 
     # --- nearest neighbours --------------------------------------------------------------------------------------
 
@@ -291,89 +214,30 @@ class KnowledgeBase(Closing):
         return self._query("terms", vector, n)
 
     def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        table = self._table(kind, self.info.sentence, (self.info.sentence,))
+        table = self._tables.table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
             return []
         scores: FloatArray = table.vectors @ np.asarray(vector, dtype=np.float32)  # (n_rows,)
         return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
 
-    def _ledger_table(self, name: str, kind: CollectionKind) -> VectorTable:
-        return ledger_table(self.ledger, name, kind)
-
-    def _from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
-        """Return `work(collections)`, or None if Chroma does not hold this state; the ledger then answers.
-
-        It does not after a writer's change, when it is missing or damaged, or in a read-only folder.
-        """
-        with self._lock:
-            if self._is_apart:
-                return None
-            try:
-                if self._chroma is None:
-                    self._chroma = self._open_chroma()
-                found = work(self._chroma)
-            except (StoreError, MissingRequirement) as error:
-                self._leave_chroma(str(error))
-                return None
-        return found if is_newest(self.layout, self.generation) else None  # a writer may have started meanwhile
-
-    def _open_chroma(self) -> Collections:
-        if not is_newest(self.layout, self.generation):
-            raise ChromaDiffers(f"{self.path} has changed")
-        if not self.info.chroma and not is_sealed(self.layout, self.ledger):
-            if "build" in self.ledger.unfinished():
-                raise ChromaDiffers(f"The build of {self.path} did not finish; run it again")
-            raise ChromaDiffers(f"{self.layout.chroma} is missing or damaged; kb verify repairs it")
-        collections = Collections(self.layout, self.info)
-        try:
-            check_counts(self.ledger, collections)
-        except BaseException:
-            collections.close()
-            raise
-        return collections
-
-    def _leave_chroma(self, why: str) -> None:
-        """Answer from the ledger until closed."""
-        self._is_apart = True
-        if self._chroma is not None:
-            self._chroma.close()
-            self._chroma = None
-        if is_newest(self.layout, self.generation) and os.access(self.path, os.W_OK):
-            log.warning("%s. The ledger is used instead, which is slower.", why)
-
     # --- all vectors at once -------------------------------------------------------------------------------------
 
     def chunk_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
-        return self._table("chunks", space, self.info.text_image)
+        return self._tables.table("chunks", space, self.info.text_image)
 
     def species_vectors(self) -> VectorTable:
         """Return the vectors of all species' summaries in the sentence space."""
-        return self._table("species", self.info.sentence, (self.info.sentence,))
+        return self._tables.table("species", self.info.sentence, (self.info.sentence,))
 
     def anchor_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all anchors in a text-image or visual space, by species."""
-        return self._table("anchors", space, self.info.anchor_spaces)
-
-    def _table(self, kind: CollectionKind, space: str, spaces: Sequence[str]) -> VectorTable:
-        if space not in spaces:
-            raise SpaceMismatch(expected=spaces, given=(space,))
-        name = collection_name(kind, space)
-        if name not in self._tables:
-            table = read_table(self.layout.cache, self.generation, name)
-            if table is None:
-                self._from_chroma(lambda collections: warm_cache(self.layout, self.ledger, collections))
-                table = read_table(self.layout.cache, self.generation, name)
-            self._tables[name] = self._ledger_table(name, kind) if table is None else table
-        return self._tables[name]
+        return self._tables.table("anchors", space, self.info.anchor_spaces)
 
     def close(self) -> None:
         """Close all files."""
-        self._tables.clear()
+        self._tables.close()
         self.ledger.close()
-        if self._chroma is not None:
-            self._chroma.close()
-            self._chroma = None
 
 
 def _read_taxa(store: KnowledgeBase) -> list[Taxon]:

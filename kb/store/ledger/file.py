@@ -1,0 +1,165 @@
+"""The SQLite file of a ledger: rows of any table, with their checksums, and damage as an error with a remedy."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from data.errors import KnowledgeBaseLocked, StoreError
+from data.sqlite import closed_on_error, transaction
+from data.storage_errors import is_of_disk, storage_error, storage_errors
+from kb.store.ledger.checksums import checksum
+from kb.store.ledger.connection import connect_reader, connect_writer
+from kb.store.ledger.schema import LEDGER_VERSION, TABLES
+
+_FETCHED = 500  # rows in memory
+_BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"
+
+
+class LedgerFile:
+    """The file of a ledger.
+
+    Args:
+        path: the SQLite file.
+        read_only: whether to open it for reading only, beside a writer.
+        create: whether a writer creates a missing file; otherwise an empty ledger would hide the loss of all contents.
+
+    Raises:
+        StoreError: if the file is missing, damaged or of another version.
+        KnowledgeBaseLocked: if another process is just creating it.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.is_file():
+            raise StoreError(f"{path} is missing", hint=_BUILD_AGAIN)
+        if not (create or read_only or path.stat().st_size):
+            raise StoreError(f"{path} is empty", hint=_BUILD_AGAIN)
+        try:
+            self._db = connect_reader(path) if read_only else connect_writer(path)
+        except sqlite3.DatabaseError as error:
+            if is_of_disk(error):
+                raise storage_error(path.parent, error, is_disk=True) from error
+            raise self.damaged(str(error)) from error
+        except UnicodeDecodeError as error:  # in SQLite's own message
+            raise self.damaged("its tables cannot be read") from error
+        with closed_on_error(self._db):
+            self._check_version()
+
+    def _check_version(self) -> None:
+        [(version,)] = self.read("PRAGMA user_version")
+        if version == 0:  # only readers can see this: a writer creates all tables in one transaction
+            raise KnowledgeBaseLocked(
+                f"A build of {self.path.parent} has just started",
+                hint="Try again in a moment; if no build is running, start one with kb build.",
+            )
+        if version != LEDGER_VERSION:
+            raise StoreError(
+                f"{self.path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
+                hint="Build the knowledge base again, in a new folder.",
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def damaged(self, why: str) -> StoreError:
+        """Return the error for a damaged ledger, with the remedy."""
+        return StoreError(
+            f"{self.path} is damaged: {why}",
+            hint=(
+                f"Import an exported bundle (kb import), or remove {self.path}* and repeat the kb build that created "
+                "it, which fetches the pages and reuses the photos in anchors/. Repeat your kb add commands."
+            ),
+        )
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def read(self, query: str, values: Sequence[str | None] = ()) -> list[Any]:
+        """Return the rows of a query; damage that SQLite finds is raised as our error."""
+        with self._read_errors():
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _read_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            # Invalid UTF-8 has no code.
+            if code is None or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise self.damaged(str(error)) from error
+            with storage_errors(self.path.parent):
+                raise
+        except UnicodeDecodeError as error:  # in SQLite's own message
+            raise self.damaged("its tables cannot be read") from error
+
+    def stream(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> Iterator[Any]:
+        """Yield the rows of a table sorted by key, after comparing their checksums; few are in memory."""
+        columns, key = TABLES[table]
+        with self._read_errors():
+            cursor = self._db.execute(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
+        while True:
+            with self._read_errors():
+                rows = cursor.fetchmany(_FETCHED)
+            if not rows:
+                return
+            for row in rows:
+                if checksum(row[:-1]) != row[-1]:
+                    raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
+                yield row[:-1]
+
+    def select(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
+        """Return the rows of `stream`."""
+        return list(self.stream(table, where, values))
+
+    def check_totals(self, table: str) -> None:
+        """Raise `StoreError` if rows of a table are missing."""
+        [counted] = self.read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
+        if [counted] != self.read("SELECT n, checksums FROM totals WHERE name = ?", (table,)):
+            raise self.damaged(f"rows of {table} are missing")
+
+    def put(self, table: str, rows: Iterable[Sequence[str | bytes | None]]) -> None:
+        """Insert rows, replacing those with the same key."""
+        marks = ", ".join("?" * (TABLES[table][0].count(",") + 2))
+        with storage_errors(self.path.parent):
+            self._db.executemany(
+                f"INSERT OR REPLACE INTO {table} VALUES ({marks})", ((*row, checksum(row)) for row in rows)
+            )
+
+    def delete(self, table: str, where: str, values: Iterable[Sequence[str | None]]) -> None:
+        """Delete the rows of a table that satisfy a condition, once for each of `values`."""
+        with storage_errors(self.path.parent):
+            self._db.executemany(f"DELETE FROM {table} WHERE {where}", values)
+
+    # --- the whole file ------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit all writes of the block together, or none.
+
+        Raises:
+            MissingRequirement: if the disk is full or read-only.
+        """
+        with storage_errors(self.path.parent), transaction(self._db):
+            yield
+
+    def hold(self) -> None:
+        """Make all reads until `close` see the present state, whatever writers do; for readers."""
+        self._db.execute("BEGIN")
+        self.read("SELECT 1 FROM facts LIMIT 1")  # SQLite fixes the state at the first read
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file; while a reader needs the log, leave that to the next writer."""
+        with storage_errors(self.path.parent):
+            self._db.execute("PRAGMA busy_timeout=500")  # a reader may stay for days
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.execute("PRAGMA busy_timeout=30000")
+
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the ledger to a new file."""
+        with storage_errors(path.parent), closing(sqlite3.connect(path)) as copy:
+            self._db.backup(copy)

@@ -1,0 +1,268 @@
+"""Queries of the ledger: facts, subjects, results of stages, vectors, finished subjects and what is to be projected."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from data.codec import loads
+from data.errors import KnowledgeBaseLocked
+from data.records import Failure, LeftOut, SubjectKind
+from kb.store.ledger.checksums import FINGERPRINT_DIGITS
+from kb.store.ledger.file import LedgerFile
+from kb.store.ledger.records import Entry, Step, StepStatus
+from kb.store.ledger.schema import TABLES
+from kb.store.ledger.vectors import Vectors
+
+RecordT = TypeVar("RecordT")
+GENERATION = "generation"
+"""Fact with the name of the current state; every change of the entries sets a new one."""
+
+
+class Ledger(LedgerFile):
+    """The ledger of one knowledge base; arguments and errors are those of `LedgerFile`."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, create: bool = False) -> None:
+        super().__init__(path, read_only=read_only, create=create)
+        self.vectors = Vectors(self)
+
+    def check(self) -> None:
+        """Compare all checksums, row counts and SQLite's own structures.
+
+        Raises:
+            StoreError: if any row is damaged or missing.
+        """
+        if (found := self.read("PRAGMA integrity_check")) != [("ok",)]:
+            raise self.damaged(str(found[0][0]))
+        for table in TABLES:
+            if table == "vectors":
+                self.vectors.check()
+            else:
+                for _ in self.stream(table):
+                    pass
+            self.check_totals(table)
+
+    def rows(self, table: Literal["subjects", "steps", "left_out"]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table as column -> text, sorted by key."""
+        names = TABLES[table][0].split(", ")
+        for row in self.stream(table):
+            yield dict(zip(names, row, strict=True))
+
+    # --- facts: single values of the whole knowledge base -------------------------------------------------------------
+
+    def fact(self, key: str) -> str | None:
+        """Return the value of a fact, or None."""
+        rows = self.select("facts", "WHERE key = ?", (key,))
+        return rows[0][1] if rows else None
+
+    def unfinished(self) -> tuple[Literal["build", "update"], ...]:
+        """Return the kinds of work that were interrupted."""
+        facts: tuple[tuple[Literal["build", "update"], str], ...] = (("build", "building"), ("update", "updating"))
+        return tuple(work for work, fact in facts if self.fact(fact) is not None)
+
+    def facts(self, prefix: str) -> list[tuple[str, str]]:
+        """Return `(key, value)` of all facts with this prefix, sorted by key."""
+        return [row for row in self.select("facts") if row[0].startswith(prefix)]
+
+    def set_fact(self, key: str, value: str) -> None:
+        """Set a fact."""
+        self.put("facts", [(key, value)])
+
+    def drop_fact(self, key: str) -> None:
+        """Delete a fact."""
+        self.delete("facts", "key = ?", [(key,)])
+
+    def drop_facts(self, prefix: str) -> None:
+        """Delete all facts with this prefix."""
+        for key, _ in self.facts(prefix):
+            self.drop_fact(key)
+
+    # --- subjects -----------------------------------------------------------------------------------------------------
+
+    def add_subjects(self, rows: Iterable[tuple[str, SubjectKind, str, str]]) -> None:
+        """Add or replace `(subject_id, kind, name, record JSON)`."""
+        self.put("subjects", rows)
+
+    def subjects(self, kind: SubjectKind) -> dict[str, str]:
+        """Return subject_id -> record JSON of all subjects of a kind, sorted by id."""
+        return {key: record for key, _, _, record in self.stream("subjects", "WHERE kind = ?", (kind,))}
+
+    def subject_names(self, kind: SubjectKind) -> dict[str, str]:
+        """Return subject_id -> name of all subjects of a kind."""
+        return {key: name for key, _, name, _ in self.stream("subjects", "WHERE kind = ?", (kind,))}
+
+    def state_of_species(self) -> str:
+        """Return a hash that changes with the entry or the record of any species, and with nothing else.
+
+        A build changes the records, and so the names, before it publishes the entries.
+        """
+        found = hashlib.sha256()
+        for table in ("subjects", "entries"):
+            with self._read_errors():
+                for row in self._db.execute(
+                    f"SELECT subject_id, checksum FROM {table} WHERE kind = 'taxon' ORDER BY subject_id"
+                ):
+                    found.update(json.dumps([table, *row]).encode())
+        return found.hexdigest()
+
+    def drop_subjects(self, subject_ids: Iterable[str]) -> None:
+        """Delete subjects with their steps, vectors and entries."""
+        ids = list(subject_ids)
+        self.publish([], gone=ids)
+        for table in ("subjects", "steps", "vectors"):
+            self.delete(table, "subject_id = ?", [(key,) for key in ids])
+
+    def set_left_out(self, found: Iterable[LeftOut]) -> None:
+        """Add or replace left-out pages and names."""
+        self.put("left_out", ((item.name, item.reason, item.detail) for item in found))
+
+    def drop_left_out(self, names: Iterable[str]) -> None:
+        """Remove names from the left-out list."""
+        self.delete("left_out", "name = ?", [(name,) for name in names])
+
+    def left_out(self) -> list[tuple[str, str, str]]:
+        """Return `(name, reason, detail)` of left-out pages and names, sorted by name."""
+        return self.select("left_out")
+
+    # --- steps --------------------------------------------------------------------------------------------------------
+
+    def record(self, steps: Iterable[Step]) -> None:
+        """Add or replace results of stages."""
+        self.put("steps", steps)
+
+    def steps(self, stage: str, space: str = "") -> dict[str, Step]:
+        """Return subject_id -> result of a stage, sorted by subject."""
+        return {step.subject_id: step for step in self.each_step(stage, space)}
+
+    def each_step(self, stage: str, space: str = "") -> Iterator[Step]:
+        """Yield the results of a stage, sorted by subject."""
+        for row in self.stream("steps", "WHERE stage = ? AND space = ?", (stage, space)):
+            yield Step(*row)
+
+    def outputs(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> dict[str, RecordT]:
+        """Return subject_id -> output of a stage, sorted by subject, of steps with one of `statuses` if any."""
+        return dict(self.each_output(stage, record, *statuses))
+
+    def each_output(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> Iterator[tuple[str, RecordT]]:
+        """Yield the items of `outputs`; one output is in memory at a time."""
+        for step in self.each_step(stage):
+            if step.output is not None and (not statuses or step.status in statuses):
+                yield step.subject_id, loads(record, step.output)
+
+    def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
+        """Return the result of a stage for one subject, or None."""
+        rows = self.select("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
+        return Step(*rows[0]) if rows else None
+
+    def n_marked_otherwise(self, stage: str, spaces: Sequence[str], *, end: str) -> int:
+        """Return the number of subjects with a result in one of the spaces whose mark ends otherwise."""
+        [(n,)] = self.read(
+            "SELECT count(DISTINCT subject_id) FROM steps WHERE stage = ? AND substr(fingerprint, ?) <> ?"
+            f" AND space IN ({', '.join('?' * len(spaces))})",
+            (stage, str(FINGERPRINT_DIGITS + 1), end, *spaces),
+        )
+        return int(n)
+
+    def drop_steps(self, subject_ids: Iterable[str], stages: Sequence[str], *, space: str | None = None) -> None:
+        """Delete results, in all spaces or in one, so that the next build repeats these stages."""
+        self.delete(
+            "steps",
+            "stage = ? AND space = coalesce(?, space) AND subject_id = ?",
+            [(stage, space, subject_id) for subject_id in subject_ids for stage in stages],
+        )
+
+    def failures(self) -> list[Failure]:
+        """Return the current failures, by name and stage."""
+        failed = [Step(*row) for row in self.select("steps", "WHERE status = 'failed'")]
+        names = {row[0]: row[2] for row in self.stream("subjects")} if failed else {}
+        found = [
+            Failure(taxon=names.get(s.subject_id, s.subject_id), stage=s.stage, reason=s.error or "?") for s in failed
+        ]
+        return sorted(found, key=lambda failure: (failure.taxon, failure.stage))
+
+    # --- entries ------------------------------------------------------------------------------------------------------
+
+    def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
+        """Add or replace entries, delete those of `gone`, and mark all of them as pending.
+
+        The caller holds a transaction and calls `kb.store.project` after it.
+        """
+        self.note_pending([*(entry.subject_id for entry in entries), *gone])
+        self.set_fact(GENERATION, secrets.token_hex(8))
+        self.delete("entries", "subject_id = ?", [(key,) for key in gone])
+        self.put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
+
+    def entries(self, kind: SubjectKind | None = None) -> Iterator[Entry]:
+        """Yield the finished subjects, species before terms, each sorted by id; few are in memory."""
+        for each in ("taxon", "term") if kind is None else (kind,):
+            yield from map(_entry, self.stream("entries", "WHERE kind = ?", (each,)))
+
+    def entry_ids(self, kind: SubjectKind) -> list[str]:
+        """Return the ids of the finished subjects of a kind, sorted.
+
+        Raises:
+            StoreError: if an entry of any kind is damaged or missing.
+        """
+        self.check_totals("entries")
+        return [row[0] for row in self.stream("entries") if row[1] == kind]
+
+    def documents(self, kind: SubjectKind) -> list[str]:
+        """Return the summaries or definitions of the finished subjects of a kind, sorted by id."""
+        return [row[3] for row in self.stream("entries", "WHERE kind = ?", (kind,))]
+
+    def entry(self, subject_id: str) -> Entry | None:
+        """Return a finished subject, or None."""
+        rows = self.select("entries", "WHERE subject_id = ?", (subject_id,))
+        return _entry(rows[0]) if rows else None
+
+    def generation(self) -> str:
+        """Return the name of the current state; empty before the first entry."""
+        return self.fact(GENERATION) or ""
+
+    # --- pending: subjects whose rows in Chroma are out of date -------------------------------------------------------
+
+    def note_pending(self, subject_ids: Iterable[str]) -> None:
+        """Mark subjects as pending, with the items that Chroma may hold of them."""
+        for key in subject_ids:
+            noted = self.read("SELECT items FROM pending WHERE subject_id = ?", (key,))
+            items: dict[str, list[str]] = json.loads(noted[0][0]) if noted else {}
+            held = self.entry(key)
+            for kind, ids in (held.items if held is not None else {}).items():
+                items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
+            self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
+
+    def pending(self) -> dict[str, dict[str, list[str]]]:
+        """Return pending subject, sorted by id -> the items by kind that Chroma may hold of it."""
+        rows = self.read("SELECT subject_id, items FROM pending ORDER BY subject_id")
+        return {subject_id: json.loads(items) for subject_id, items in rows}
+
+    def drop_pending(self) -> None:
+        """Clear the pending subjects."""
+        self._db.execute("DELETE FROM pending")
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    subject_id, kind, name, document, record, items = row
+    return Entry(subject_id, kind, name, document, record, json.loads(items))
+
+
+@contextmanager
+def ledger_so_far(path: Path) -> Iterator[Ledger | None]:
+    """Open a ledger to read the results of earlier builds; None without a file, or without tables in it.
+
+    A build that is killed at once, or finds the disk full, leaves a file without tables; the next build begins with it.
+    """
+    try:
+        ledger = Ledger(path, read_only=True) if path.is_file() else None
+    except KnowledgeBaseLocked:
+        ledger = None
+    try:
+        yield ledger
+    finally:
+        if ledger is not None:
+            ledger.close()

@@ -1,0 +1,105 @@
+"""Vectors in the ledger: one row for each subject and collection, with all vectors of the subject."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from data.arrays import FloatArray
+from kb.store.ledger.file import LedgerFile
+
+
+class Vectors:
+    """The vectors of all collections; each is `(dim,)` float32."""
+
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
+
+    def put(self, collection: str, rows: Iterable[tuple[str, str, FloatArray]]) -> None:
+        """Add or replace `(subject_id, item_id, vector)`."""
+        by_subject: dict[str, dict[str, FloatArray]] = {}
+        for subject, item, vector in rows:
+            by_subject.setdefault(subject, {})[item] = vector
+        self._file.put(
+            "vectors",
+            [
+                _packed(subject, collection, self.of_subject(collection, subject) | vectors)
+                for subject, vectors in by_subject.items()
+            ],
+        )
+
+    def keep(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
+        """Delete the vectors of one subject except those of `items`."""
+        held = self.of_subject(collection, subject_id)
+        if set(held) <= set(items):
+            return
+        self._file.delete("vectors", "collection = ? AND subject_id = ?", [(collection, subject_id)])
+        if remaining := {item: vector for item, vector in held.items() if item in items}:
+            self._file.put("vectors", [_packed(subject_id, collection, remaining)])
+
+    def of_subject(self, collection: str, subject_id: str) -> dict[str, FloatArray]:
+        """Return item_id -> vector of one subject."""
+        rows = self._file.select("vectors", "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
+        return _unpacked(rows[0]) if rows else {}
+
+    def of_items(self, collection: str, subject_id: str, items: Sequence[str]) -> list[FloatArray]:
+        """Return the vectors of these items of one subject.
+
+        Raises:
+            StoreError: if one is missing.
+        """
+        held = self.of_subject(collection, subject_id) if items else {}
+        self._require(held, collection, subject_id, items)
+        return [held[item] for item in items]
+
+    def matrices(
+        self, collection: str, wanted: Iterable[tuple[str, Sequence[str]]]
+    ) -> Iterator[tuple[str, Sequence[str], FloatArray]]:
+        """Yield subject, items and their vectors, `(n, dim)`, of many `(subject_id, items)`, sorted by subject.
+
+        Raises:
+            StoreError: if a vector is missing.
+        """
+        held = self.each_subject(collection)
+        at, vectors = next(held, ("", {}))
+        for subject_id, items in wanted:
+            while at < subject_id:
+                at, vectors = next(held, (subject_id, {}))
+            found = vectors if at == subject_id else {}
+            self._require(found, collection, subject_id, items)
+            yield subject_id, items, np.stack([found[item] for item in items])
+
+    def each_subject(self, collection: str) -> Iterator[tuple[str, dict[str, FloatArray]]]:
+        """Yield `(subject_id, item_id -> vector)` of a whole collection, sorted by subject."""
+        last = ""
+        while rows := self._file.read(
+            "SELECT subject_id FROM vectors WHERE collection = ? AND subject_id > ? ORDER BY subject_id LIMIT 500",
+            (collection, last),
+        ):
+            first, last = rows[0][0], rows[-1][0]
+            where = "WHERE collection = ? AND subject_id BETWEEN ? AND ?"
+            for row in self._file.select("vectors", where, (collection, first, last)):
+                yield row[0], _unpacked(row)
+
+    def check(self) -> None:
+        """Raise `StoreError` if any row is damaged."""
+        for [collection] in self._file.read("SELECT DISTINCT collection FROM vectors"):
+            for _ in self.each_subject(collection):
+                pass
+
+    def _require(self, held: Mapping[str, FloatArray], collection: str, subject_id: str, items: Sequence[str]) -> None:
+        if missing := [item for item in items if item not in held]:
+            raise self._file.damaged(f"the vector of {missing[0]} of {subject_id} in {collection} is missing")
+
+
+def _packed(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:
+    rows = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()])
+    return subject_id, collection, json.dumps(list(vectors)), rows.tobytes()
+
+
+def _unpacked(row: tuple[Any, ...]) -> dict[str, FloatArray]:
+    items = json.loads(row[2])
+    return dict(zip(items, np.frombuffer(row[3], dtype="<f4").reshape(len(items), -1), strict=True))
