@@ -1,4 +1,4 @@
-"""Status of a knowledge base: its contents in numbers, failures, and what was left out or skipped."""
+"""Status of a knowledge base: its contents in numbers, failures, skipped photos."""
 
 from __future__ import annotations
 

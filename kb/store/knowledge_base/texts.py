@@ -14,7 +14,7 @@ from kb.store.stage_outputs import DistilOutput
 
 
 class SpeciesTexts:
-    """The texts of all species: those that the user added, those of web pages, and the articles."""
+    """The texts of all species: added by the user, from web pages, and the articles."""
 
     def __init__(self, layout: Layout, ledger: Ledger) -> None:
         self._layout = layout
