@@ -34,11 +34,8 @@ class Halves:
     """Number that raises another error."""
     unreadable: int = -1
     """Number whose half is NaN the first time."""
-    waits: bool = False
-    """Whether `odd` waits for the file `LOG.go`."""
     awaited: int = -1
-    """Number for which `waiting` waits: another process must be at it."""
-    waiting: int = 0
+    """Number for which 0 waits: another process must be at it."""
     holds: bool = False
     """Whether the first shard of two numbers on the second node waits at its second one to be killed."""
     n_workers: int = 1
@@ -56,7 +53,7 @@ class Halves:
             with Path(self.log).open("a") as log:
                 log.write(f"{item} {os.getpid()}\n")
             self._meet(self.n_later if item >= 30 else self.n_workers)
-            if item == self.waiting and self.awaited >= 0:
+            if item == 0 and self.awaited >= 0:
                 wait_for(lambda: self.awaited in worked_on(Path(self.log)))
             held = Path(f"{self.log}.held")
             if self.holds and at == 1 and os.environ.get("FIELDMARK_TEST_NODE") == "second" and not held.exists():
@@ -69,7 +66,6 @@ class Halves:
             if item == self.bad:
                 raise BadInput("no half", hint="an even number")
             if item == self.odd:
-                wait_for(lambda: not self.waits or Path(f"{self.log}.go").exists())
                 raise ZeroDivisionError("odd")
             time.sleep(self.pause_s)
             was_read = Path(f"{self.log}.read")
