@@ -115,4 +115,4 @@ def pids(log: Path) -> set[str]:
 
 def worked_on(log: Path) -> list[int]:
     """Return the numbers in a log, in order of work."""
-    return [int(line.split()[0]) for line in log.read_text().splitlines()]
+    return [int(line.split()[0]) for line in log.read_text().splitlines()] if log.exists() else []
