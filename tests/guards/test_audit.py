@@ -54,7 +54,7 @@ def test_each_extra_is_installed_when_it_is_audited() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert ".venv/bin/pip install -q '.[scale]'" in script.partition("\nintegration()")[2].partition("\n}")[0]
     steps = [line for line in script.splitlines() if line.startswith(("step ", "together "))]
-    [installed] = [at for at, line in enumerate(steps) if "integration" in line.split()]
+    [installed] = [at for at, line in enumerate(steps) if line.endswith(" integration")]
     [audited] = [at for at, line in enumerate(steps) if "=dependency_audit" in line]
     assert installed < audited
 

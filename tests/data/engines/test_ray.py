@@ -20,6 +20,7 @@ import pytest
 
 from data.engines.contract import map_shards
 from data.engines.ray_engine import RayEngine
+from data.engines.ray_team import Team
 from data.engines.shards import shards_of
 from data.errors import BadInput, SourceUnavailable, UsageError
 from tests.data.engines.halves import Halves, pids, wait_for, worked_on
@@ -99,18 +100,19 @@ def test_an_error_comes_after_the_results_before_it(engine: RayEngine, log: Path
     assert [worked_on(log).count(number) for number in range(bad + 1)] == [1] * bad + [2]
 
 
-def test_shards_that_finish_with_a_failed_one_are_not_repeated(engine: RayEngine, log: Path) -> None:
-    """The first worker has 0 and 1, then 4; the second one 2 and 3; shard 1 fails while the caller is busy."""
-    task = Halves(log=str(log), n_workers=2, odd=SHARDS[1][0], waits=True)
-    results = map_shards(task, NUMBERS, engine)
-    assert next(results) == 0
-    Path(f"{log}.go").touch()
-    wait_for(lambda: {SHARDS[3][0], SHARDS[4][0]} <= set(worked_on(log)))
-    with pytest.raises(ZeroDivisionError):
-        list(results)
-    with pytest.raises(ZeroDivisionError):
-        list(map_shards(task, NUMBERS, engine))
-    assert [worked_on(log).count(number) for number in SHARDS[2]] == [1] * len(SHARDS[2])
+def test_all_finished_shards_are_taken_at_once(ray_cluster: RayCluster, log: Path) -> None:
+    """So that they are stored before an error of one of them ends the run."""
+    task = Halves(log=str(log), n_workers=2)
+    waiting = list(shards_of(task, NUMBERS))[:4]
+    with closing(Team(ray_cluster.address, {})) as team:
+        while waiting:
+            if team.is_free:
+                team.submit(task.recipe, waiting.pop(0))
+            else:
+                assert list(team.wait()) == []  # a worker begins when the other one has come
+        wait_for(lambda: {SHARDS[1][0], SHARDS[3][0]} <= set(worked_on(log)))  # 0 and 2 are done
+        time.sleep(0.5)  # their results arrive
+        assert {0, 2} <= {shard.number for shard, _ in team.wait()}
 
 
 def test_an_unreadable_item_is_read_again_by_a_run_that_resumes(engine: RayEngine, log: Path) -> None:
