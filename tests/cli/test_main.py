@@ -131,7 +131,8 @@ def test_an_unexpected_exception_exits_with_70(monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_operating_system_error_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run_with(PermissionError(13, "Permission denied", "birds.kb/kb.toml"), monkeypatch)
-    assert (result.exit_code, result.stderr) == (3, "error: Permission denied: birds.kb/kb.toml\n")
+    hint = "hint: Allow access, or use another folder.\n"
+    assert (result.exit_code, result.stderr) == (3, f"error: Permission denied: birds.kb/kb.toml\n{hint}")
 
 
 def test_an_interrupt_exits_with_130_and_a_resume_hint(monkeypatch: pytest.MonkeyPatch) -> None:
