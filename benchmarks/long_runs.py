@@ -38,6 +38,7 @@ from training.starter.confidence.charts import Line, Panel, draw
 
 PROGRAM = "import sys; from cli.main import main; sys.exit(main())"
 N_ROWS = 10
+N_POINTS = 200  # of a chart
 REPLY_S = 2.0  # of the scripted model
 AT_ONCE = 32
 COLOURS = ("black", "white", "red", "brown", "grey", "yellow", "green", "blue", "orange", "buff")
@@ -136,20 +137,21 @@ def table(groups: Iterable[list[Sample]]) -> Iterator[str]:
 def plot(samples: list[Sample], what: str) -> str:
     """Return a chart of memory and of the shares of work and requests over time."""
     last = samples[-1]
+    samples = [*samples[:: -(-len(samples) // N_POINTS)], last]
     lines = {
-        f"{what}, share": [each.done / max(last.done, 1) for each in samples],
-        "memory, GiB": [each.memory_mib / 1024 for each in samples],
-        "requests, share": [each.requests / max(last.requests, 1) for each in samples],
+        what: [each.done / max(last.done, 1) for each in samples],
+        "memory": [each.memory_mib / 1024 for each in samples],
+        "requests": [each.requests / max(last.requests, 1) for each in samples],
     }
     if not last.requests:
-        del lines["requests, share"]
+        del lines["requests"]
     drawn = [
         Line(name=name, points=[(each.seconds / last.seconds, y) for each, y in zip(samples, ys, strict=True)],
              is_marked=False)
         for name, ys in lines.items()
     ]  # fmt: skip
     title = f"{last.done:,} {what} in {last.seconds:,.0f} s"
-    return draw([Panel(title=title, lines=drawn)], x="share of the time", y="share, GiB", top=2.0)
+    return draw([Panel(title=title, lines=drawn)], x="share of the time", y="share of all; GiB of memory", top=2.0)
 
 
 def photos(args: argparse.Namespace, work: Path) -> list[Sample]:
