@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-from contextlib import suppress
 from pathlib import Path
+
+from data.freed_memory import return_freed_memory
 
 
 def anonymous_mib() -> float | None:
@@ -14,8 +14,7 @@ def anonymous_mib() -> float | None:
     Mapped files do not count: the system can take their pages back.
     """
     gc.collect()
-    with suppress(OSError, AttributeError):  # a system without glibc keeps freed memory
-        ctypes.CDLL(None).malloc_trim(0)
+    return_freed_memory()
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any
 
 from data.errors import StoreError
+from data.freed_memory import return_freed_memory
 from data.storage_errors import is_full, is_panic, storage_error
-from kb.store.chroma.memory import return_freed_memory
 from kb.store.chroma.settings import client_settings
 
 _LOCK = Lock()

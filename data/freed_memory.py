@@ -1,4 +1,4 @@
-"""Memory that Chroma has freed."""
+"""Memory that libraries have freed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 def return_freed_memory() -> None:
-    """Return to the system what Chroma has freed: each batch leaves pieces, as much again as the index in the end."""
+    """Return freed memory to the system: Chroma leaves pieces with each batch, as much again as its index in the end."""
     if sys.platform == "linux":
         with suppress(AttributeError):  # a system without glibc
             ctypes.CDLL(None).malloc_trim(0)
