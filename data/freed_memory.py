@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 def return_freed_memory() -> None:
-    """Return freed memory to the system: Chroma leaves pieces with each batch, as much again as its index in the end."""
+    """Return freed memory to the system: Chroma leaves pieces with each batch, in the end as much as its index."""
     if sys.platform == "linux":
         with suppress(AttributeError):  # a system without glibc
             ctypes.CDLL(None).malloc_trim(0)
