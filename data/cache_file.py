@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from data.closing import Closing
 from data.files import sha256_hex
-from data.sqlite import use_write_ahead_log
+from data.sqlite import closed_on_error, use_write_ahead_log
 from data.storage_errors import is_of_disk, storage_errors
 
 ResultT = TypeVar("ResultT")
@@ -63,11 +63,13 @@ class CacheFile(Closing):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
-            self._db, self._inode = db, self.path.stat().st_ino if self.path else 0
+            self._inode = self.path.stat().st_ino if self.path else 0
+            with closed_on_error(db):  # a connection without tables would make a sound file look damaged
+                use_write_ahead_log(db)
+                db.execute(f"PRAGMA synchronous = {self._synchronous}")
+                db.executescript(self._schema)
             weakref.finalize(self, db.close)  # some caches are never closed
-            use_write_ahead_log(db)
-            db.execute(f"PRAGMA synchronous = {self._synchronous}")
-            db.executescript(self._schema)
+            self._db = db
         return self._db
 
     def _drop(self) -> None:
