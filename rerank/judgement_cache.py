@@ -54,9 +54,9 @@ class JudgementCache(Closing):
     def get(self, key: str) -> str | None:
         """Return the text under a key, or None."""
         row = self._file.run(lambda db: db.execute(_FIND, (key,)).fetchone())
-        if row is None or row[1] not in (None, checked(row[0])):  # None: stored by an earlier version
+        if row is None or not isinstance(row[0], str):  # one changed bit makes bytes of a text
             return None
-        return str(row[0])
+        return row[0] if row[1] in (None, checked(row[0])) else None  # None: stored by an earlier version
 
     def put(self, key: str, value: str) -> None:
         """Store a text; with a file, it is on disk when this returns."""

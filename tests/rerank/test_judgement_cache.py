@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,17 @@ def test_a_damaged_cache_answers_rightly_or_judges_again(tmp_path: Path, seed: i
         assert all(cache.get(f"key {n}") in (None, f"judgement {n} " * 9) for n in range(100))
         cache.put("key 7", "again")
         assert cache.get("key 7") == "again"
+
+
+def test_an_entry_whose_text_became_bytes_counts_as_missing(tmp_path: Path) -> None:
+    """SQLite tells texts from bytes by one bit."""
+    file = tmp_path / "cache.sqlite"
+    with JudgementCache(file) as cache:
+        cache.put("k", "first")
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE judgements SET value = CAST(value AS BLOB)")
+    with JudgementCache(file) as cache:
+        assert cache.get("k") is None
 
 
 def test_a_file_of_another_kind_is_kept_under_another_name(tmp_path: Path) -> None:
