@@ -13,7 +13,8 @@ from data.json_object import json_object
 
 _BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
 _CHAIN: Final = re.compile(r"\[\s*\d+\s*\](?:\s*>\s*\[\s*\d+\s*\])+")
-_LISTED: Final = re.compile(r"^\s*(?:\W*\d+(?!\.\d)\s*(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
+# Possessive, and from a line with a number: else a thousand empty lines would be tried in millions of ways.
+_LISTED: Final = re.compile(r"^(?=.*\d)(?:\W*+\d+(?!\.\d)[^\S\n]*+(?:[>,;\]]|\n|\Z))+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,9 @@ _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
 _WORD: Final = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _FINAL: Final = re.compile(r"\banswer\b[\s*_\"'`]*[:=-][\s*_\"'`(]*(yes|no)\b", re.IGNORECASE)
 _OR: Final = re.compile(r"[\s*_\"'`]*(?:/|\||\bor\b|\band\b)[\s*_\"'`]*(?:yes|no)\b", re.IGNORECASE)  # "Yes/No" is none
-_NUMBERED: Final = re.compile(r"^[\s*_\"'`(-]*(\d+)\s*[.:)\]-]+[\s*_\"'`]*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+_NUMBERED: Final = re.compile(
+    r"^(?=.*\d)[\s*_\"'`(-]*+(\d{1,9})\s*[.:)\]-]+[\s*_\"'`]*(yes|no)\b", re.IGNORECASE | re.MULTILINE
+)
 
 
 def word_of(token: str, spelling: Spelling = "merged") -> YesNo | None:

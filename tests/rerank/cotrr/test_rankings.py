@@ -1,6 +1,7 @@
 """Rankings in replies: parsing, counted repairs, and the comparison and fusion of orders."""
 
 import json
+import time
 from collections import Counter
 from typing import Any
 
@@ -52,6 +53,19 @@ def test_a_ranking_is_parsed_and_its_repairs_are_counted(text: str, n: int, posi
 def test_a_reply_without_a_ranking_is_refused(text: str) -> None:
     with pytest.raises(MalformedAnswer, match="expected a"):
         parse_ranking(text, 3)
+
+
+def test_a_reply_of_empty_lines_takes_no_time() -> None:
+    """A model that repeats itself holds up no other query."""
+    began = time.process_time()
+    with pytest.raises(MalformedAnswer, match="expected a"):
+        parse_ranking("\n" * 1_500 + "none", 3)
+    assert time.process_time() - began < 2
+
+
+def test_a_list_may_have_empty_lines_and_marks() -> None:
+    ranking = parse_ranking("\n\n- 3 \n\n  * 1\n\n2\n\n", 3)
+    assert ranking.positions == (2, 0, 1)
 
 
 def test_a_top_list_counts_only_wanted_places_as_missing() -> None:

@@ -97,6 +97,11 @@ def test_the_last_answer_of_each_number_counts() -> None:
     assert spans[1] == (len(text) - 3, len(text))
 
 
+def test_a_number_of_thousands_of_digits_is_no_item() -> None:
+    """A model that repeats a digit spoils its own reply alone."""
+    assert numbered_spans("9" * 5_000 + ". yes\n1. no", 1) == [(5_009, 5_011)]
+
+
 def test_the_token_at_a_text_offset_is_found() -> None:
     tokens = [token("1"), token(". "), token("Yes"), token("\n2. "), token("No")]
     text = "".join(one.token for one in tokens)
