@@ -27,9 +27,10 @@ from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
+from kb.store.info_copy import INFO
 from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
 from kb.store.ledger import Ledger
-from kb.store.project import INFO, empty, project
+from kb.store.project import empty, project
 from kb.store.rows import rows_of, subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+BENCHMARKS = ROOT / "benchmarks"
+MODULES = [path for path in BENCHMARKS.glob("*.py") if path.stem != "__init__"]
+PACKAGES = [path.parent for path in BENCHMARKS.glob("*/__main__.py")]
+NAMES = sorted(path.stem for path in (*MODULES, *PACKAGES))
 ARGUMENTS = {
     "bursts": ["--data", "{birds}"],
     "checklists": ["--names", "3000"],
