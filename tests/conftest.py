@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.each_picture_once import remember_pictures
 from tests.made_once import made_once
 from tests.servers.ray_cluster import RayCluster
 
@@ -97,6 +98,13 @@ def starter_encoders_in_memory() -> None:
     from recognize.encoders.profiles import LOADERS
 
     LOADERS["starter"] = cache(LOADERS["starter"])
+
+
+@pytest.fixture(autouse=True)
+def each_picture_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the photo models once for each picture, but in tests of the models."""
+    if request.path.relative_to(ROOT / "tests").parts[0] not in {"recognize", "training", "benchmarks"}:
+        remember_pictures(monkeypatch)
 
 
 @pytest.fixture(scope="session")
