@@ -37,7 +37,7 @@ from kb.store.chroma import Collections
 from kb.store.chroma.collections import PAGE
 from kb.store.chroma.folder_clients import is_intact, throw_away
 from kb.store.chroma.index_files import blank_unset_memory, index_checksums
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
+from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, subject_kind, write_info
 from kb.store.ledger import Ledger
 from kb.store.rows import row_id, rows_of, subject_of
 
@@ -202,19 +202,20 @@ def is_newest(layout: Layout, generation: str) -> bool:
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
     """Write the matrices of all collections, against which photos and queries are scored, unless they are there.
 
+    A learnt term leaves those of the species.
+
     Raises:
         MissingRequirement: if the disk is full or read-only.
     """
     names = {name: kind for name, (kind, _) in collections.names.items()}
     try:
         with turn(layout.cache_lock):
-            generation = ledger.generation()
-            if any(read_table(layout.cache, generation, name) is None for name in names):
-                tables = (
-                    (name, _chroma_table(layout, ledger, collections, name, kind)) for name, kind in names.items()
-                )
+            generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}
+            missing = [name for name, each in generations.items() if read_table(layout.cache, each, name) is None]
+            if missing:
+                tables = ((name, _chroma_table(layout, ledger, collections, name, names[name])) for name in missing)
                 lookups = prefix_of_lookups(ledger)
-                write_tables(layout.cache, generation, tables, keep=lambda file: file.startswith(lookups))
+                write_tables(layout.cache, generations, tables, keep=lambda file: file.startswith(lookups))
     except OSError as error:
         raise MissingRequirement(
             f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
@@ -224,7 +225,7 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
 def prefix_of_lookups(ledger: Ledger) -> str:
     """Return how the names of the look-up files in the cache begin that hold for the present species.
 
-    A learnt term changes the generation, and so the matrices, but none of these files.
+    A learnt term changes none of them.
     """
     return f"lookup-{ledger.state_of_species()[:20]}-"
 
@@ -265,7 +266,7 @@ def _table(
     """
     owners: list[int] = []
     places: list[Place] = []
-    for owner, entry in enumerate(ledger.entries("term" if kind == "terms" else "taxon")):
+    for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
         items = entry.items.get(kind, ())
         owners += [owner] * len(items)
         places += [(entry.subject_id, item) for item in items]
