@@ -19,7 +19,7 @@ from data.files import turn
 from data.vectors import read_table, write_tables
 from kb.store.chroma import Collections
 from kb.store.chroma.collections import PAGE
-from kb.store.layout import CollectionKind, Layout
+from kb.store.layout import CollectionKind, Layout, subject_kind
 from kb.store.ledger import Ledger
 from kb.store.rows import row_id
 
@@ -28,7 +28,7 @@ Place = tuple[str, str]
 
 
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of all collections, unless they are there.
+    """Write the matrices of all collections, unless they are there; a learnt term leaves those of the species.
 
     Raises:
         MissingRequirement: if the disk is full or read-only.
@@ -36,13 +36,12 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
     names = {name: kind for name, (kind, _) in collections.names.items()}
     try:
         with turn(layout.cache_lock):
-            generation = ledger.generation()
-            if any(read_table(layout.cache, generation, name) is None for name in names):
-                tables = (
-                    (name, _chroma_table(layout, ledger, collections, name, kind)) for name, kind in names.items()
-                )
+            generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}
+            missing = [name for name, each in generations.items() if read_table(layout.cache, each, name) is None]
+            if missing:
+                tables = ((name, _chroma_table(layout, ledger, collections, name, names[name])) for name in missing)
                 lookups = prefix_of_lookups(ledger)
-                write_tables(layout.cache, generation, tables, keep=lambda file: file.startswith(lookups))
+                write_tables(layout.cache, generations, tables, keep=lambda file: file.startswith(lookups))
     except OSError as error:
         raise MissingRequirement(
             f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
@@ -52,7 +51,7 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
 def prefix_of_lookups(ledger: Ledger) -> str:
     """Return how the names of the look-up files in the cache begin that hold for the present species.
 
-    A learnt term changes the generation, and so the matrices, but none of these files.
+    A learnt term changes none of them.
     """
     return f"lookup-{ledger.state_of_species()[:20]}-"
 
@@ -93,7 +92,7 @@ def _table(
     """
     owners: list[int] = []
     places: list[Place] = []
-    for owner, entry in enumerate(ledger.entries("term" if kind == "terms" else "taxon")):
+    for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
         items = entry.items.get(kind, ())
         owners += [owner] * len(items)
         places += [(entry.subject_id, item) for item in items]
