@@ -54,7 +54,7 @@ ARGUMENTS = {
 
 @pytest.fixture(scope="session")
 def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shared collection with four species of each source of photos, and at most twelve photos of each."""
+    """The shared collection with four species of each source of photos, and at most six photos of each."""
     few = tmp_path_factory.mktemp("few") / "birds"
     few.mkdir()
     with (birds / "photos.csv").open(encoding="utf-8", newline="") as file:
@@ -69,7 +69,7 @@ def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.writeheader()
         for row in photos:
             group = row["source"], row["scientific_name"]
-            if row["scientific_name"] in chosen and counts[group] < 12:
+            if row["scientific_name"] in chosen and counts[group] < 6:
                 counts[group] += 1
                 writer.writerow(row)
                 (few / row["path"]).parent.mkdir(parents=True, exist_ok=True)
