@@ -1,7 +1,8 @@
 """Memory-mapped matrices: rows of vectors with their ids and species.
 
-The manifest of a folder is written last and atomically. It names the files of one generation of their source, with
-checksums. While a writer is at work, readers therefore get the undamaged matrices of a whole generation, or none.
+The manifest of a folder is written last and atomically. It names the files of each table, with checksums and the
+generation of their source. While a writer is at work, readers therefore get undamaged matrices of one generation, or
+none.
 """
 
 from __future__ import annotations
@@ -24,21 +25,25 @@ MANIFEST = "manifest.json"
 
 def write_tables(
     folder: Path,
-    generation: str,
+    generations: Mapping[str, str],
     tables: Iterable[tuple[str, VectorTable]],
     *,
     keep: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Write the tables as `generation`, and remove the files of earlier generations and of killed writers.
-
-    Other files are removed unless `keep(name)`.
+    """Write tables, and remove the files of earlier generations and of killed writers.
 
     For one process at a time. With an iterator, one table is in memory at a time.
+
+    Args:
+        folder: where they are.
+        generations: generation of every table. A table of that generation which is not written stays.
+        tables: name and contents of each table to write.
+        keep: whether a file of this name, which belongs to no table, stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files: dict[str, dict[str, str]] = {}
+    files = {name: dict(held) for name, each in generations.items() if (held := files_of(folder, each, name))}
     for name, table in tables:
-        matrix = folder / f"{name}.{sha256_hex(generation)[:12]}.npy"
+        matrix = folder / f"{name}.{sha256_hex(generations[name])[:12]}.npy"
         # np.save into bytes would hold the matrix twice.
         temporary = folder / f".part-{matrix.name}"
         try:
@@ -52,7 +57,8 @@ def write_tables(
         rows = folder / f"rows-{sha256_hex(content)[:20]}.json"  # tables of the same rows share it
         write_atomic(rows, content)
         files[name] = {path.name: file_checksum(path) for path in (matrix, rows)}
-    write_atomic(folder / MANIFEST, json.dumps({"generation": generation, "tables": files}).encode())
+    manifest = {name: {"generation": generations[name], "files": held} for name, held in files.items()}
+    write_atomic(folder / MANIFEST, json.dumps(manifest).encode())
     own = {MANIFEST}.union(*files.values())
     for path in folder.iterdir():
         if path.name not in own and not keep(path.name):
@@ -65,8 +71,8 @@ _HEADERS = Lock()
 
 def read_table(folder: Path, generation: str, name: str) -> VectorTable | None:
     """Return a table with its matrix mapped read-only, or None if it is missing, damaged or of another generation."""
-    files = tables_of(folder, generation).get(name)
-    if files is None:
+    files = files_of(folder, generation, name)
+    if not files:
         return None
     try:
         if any(file_checksum(folder / file) != checksum for file, checksum in files.items()):
@@ -90,10 +96,10 @@ def _read_rows(path: Path, checksum: str) -> tuple[tuple[str, ...], IntArray]:
     return tuple(index["ids"]), owners
 
 
-def tables_of(folder: Path, generation: str) -> Mapping[str, Mapping[str, str]]:
-    """Return name -> file -> checksum of the tables that a folder holds of a generation."""
+def files_of(folder: Path, generation: str, name: str) -> Mapping[str, str]:
+    """Return file -> checksum of a table of this generation; empty if the folder does not hold it."""
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
-        return {str(k): dict(v) for k, v in content["tables"].items()} if content["generation"] == generation else {}
+        held = json.loads((folder / MANIFEST).read_bytes())[name]
+        return dict(held["files"]) if held["generation"] == generation else {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

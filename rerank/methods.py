@@ -54,8 +54,9 @@ class RerankResources:
     """Scores photos as showing species that a query names, for a judge of encoders."""
     cache: JudgementCache | None = None
     """Answers of earlier runs."""
-    photo_vectors: Mapping[PhotoFile, FloatArray] = field(default_factory=dict)
-    """Vectors of photos in the space of the first encoder, made by `rerank.encoding.encode_ahead` before the run."""
+    photo_vectors: Callable[[], Mapping[PhotoFile, FloatArray]] = dict
+    """Returns vectors of photos in the space of the first encoder, as `rerank.encoding.encode_ahead` makes them before
+    the run; only called for methods that compare vectors."""
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
@@ -129,7 +130,7 @@ def _similarity(resources: RerankResources) -> Reranker:
 def _similarity_of(resources: RerankResources) -> SimilarityReranker:
     from rerank.similarity import SimilarityReranker
 
-    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=resources.photo_vectors)
+    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=resources.photo_vectors())
 
 
 def _decompose(resources: RerankResources) -> Reranker:

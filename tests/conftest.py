@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.each_picture_once import remember_pictures
 from tests.made_once import made_once
 from tests.servers.ray_cluster import RayCluster
 
@@ -51,17 +52,15 @@ def skip_or_fail(reason: str) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--dead-options", action="store_true", help="Find options of kb that no test misses.")
+    parser.addoption("--note-options", type=Path, metavar="FOLDER", help="Note the options of kb that tests give.")
+    parser.addoption("--dead-options", type=Path, metavar="FOLDER", help="Find options of kb that no test misses.")
     parser.addoption("--no-skips", action="store_true", help="Fail if a test is skipped for a missing requirement.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--dead-options"):
-        if config.getoption("numprocesses"):
-            raise pytest.UsageError("--dead-options needs one process: add -n 0")
-        from tests.dead_options import DeadOptions
-
-        config.pluginmanager.register(DeadOptions())
+    for option, plugin in (("--note-options", "NoteOptions"), ("--dead-options", "DeadOptions")):
+        if folder := config.getoption(option):
+            config.pluginmanager.register(getattr(importlib.import_module("tests.dead_options"), plugin)(folder))
 
 
 @pytest.hookimpl(trylast=True)
@@ -99,6 +98,13 @@ def starter_encoders_in_memory() -> None:
     from recognize.encoders.profiles import LOADERS
 
     LOADERS["starter"] = cache(LOADERS["starter"])
+
+
+@pytest.fixture(autouse=True)
+def each_picture_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the photo models once for each picture, but in tests of the models."""
+    if request.path.relative_to(ROOT / "tests").parts[0] not in {"recognize", "training", "benchmarks"}:
+        remember_pictures(monkeypatch)
 
 
 @pytest.fixture(scope="session")

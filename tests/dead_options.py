@@ -1,9 +1,12 @@
-"""A search for dead options, switched on by `pytest --dead-options tests/cli`.
+"""A search for dead options, in two runs.
 
-The tests run as usual, and the options that each of them gives to `kb` on an accepted run are recorded. Then every
-option is disabled by replacing its value with the default, and the tests that give it run again, the
-fastest first, until one fails. An option that no test gives, or that no test misses, fails the run. The settings of
-a command (`--set key=value`) are checked in the same way.
+    pytest --note-options FOLDER
+    pytest --dead-options FOLDER tests/cli
+
+The first runs the tests as usual and notes the options that each passed test gives to `kb` on an accepted run. The
+second has one check per option: its value is replaced with the default, and the tests that give it run again, the
+fastest first, until one fails that passes with the option. An option that no test gives, or that no test misses, fails
+its check. The settings of a command (`--set key=value`) are checked in the same way.
 
 A run that ends in a usage error does not count: a test of a refused combination does not show that the
 option does anything.
@@ -11,11 +14,12 @@ option does anything.
 
 from __future__ import annotations
 
+import json
 import os
-import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -41,11 +45,22 @@ class Run:
 
 @dataclass(slots=True)
 class Tried:
-    """A passed test: its accepted runs of `kb`, and its duration."""
+    """A passed test: its id, its duration, and its accepted runs of `kb`."""
 
-    item: pytest.Item
+    test: str
     seconds: float
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Run]
+
+    def to_json(self) -> str:
+        """Return one line."""
+        return json.dumps(asdict(self), default=sorted)
+
+    @classmethod
+    def from_json(cls, line: str) -> Tried:
+        """Read one line."""
+        found = json.loads(line)
+        runs = [Run(run["place"], {(words, name) for words, name in run["given"]}) for run in found["runs"]]
+        return cls(found["test"], found["seconds"], runs)
 
 
 def all_options() -> list[Option]:
@@ -100,19 +115,20 @@ def title(option: Option) -> str:
     return f"{words} {SET if name.startswith(SET) else ''}{spellings(option)[0]}".strip()
 
 
-class DeadOptions:
-    """The plugin: records the options that tests give, disables each, and reports options that no test misses."""
+class Observer:
+    """Base of both plugins: notes the options of the current test's runs of `kb`, and disables one in some of them."""
 
     def __init__(self) -> None:
-        self.tried: list[Tried] = []
         self.current: list[Run] = []
         self.place = 0
         self.disabled: Option | None = None
         self.disabled_runs: set[int] = set()
-        self.dead: list[str] = []
-        self.never_given: list[str] = []
-        self.seconds: dict[str, float] = {}
         self.home = TemporaryDirectory()
+
+    def begin(self, disabled: Option | None = None, places: set[int] | None = None) -> None:
+        """Begin a test, with an option disabled in the runs of `kb` at these places."""
+        self.current, self.place = [], 0
+        self.disabled, self.disabled_runs = disabled, places or set()
 
     def pytest_configure(self) -> None:
         whole = click.Command.invoke
@@ -156,55 +172,100 @@ class DeadOptions:
         self.current.append(Run(place, given))
         return result
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run all tests, then for each option the tests that give it, with the option disabled."""
-        began = time.perf_counter()
-        for item, following in zip(session.items, [*session.items[1:], Stay(session)], strict=True):
-            self.note(item, following)
-        self.seconds["the tests as usual"] = time.perf_counter() - began
+
+class NoteOptions(Observer):
+    """The plugin of `--note-options`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder.resolve() / f"{os.getpid()}.jsonl"
+        self.has_passed, self.seconds = True, 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note the options of a test that passes."""
+        self.begin()
+        self.has_passed = True
+        result = yield
+        if self.current and self.has_passed:
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(Tried(item.nodeid, self.seconds, self.current).to_json() + "\n")
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.has_passed &= report.passed
+        if report.when == "call":  # without fixtures of the whole session
+            self.seconds = report.duration
+
+
+class OptionCheck(pytest.Item):
+    """A test of an option: one of the tests that give it must miss it."""
+
+    def __init__(self, *, option: Option, tried: list[Tried], plugin: DeadOptions, **others: Any) -> None:
+        super().__init__(**others)
+        self.option, self.tried, self.plugin = option, tried, plugin
+        # A test that runs out of time with an option disabled would pass for one that misses it.
+        self.add_marker(pytest.mark.timeout(0))
+
+    def runtest(self) -> None:
+        """Fail if no test misses the option."""
+        if not self.tried:
+            pytest.fail(f"no test gives {self.name}", pytrace=False)
+        if not any(self.plugin.misses(tried, self.option) for tried in self.tried):
+            pytest.fail(f"{len(self.tried)} tests give {self.name}, none misses it", pytrace=False)
+
+
+class DeadOptions(Observer):
+    """The plugin of `--dead-options`: replaces the tests with one check per option."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        lines = [line for file in folder.glob("*.jsonl") for line in file.read_text(encoding="utf-8").splitlines()]
+        self.tried = sorted(map(Tried.from_json, lines), key=lambda each: each.seconds)
+        self.items: dict[str, pytest.Item] = {}
+        self.passes: dict[str, bool] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Replace the tests."""
+        self.items = {item.nodeid: item for item in items}
         by_option: dict[Option, list[Tried]] = defaultdict(list)
-        for tried in sorted(self.tried, key=lambda each: each.seconds):
-            for option in {option for run in tried.runs for option in run.given}:
-                by_option[option].append(tried)
-        for option in all_options():
-            if option not in by_option:
-                self.never_given.append(title(option))
-                continue
-            began = time.perf_counter()
-            if not any(self.missed(option, tried, session) for tried in by_option[option]):
-                self.dead.append(title(option))
-            self.seconds[title(option)] = time.perf_counter() - began
-        session.testsfailed += len(self.dead) + len(self.never_given)
-        session._setupstate.teardown_exact(None)
+        for tried in self.tried:
+            if tried.test in self.items:
+                for option in {option for run in tried.runs for option in run.given}:
+                    by_option[option].append(tried)
+        items[:] = [
+            OptionCheck.from_parent(session, name=title(each), option=each, tried=by_option[each], plugin=self)
+            for each in all_options()
+        ]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: OptionCheck, nextitem: OptionCheck | None) -> bool:
+        """Run a check outside pytest's own protocol, which sets up one test at a time."""
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        call = pytest.CallInfo.from_call(item.runtest, "call", reraise=(KeyboardInterrupt, pytest.exit.Exception))
+        item.ihook.pytest_runtest_logreport(report=pytest.TestReport.from_item_and_call(item, call))
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        if nextitem is None:
+            item.session._setupstate.teardown_exact(None)
         return True
 
-    def note(self, item: pytest.Item, following: pytest.Item | Stay) -> None:
-        """Run a test as usual and record the options that it gives."""
-        self.current, self.place, self.disabled, began = [], 0, None, time.perf_counter()
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        reports = runtestprotocol(item, log=True, nextitem=following)  # type: ignore[arg-type]
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-        if self.current and all(report.passed for report in reports):
-            self.tried.append(Tried(item, time.perf_counter() - began, self.current))
+    def misses(self, tried: Tried, option: Option) -> bool:
+        """Return whether a test fails with an option disabled and passes with it."""
+        if not self.fails(tried, option, {run.place for run in tried.runs if option in run.given}):
+            return False
+        if tried.test not in self.passes:
+            self.passes[tried.test] = not self.fails(tried)
+        return self.passes[tried.test]
 
-    def missed(self, option: Option, tried: Tried, session: pytest.Session) -> bool:
-        """Run a test with an option disabled and return whether the test fails."""
-        self.current, self.place, self.disabled = [], 0, option
-        self.disabled_runs = {run.place for run in tried.runs if option in run.given}
-        reports = runtestprotocol(tried.item, log=False, nextitem=Stay(session))  # type: ignore[arg-type]
-        self.disabled = None
+    def fails(self, tried: Tried, disabled: Option | None = None, places: set[int] | None = None) -> bool:
+        """Run a test and return whether it fails."""
+        item = self.items[tried.test]
+        self.begin(disabled, places)
+        reports = runtestprotocol(item, log=False, nextitem=Stay(item.session))  # type: ignore[arg-type]
+        self.begin()
         return any(report.failed for report in reports)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the options that no test gives or misses."""
-        for title, names in (("given by no test", self.never_given), ("missed by no test", self.dead)):
-            terminalreporter.section(f"options {title}: {len(names)}")
-            for name in names:
-                terminalreporter.line(name)
-        terminalreporter.section(f"seconds: {sum(self.seconds.values()):.0f}, the slowest of {len(self.seconds)}")
-        for name, seconds in sorted(self.seconds.items(), key=lambda each: -each[1])[:20]:
-            terminalreporter.line(f"{seconds:7.1f} {name}")
 
 
 class Stay:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from data.engines.input_errors import ItemsToError
+
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -71,8 +73,10 @@ class LocalEngine:
     """This process."""
 
     def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
-        """Yield what the task yields: its own threads work ahead."""
-        return task.stream(items)
+        """Yield what the task yields: its own threads work ahead. An error of the items comes after all results."""
+        until_error = ItemsToError(items)
+        yield from task.stream(until_error)
+        until_error.raise_error()
 
 
 LOCAL = LocalEngine()
@@ -82,6 +86,6 @@ def map_shards(task: ShardTask[ItemT, ResultT], items: Iterable[ItemT], engine: 
     """Yield the results of a task in the order of the items; the engine cuts the items into shards where it needs to.
 
     Raises:
-        Exception: what the task raises, the same in all engines.
+        Exception: what the task or the iterator of items raises, after the results before it; the same in all engines.
     """
     return engine.map(task, items)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from data.engines.contract import ItemT, ResultT, ShardTask
+from data.engines.input_errors import ItemsToError
 from data.engines.ray_team import Team
 from data.engines.result_files import ResultFiles
 from data.engines.shards import Shard, shards_of
@@ -46,14 +47,15 @@ class RayEngine:
             MissingRequirement: if a node lacks Fieldmark, a file or a model.
             UsageError: while another task is under way.
             SourceUnavailable: if the cluster does not answer, has no free node, or loses three workers to one shard.
-            Exception: what the task raises.
+            Exception: what the task or the iterator of items raises.
         """
         if self._is_at_work:  # its shards have the same numbers
             raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first before.")
         if self._team is None:
             self._team = Team(self._address, self._loaders)
         team, files = self._team, ResultFiles(self._results, task.recipe)
-        coming, todo = shards_of(task, items), list[Shard]()
+        until_error = ItemsToError(items)
+        coming, todo = shards_of(task, until_error), list[Shard]()
         done: dict[int, Outcome] = {}
         deaths: Counter[int] = Counter()
         n_drawn = n_taken = 0
@@ -88,6 +90,7 @@ class RayEngine:
         finally:
             self._is_at_work = False
             team.drop()  # an error, Ctrl-C, or a caller that stops early
+        until_error.raise_error()  # the files stay for a run that resumes
         files.remove()
 
     def close(self) -> None:

@@ -37,9 +37,10 @@ from kb.sources.reopen import FROM_BUNDLE
 from kb.sources.web.addresses import is_web_address
 from kb.store.additions import STAGE, Addition
 from kb.store.calibrations import is_calibration, keep_calibration
+from kb.store.chroma_state import counts
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.project import counts, project
+from kb.store.project import project
 from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import lost_files, verify

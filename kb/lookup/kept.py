@@ -24,7 +24,7 @@ from data.errors import FieldmarkError
 from data.files import sha256_hex
 from kb.lookup.postings import Postings
 from kb.store.knowledge_base import KnowledgeBase
-from kb.store.project import prefix_of_lookups
+from kb.store.matrices import prefix_of_lookups
 
 log = logging.getLogger(__name__)
 Arrays = Mapping[str, NDArray[Any]]

@@ -41,8 +41,8 @@ from kb.sources.article_source import ArticleSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
+from kb.store.moving import collections_at
 from kb.store.pages import note_empty_pages
-from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
 
 

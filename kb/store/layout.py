@@ -100,6 +100,11 @@ def collection_names(info: KnowledgeBaseInfo) -> dict[str, tuple[CollectionKind,
     return {collection_name(kind, space): (kind, space) for kind, space in sorted(pairs)}
 
 
+def subject_kind(kind: CollectionKind) -> Literal["taxon", "term"]:
+    """Return the kind of subject in collections of a kind."""
+    return "term" if kind == "terms" else "taxon"
+
+
 class Layout:
     """Paths of a knowledge base."""
 

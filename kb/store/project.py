@@ -18,36 +18,22 @@ A crash loses nothing, because the ledger is the only source and SQLite commits 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryFile
+from collections.abc import Callable
+from contextlib import closing
 
-import numpy as np
-
-from data.arrays import FloatArray
 from data.batches import grouped
-from data.contracts import VectorTable
-from data.errors import ChromaDiffers, MissingRequirement, SourceUnavailable, StoreError
-from data.files import turn
-from data.vectors import read_table, write_tables
+from data.errors import ChromaDiffers, StoreError
 from kb.store.chroma import Collections
-from kb.store.chroma.collections import PAGE
 from kb.store.chroma.folder_clients import is_intact, throw_away
 from kb.store.chroma.index_files import blank_unset_memory, index_checksums
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, info_text, parse_info, write_info
+from kb.store.chroma_state import SEAL, check_counts, counts, is_sealed
+from kb.store.info_copy import keep_info
+from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
+from kb.store.matrices import warm_cache
 from kb.store.rows import row_id, rows_of, subject_of
 
-INFO = "kb.toml"
-"""Fact with the text of `kb.toml`."""
-SEAL = "chroma"
-"""Fact with the checksums of Chroma's index files; absent while Chroma is being written to."""
 GROUP = 1_000  # subjects written at a time
-Place = tuple[str, str]
-"""Subject id and item id of a row of a matrix."""
 
 
 def project(
@@ -91,22 +77,6 @@ def _fill(
         warm_cache(layout, ledger, collections)
 
 
-def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
-    """Copy `kb.toml` into the ledger, from which `verify` can restore it."""
-    if ledger.fact(INFO) != info_text(info):
-        ledger.set_fact(INFO, info_text(info))
-
-
-def check_info(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
-    """Raise `StoreError` if `kb.toml` differs from the ledger's copy in anything but `chroma`, which users may edit."""
-    copied = ledger.fact(INFO)
-    if copied is not None and replace(parse_info(copied, layout.toml), chroma=info.chroma) != info:
-        raise StoreError(
-            f"{layout.toml} is damaged: it differs from the ledger's copy",
-            hint=f"kb verify --kb {layout.root} restores it",
-        )
-
-
 def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str]) -> Collections:
     """Return the collections, after emptying an embedded Chroma that is not intact."""
     if info.chroma:
@@ -133,12 +103,13 @@ def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
         ledger.drop_pending()
         ledger.note_pending(entry.subject_id for entry in ledger.entries())
     if info.chroma:
-        _drop_collections(layout, info)
+        drop_collections(layout, info)
     else:
         throw_away(layout.chroma)
 
 
-def _drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
+def drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
+    """Delete the collections of a Chroma server."""
     with closing(Collections(layout, info)) as collections:
         for name in collections.names:
             collections.drop(name)
@@ -164,159 +135,3 @@ def _write(ledger: Ledger, collections: Collections, report: Callable[[int], Non
     for name, (kind, _) in collections.names.items():
         if not n_rows.get(kind):  # readers would write to the index files of an empty collection
             collections.drop(name)
-
-
-def check_counts(ledger: Ledger, collections: Collections) -> None:
-    """Raise `ChromaDiffers` unless every collection has as many rows as the ledger has items for it."""
-    expected = counts(ledger)
-    for name, (kind, _) in collections.names.items():
-        if (n := collections.count(name)) != expected.get(kind, 0):
-            raise ChromaDiffers(f"Chroma had {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
-
-
-def counts(ledger: Ledger) -> dict[str, int]:
-    """Return kind of collection -> number of rows of each collection of this kind."""
-    found: dict[str, int] = {}
-    for entry in ledger.entries():
-        for kind, items in entry.items.items():
-            found[kind] = found.get(kind, 0) + len(items)
-    return found
-
-
-def is_sealed(layout: Layout, ledger: Ledger) -> bool:
-    """Return whether the index files of an embedded Chroma are as the last writer left them."""
-    seal = ledger.fact(SEAL)
-    return seal is not None and json.loads(seal) == index_checksums(layout.chroma)
-
-
-def is_newest(layout: Layout, generation: str) -> bool:
-    """Return whether `generation` is still the newest state, and no writer is projecting another one."""
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        ledger.hold()
-        return ledger.generation() == generation and not ledger.pending()
-
-
-# --- matrices ----------------------------------------------------------------------------------------------------
-
-
-def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of all collections, against which photos and queries are scored, unless they are there.
-
-    Raises:
-        MissingRequirement: if the disk is full or read-only.
-    """
-    names = {name: kind for name, (kind, _) in collections.names.items()}
-    try:
-        with turn(layout.cache_lock):
-            generation = ledger.generation()
-            if any(read_table(layout.cache, generation, name) is None for name in names):
-                tables = (
-                    (name, _chroma_table(layout, ledger, collections, name, kind)) for name, kind in names.items()
-                )
-                lookups = prefix_of_lookups(ledger)
-                write_tables(layout.cache, generation, tables, keep=lambda file: file.startswith(lookups))
-    except OSError as error:
-        raise MissingRequirement(
-            f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
-        ) from error
-
-
-def prefix_of_lookups(ledger: Ledger) -> str:
-    """Return how the names of the look-up files in the cache begin that hold for the present species.
-
-    A learnt term changes the generation, and so the matrices, but none of these files.
-    """
-    return f"lookup-{ledger.state_of_species()[:20]}-"
-
-
-def _chroma_table(
-    layout: Layout, ledger: Ledger, collections: Collections, name: str, kind: CollectionKind
-) -> VectorTable:
-    def read(places: Sequence[Place]) -> list[FloatArray]:
-        ids = [row_id(key, kind, item) for key, item in places]
-        found = collections.vectors(name, ids)
-        if len(found) < len(ids):
-            raise ChromaDiffers(f"Chroma lacked rows of {name}")
-        return [found[row] for row in ids]
-
-    return _table(ledger, kind, read, folder=layout.cache)
-
-
-def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
-    """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
-    return _table(
-        ledger, kind, lambda places: [ledger.vectors.of_items(collection, key, [item])[0] for key, item in places]
-    )
-
-
-def _table(
-    ledger: Ledger,
-    kind: CollectionKind,
-    read: Callable[[Sequence[Place]], list[FloatArray]],
-    *,
-    folder: Path | None = None,
-) -> VectorTable:
-    """Return a table whose vectors lie in an unnamed file in `folder`.
-
-    Without a folder, it is in that of temporary files, or the vectors are in memory if there is no room.
-
-    Raises:
-        OSError: if `folder` has no room.
-    """
-    owners: list[int] = []
-    places: list[Place] = []
-    for owner, entry in enumerate(ledger.entries("term" if kind == "terms" else "taxon")):
-        items = entry.items.get(kind, ())
-        owners += [owner] * len(items)
-        places += [(entry.subject_id, item) for item in items]
-    vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
-    for start in range(0, len(places), PAGE):
-        page = np.stack(read(places[start : start + PAGE]))
-        if start == 0:
-            try:
-                vectors = _mapped((len(places), page.shape[1]), folder)
-            except OSError:
-                if folder is not None:
-                    raise
-                vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
-        vectors[start : start + len(page)] = page
-    return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
-
-
-# --- moving ------------------------------------------------------------------------------------------------------
-
-
-def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | None) -> KnowledgeBaseInfo:
-    """Return `kb.toml` with the collections at `to`, a server's address or empty for the folder; None: where they are.
-
-    They are filled from the ledger, and `kb.toml` is changed when all are there. Then the old ones are deleted, if
-    their server answers. For the holder of the writer's lock.
-
-    Raises:
-        ConfigError: if `to` is not an address.
-        SourceUnavailable: if the server does not answer; this is found before pages are fetched for hours.
-    """
-    if to is None or to == info.chroma:
-        if info.chroma:
-            Collections(layout, info).close()
-        return info
-    moved = replace(info, chroma=to)
-    empty(layout, moved, ledger)
-    project(layout, moved, ledger)
-    write_info(layout.toml, moved)
-    if info.chroma:
-        with suppress(SourceUnavailable):  # which may be the reason for moving
-            _drop_collections(layout, info)
-    else:
-        throw_away(layout.chroma)
-    return moved
-
-
-def _mapped(shape: tuple[int, int], folder: Path | None) -> FloatArray:
-    """Return a matrix in an unnamed file."""
-    with TemporaryFile(dir=folder) as file:  # the map keeps it open
-        # Its room is taken at once, since a write to a map on a full disk kills the process.
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
-        matrix: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
-        return matrix

@@ -21,15 +21,24 @@ from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
 from data.files import sha256_of_file, writer_lock
 from data.records import SpeciesEntry, Verification
-from data.vectors import read_table, tables_of
+from data.vectors import files_of, read_table
 from kb.checklist.avilist import AVILIST_NAME
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
-from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, collection_names, parse_info, write_info
+from kb.store.info_copy import INFO
+from kb.store.layout import (
+    CHECKLIST_SHA256,
+    KnowledgeBaseInfo,
+    Layout,
+    collection_names,
+    parse_info,
+    subject_kind,
+    write_info,
+)
 from kb.store.ledger import Ledger
-from kb.store.project import INFO, empty, project
+from kb.store.project import empty, project
 from kb.store.rows import rows_of, subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
@@ -80,9 +89,11 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
         *_lost_checklist(layout, info, ledger),
         *mend_calibrations(layout, ledger),
     ]
-    generation = ledger.generation()
+    generations = {name: ledger.generation(subject_kind(kind)) for name, (kind, _) in collection_names(info).items()}
     damaged = {
-        name for name in tables_of(layout.cache, generation) if read_table(layout.cache, generation, name) is None
+        name
+        for name, each in generations.items()
+        if files_of(layout.cache, each, name) and read_table(layout.cache, each, name) is None
     }
     mended += project(layout, info, ledger)
     if differing := _differing(layout, info, ledger):
@@ -230,9 +241,10 @@ def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[st
     digest = hashlib.sha256()
     wrong: set[str] = set()
     for name, (kind, _) in collection_names(info).items():
-        table = read_table(layout.cache, ledger.generation(), name) if kind in ("chunks", "anchors") else None
+        generation = ledger.generation(subject_kind(kind))
+        table = read_table(layout.cache, generation, name) if kind in ("chunks", "anchors") else None
         row = 0
-        entries = ledger.entries("term" if kind == "terms" else "taxon")
+        entries = ledger.entries(subject_kind(kind))
         wanted = ((entry.subject_id, entry.items[kind]) for entry in entries if entry.items.get(kind))
         for subject_id, items, matrix in ledger.vectors.matrices(name, wanted):
             digest.update(json.dumps([name, subject_id, items], ensure_ascii=False).encode())

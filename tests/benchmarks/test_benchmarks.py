@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+BENCHMARKS = ROOT / "benchmarks"
+MODULES = [path for path in BENCHMARKS.glob("*.py") if path.stem != "__init__"]
+PACKAGES = [path.parent for path in BENCHMARKS.glob("*/__main__.py")]
+NAMES = sorted(path.stem for path in (*MODULES, *PACKAGES))
 ARGUMENTS = {
     "bursts": ["--data", "{birds}"],
     "checklists": ["--names", "3000"],
@@ -51,7 +54,7 @@ ARGUMENTS = {
 
 @pytest.fixture(scope="session")
 def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shared collection with four species of each source of photos, and at most twelve photos of each."""
+    """The shared collection with four species of each source of photos, and at most six photos of each."""
     few = tmp_path_factory.mktemp("few") / "birds"
     few.mkdir()
     with (birds / "photos.csv").open(encoding="utf-8", newline="") as file:
@@ -66,7 +69,7 @@ def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.writeheader()
         for row in photos:
             group = row["source"], row["scientific_name"]
-            if row["scientific_name"] in chosen and counts[group] < 12:
+            if row["scientific_name"] in chosen and counts[group] < 6:
                 counts[group] += 1
                 writer.writerow(row)
                 (few / row["path"]).parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Every option of every command is used by a test of that command.
 
-`pytest -n 0 --dead-options tests/cli` checks that a test fails without the option.
+`tests.dead_options` checks that a test fails without the option.
 """
 
 from __future__ import annotations

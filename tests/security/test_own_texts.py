@@ -110,3 +110,9 @@ def test_an_added_page_gives_no_orders_to_the_distiller(cli: CommandLine, run: O
     assert "The crown is black." in text
     assert "The belly is white." in text
     assert "zebra" not in text.lower()
+
+    # Without this, the rest would show nothing: an order of the user's own prompt is obeyed.
+    own = commanding("kb", "distil.md", cli.folder / "own")
+    other = ("add", "--kb", "a.kb", "--name", "Mallard", "--format", "json", *given, "--set", f"prompts={own}")
+    text = json.loads(run(obedient(repeat, STRIPES), *other, check=True).stdout)["text"]
+    assert "The crown is black." not in text

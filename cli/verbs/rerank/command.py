@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -143,10 +144,8 @@ def rerank(
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
-        vectors = photo_vectors(
-            jobs, opened.resources.encoders, settings, method=method, depth=methods.depth, quiet=quiet
-        )
-        resources = replace(opened.resources, settings=methods, photo_vectors=vectors)
+        vectors = partial(photo_vectors, jobs, opened.resources.encoders, settings, depth=methods.depth, quiet=quiet)
+        reranker = make_reranker(method, replace(opened.resources, settings=methods, photo_vectors=vectors))
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
         with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
             n_done = n_failed = 0
@@ -157,7 +156,7 @@ def rerank(
                 writer.take(of, ranked)
                 meter(n_done, n_failed)
 
-            result = run_jobs(jobs, make_reranker(method, resources), on_ranked=take)
+            result = run_jobs(jobs, reranker, on_ranked=take)
         writer.close()
         if not quiet:
             output.note(summary(result, opened))

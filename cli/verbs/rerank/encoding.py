@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cli.common.engines import open_engine
 from cli.common.progress import named_calls
@@ -15,21 +15,17 @@ if TYPE_CHECKING:
     from data.records import Job
     from rerank.similarity import PhotoFile
 
-COMPARING: Final = ("similarity", "rewrite", "visret")
-"""Methods that compare vectors of photos; the others ask a judge about each photo, on this machine."""
-
 
 def photo_vectors(
     jobs: Sequence[Job],
     encoders: Sequence[TextImageEncoder],
     settings: Settings,
     *,
-    method: str,
     depth: int | None,
     quiet: bool,
 ) -> Mapping[PhotoFile, FloatArray]:
     """Return the vectors of all photos, encoded on the cluster of the settings; none where this machine encodes."""
-    if settings.engine == "local" or method not in COMPARING:
+    if settings.engine == "local":
         return {}
     from rerank.encoding import encode_ahead
 

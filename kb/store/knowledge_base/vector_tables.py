@@ -18,9 +18,10 @@ from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.vectors import read_table
 from kb.store.chroma import Collections  # which imports chromadb when it is used
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
+from kb.store.chroma_state import check_counts, is_newest, is_sealed
+from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name, subject_kind
 from kb.store.ledger import Ledger
-from kb.store.project import check_counts, is_newest, is_sealed, ledger_table, warm_cache
+from kb.store.matrices import ledger_table, warm_cache
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")
@@ -56,10 +57,11 @@ class VectorTables(Closing):
             raise SpaceMismatch(expected=spaces, given=(space,))
         name = collection_name(kind, space)
         if name not in self._tables:
-            table = read_table(self._layout.cache, self._generation, name)
+            generation = self._ledger.generation(subject_kind(kind))
+            table = read_table(self._layout.cache, generation, name)
             if table is None:
                 self.from_chroma(lambda collections: warm_cache(self._layout, self._ledger, collections))
-                table = read_table(self._layout.cache, self._generation, name)
+                table = read_table(self._layout.cache, generation, name)
             self._tables[name] = ledger_table(self._ledger, name, kind) if table is None else table
         return self._tables[name]
 

@@ -21,7 +21,10 @@ from kb.store.ledger.vectors import Vectors
 
 RecordT = TypeVar("RecordT")
 GENERATION = "generation"
-"""Fact with the name of the current state; every change of the entries sets a new one."""
+"""Fact with the name of the current state; every change of the entries sets a new one.
+
+`generation:taxon` and `generation:term` are set with it by changes of species or terms alone.
+"""
 
 
 class Ledger(LedgerFile):
@@ -193,7 +196,9 @@ class Ledger(LedgerFile):
         The caller holds a transaction and calls `kb.store.project` after it.
         """
         self.note_pending([*(entry.subject_id for entry in entries), *gone])
-        self.set_fact(GENERATION, secrets.token_hex(8))
+        state = secrets.token_hex(8)
+        kinds = {entry.kind for entry in entries} if entries and not gone else ("taxon", "term")
+        self.put("facts", ((key, state) for key in (GENERATION, *(f"{GENERATION}:{kind}" for kind in kinds))))
         self.delete("entries", "subject_id = ?", [(key,) for key in gone])
         self.put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
@@ -220,9 +225,9 @@ class Ledger(LedgerFile):
         rows = self.select("entries", "WHERE subject_id = ?", (subject_id,))
         return _entry(rows[0]) if rows else None
 
-    def generation(self) -> str:
-        """Return the name of the current state; empty before the first entry."""
-        return self.fact(GENERATION) or ""
+    def generation(self, kind: SubjectKind | None = None) -> str:
+        """Return the name of the current state, or of that of all species or terms; empty before the first entry."""
+        return self.fact(GENERATION if kind is None else f"{GENERATION}:{kind}") or ""
 
     # --- pending: subjects whose rows in Chroma are out of date -------------------------------------------------------
 

@@ -99,6 +99,12 @@ def task_on_node(_loaders: Loaders, **arguments: Any) -> Halves:
     return Halves(**arguments)
 
 
+def numbers_and_error(n: int) -> Iterator[int]:
+    """Yield the first `n` numbers, and then raise an error as a folder does that cannot be listed."""
+    yield from range(n)
+    raise OSError("unreadable folder")
+
+
 def wait_for(is_so: Callable[[], bool]) -> None:
     """Wait until something is so; raise `TimeoutError` after `MEETING_S`."""
     end = time.monotonic() + MEETING_S

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from data.engines.contract import Recipe, map_shards
 from data.engines.packing import pack, unpack
@@ -19,7 +21,10 @@ from data.engines.result_files import ResultFiles
 from data.engines.shards import shards_of
 from data.engines.worker import Worker
 from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
-from tests.data.engines.halves import Halves, worked_on
+from rerank.photo_task import EncodeWhole
+from rerank.photo_vectors import BATCH_SIZE
+from tests.data.engines.halves import Halves, numbers_and_error, worked_on
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture
@@ -33,6 +38,28 @@ def test_this_machine_takes_items_one_by_one(log: Path) -> None:
     assert next(results) == 1.0
     assert worked_on(log) == [2]
     assert list(results) == [1.5, 2.0]
+
+
+def test_an_error_of_the_items_comes_after_the_results_before_it(log: Path) -> None:
+    found = list[float]()
+    with pytest.raises(OSError, match="unreadable folder"):
+        found.extend(map_shards(Halves(log=str(log)), numbers_and_error(3)))
+    assert found == [0.0, 0.5, 1.0]
+
+
+def test_a_task_that_reads_ahead_hands_out_all_results_before_an_error_of_the_items(tmp_path: Path) -> None:
+    def photos() -> Iterator[Path]:
+        for number in range(BATCH_SIZE + 3):
+            path = tmp_path / f"{number}.png"
+            Image.new("RGB", (32, 32), (number, 0, 0)).save(path)
+            yield path
+        raise OSError("unreadable folder")
+
+    n_found = 0
+    with pytest.raises(OSError, match="unreadable folder"):
+        for batch in map_shards(EncodeWhole(encoder=toy_encoders().text_image[0]), photos()):
+            n_found += len(batch)
+    assert n_found == BATCH_SIZE + 3
 
 
 def test_shards_hold_all_items_in_order_and_are_bounded(log: Path) -> None:

@@ -23,7 +23,7 @@ from data.engines.ray_engine import RayEngine
 from data.engines.ray_team import Team
 from data.engines.shards import shards_of
 from data.errors import BadInput, SourceUnavailable, UsageError
-from tests.data.engines.halves import Halves, pids, wait_for, worked_on
+from tests.data.engines.halves import Halves, numbers_and_error, pids, wait_for, worked_on
 from tests.servers.ray_cluster import RayCluster
 
 pytestmark = pytest.mark.integration
@@ -98,6 +98,16 @@ def test_an_error_comes_after_the_results_before_it(engine: RayEngine, log: Path
             found.extend(map_shards(task, NUMBERS, engine))
         assert found == HALVES[:bad]
     assert [worked_on(log).count(number) for number in range(bad + 1)] == [1] * bad + [2]
+
+
+def test_an_error_of_the_items_comes_after_the_results_before_it(engine: RayEngine, log: Path) -> None:
+    """Also after those of a shard that was not full yet; a run that resumes does not work on them again."""
+    for _ in range(2):
+        found = list[float]()
+        with pytest.raises(OSError, match="unreadable folder"):
+            found.extend(map_shards(Halves(log=str(log)), numbers_and_error(11), engine))
+        assert found == HALVES[:11]
+    assert worked_on(log) == list(range(11))
 
 
 def test_all_finished_shards_are_taken_at_once(ray_cluster: RayCluster, log: Path) -> None:

@@ -19,9 +19,10 @@ from data.contracts import Encoders
 from data.errors import MissingRequirement
 from data.files import writer_lock
 from kb.store.chroma import Collections, folder, folder_clients
+from kb.store.chroma_state import is_sealed
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.project import is_sealed, project
+from kb.store.project import project
 from kb.store.rows import subject_of, texts_of
 from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa

@@ -20,9 +20,9 @@ import pandas
 import pytest
 from PIL import Image
 
+from kb.store.info_copy import keep_info
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.project import keep_info
 from recognize import Recognizer
 from recognize.answer_text import percent
 from recognize.settings import PHOTO_PRESETS

@@ -1,0 +1,120 @@
+"""Memory-mapped matrices, read from Chroma, or from the ledger while Chroma cannot be used.
+
+Photos and queries are scored against them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import numpy as np
+
+from data.arrays import FloatArray
+from data.contracts import VectorTable
+from data.errors import ChromaDiffers, MissingRequirement
+from data.files import turn
+from data.vectors import read_table, write_tables
+from kb.store.chroma import Collections
+from kb.store.chroma.collections import PAGE
+from kb.store.layout import CollectionKind, Layout, subject_kind
+from kb.store.ledger import Ledger
+from kb.store.rows import row_id
+
+Place = tuple[str, str]
+"""Subject id and item id of a row of a matrix."""
+
+
+def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
+    """Write the matrices of all collections, unless they are there; a learnt term leaves those of the species.
+
+    Raises:
+        MissingRequirement: if the disk is full or read-only.
+    """
+    names = {name: kind for name, (kind, _) in collections.names.items()}
+    try:
+        with turn(layout.cache_lock):
+            generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}
+            missing = [name for name, each in generations.items() if read_table(layout.cache, each, name) is None]
+            if missing:
+                tables = ((name, _chroma_table(layout, ledger, collections, name, names[name])) for name in missing)
+                lookups = prefix_of_lookups(ledger)
+                write_tables(layout.cache, generations, tables, keep=lambda file: file.startswith(lookups))
+    except OSError as error:
+        raise MissingRequirement(
+            f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
+        ) from error
+
+
+def prefix_of_lookups(ledger: Ledger) -> str:
+    """Return how the names of the look-up files in the cache begin that hold for the present species.
+
+    A learnt term changes none of them.
+    """
+    return f"lookup-{ledger.state_of_species()[:20]}-"
+
+
+def _chroma_table(
+    layout: Layout, ledger: Ledger, collections: Collections, name: str, kind: CollectionKind
+) -> VectorTable:
+    def read(places: Sequence[Place]) -> list[FloatArray]:
+        ids = [row_id(key, kind, item) for key, item in places]
+        found = collections.vectors(name, ids)
+        if len(found) < len(ids):
+            raise ChromaDiffers(f"Chroma lacked rows of {name}")
+        return [found[row] for row in ids]
+
+    return _table(ledger, kind, read, folder=layout.cache)
+
+
+def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
+    """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
+    return _table(
+        ledger, kind, lambda places: [ledger.vectors.of_items(collection, key, [item])[0] for key, item in places]
+    )
+
+
+def _table(
+    ledger: Ledger,
+    kind: CollectionKind,
+    read: Callable[[Sequence[Place]], list[FloatArray]],
+    *,
+    folder: Path | None = None,
+) -> VectorTable:
+    """Return a table whose vectors lie in an unnamed file in `folder`.
+
+    Without a folder, it is in that of temporary files, or the vectors are in memory if there is no room.
+
+    Raises:
+        OSError: if `folder` has no room.
+    """
+    owners: list[int] = []
+    places: list[Place] = []
+    for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
+        items = entry.items.get(kind, ())
+        owners += [owner] * len(items)
+        places += [(entry.subject_id, item) for item in items]
+    vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
+    for start in range(0, len(places), PAGE):
+        page = np.stack(read(places[start : start + PAGE]))
+        if start == 0:
+            try:
+                vectors = _mapped((len(places), page.shape[1]), folder)
+            except OSError:
+                if folder is not None:
+                    raise
+                vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
+        vectors[start : start + len(page)] = page
+    return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
+
+
+def _mapped(shape: tuple[int, int], folder: Path | None) -> FloatArray:
+    """Return a matrix in an unnamed file."""
+    with TemporaryFile(dir=folder) as file:  # the map keeps it open
+        # Its room is taken at once, since a write to a map on a full disk kills the process.
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
+        matrix: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+        return matrix
