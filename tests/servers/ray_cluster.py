@@ -21,23 +21,12 @@ class RayCluster:
     """The cluster in a process of its own; always stop it."""
 
     def __init__(self) -> None:
-        for is_last in (False, False, True):
-            self._start()
-            try:
-                self.address = self._answer()
-            except RuntimeError:  # Ray waits 30 s for a node, which is too little where other work has the processors
-                self.stop()
-                if is_last:
-                    raise
-            else:
-                return
-
-    def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
         self._process = subprocess.Popen(
             [sys.executable, __file__], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+        self.address = self._answer()
 
     def kill_node(self) -> None:
         """Kill the second node with all that runs there."""
