@@ -13,7 +13,8 @@ from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon
-from kb.checklist.stored.plain import SYNONYMS, language_of, several_in, synonyms_in
+from kb.checklist.several_names import common_names_in
+from kb.checklist.stored.plain import SYNONYMS, language_of, synonyms_in
 from kb.checklist.tables import columns_of, read_names_file, scientific_name_in, table_rows
 
 if TYPE_CHECKING:
@@ -171,12 +172,12 @@ def _rows(path: Path) -> Iterator[_Row]:
 
         by_language: dict[str, tuple[str, ...]] = {}
         for i, language in languages.items():
-            if names := several_in(cell(i)):
+            if names := common_names_in(cell(i)):
                 by_language[language] = (*by_language.get(language, ()), *names)
         row = _Row(
             line=number,
             scientific=scientific_name_in(cells, columns),
-            common_names=several_in(cell(columns.get("common"))),
+            common_names=common_names_in(cell(columns.get("common"))),
             above={rank: cell(i) for rank, i in ranks.items() if cell(i)},
             by_language=by_language,
             synonyms=tuple(name for i in synonyms.values() for name in synonyms_in(cell(i))),

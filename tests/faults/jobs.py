@@ -26,6 +26,8 @@ class Job:
     result: Callable[[Path], object]
     base: str | None = None
     typed: Callable[[Path], str] = lambda _: ""
+    is_repeatable: bool = True
+    """Whether the command may be given again when it has ended well."""
 
     def arguments_for(self, bench: Bench) -> tuple[str, ...]:
         return tuple(argument.replace("API", bench.wiki.api_url) for argument in self.arguments)
@@ -80,6 +82,13 @@ def turns(folder: Path) -> object:
     return [([image["image_id"] for image in turn["shown"]], turn["relevant"]) for turn in session["turns"]]
 
 
+def exported(folder: Path) -> object:
+    """Return the hashes in the manifest of a bundle, and the names of all files beside it."""
+    manifest = json.loads((folder / "run.bundle" / "manifest.json").read_text())
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+    return manifest["digest"], manifest["files"]
+
+
 def typed(folder: Path) -> str:
     """Return the rest of the lines for a session: marks and Enter in two turns, then the end."""
     done = json.loads((folder / "s.json").read_text())["turns"] if (folder / "s.json").exists() else []
@@ -123,6 +132,11 @@ JOBS = (
         arguments=("feedback", "a red bird", "--images=photos", "--method=rocchio", "--session=s.json", "--set=k=4"),
     ),
 )  # fmt: skip
+
+EXPORT = Job(
+    name="export", result=exported, arguments=("export", "--kb=birds.kb", "run.bundle"), is_repeatable=False
+)  # fmt: skip
+"""A job that is never given twice."""
 
 
 class Wholes:

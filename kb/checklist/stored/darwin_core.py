@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from data.errors import BadInput
 from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.name_words import LADDER
+from kb.checklist.several_names import common_names_in
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import (
@@ -130,8 +131,7 @@ def _usages(container: Container, core: Table, problems: Problems) -> Iterator[U
         if not accepted and "acceptednameusageid" not in row:
             accepted = row.get("acceptednameusage", "")
             accepted = "" if accepted in (row.get("scientificname"), name) else accepted
-        languages = language_code(row.get("language", ""))
-        common = row.get("vernacularname", "")
+        language = language_code(row.get("language", ""))
         yield Usage(
             line=number,
             id=key,
@@ -143,7 +143,7 @@ def _usages(container: Container, core: Table, problems: Problems) -> Iterator[U
             parent=row.get("parentnameusageid") or row.get("parentnameusage") or "",
             accepted=accepted,
             higher=higher_of(row),
-            common_names=tuple((each.strip(), languages) for each in re.split(r"[|;]", common) if each.strip()),
+            common_names=tuple((name, language) for name in common_names_in(row.get("vernacularname", ""))),
             other_id=row.get("taxonid", ""),
         )
 
@@ -153,9 +153,9 @@ def _common_names(container: Container, tables: list[Table]) -> Iterator[CommonN
         for _, _, row in _rows(container, table):
             if row.get(_ID) and row.get("vernacularname"):
                 preferred = row.get("ispreferredname", "").lower() in ("true", "1", "yes", "preferred")
-                yield CommonName(
-                    row[_ID], row["vernacularname"], language_code(row.get("language", "")), is_preferred=preferred
-                )
+                language = language_code(row.get("language", ""))
+                for name in common_names_in(row["vernacularname"]):
+                    yield CommonName(row[_ID], name, language, is_preferred=preferred)
 
 
 def _rows(

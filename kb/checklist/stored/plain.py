@@ -10,6 +10,7 @@ from typing import Final
 from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.name_words import LADDER
 from kb.checklist.scientific_names import parse_name
+from kb.checklist.several_names import common_names_in
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
 from kb.checklist.stored.usage import LANGUAGES, LETTERS_OF_CODE, ChecklistFile, Problems, Usage, language_code
@@ -65,7 +66,7 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
                 (text, language or "")
                 for i, language in languages.items()
                 if i < len(cells)
-                for text in several_in(cells[i])
+                for text in common_names_in(cells[i])
             ),
         )
         for synonym in (text for column in SYNONYMS for text in synonyms_in(row.get(column, ""))):
@@ -83,11 +84,6 @@ def synonyms_in(cell: str) -> Iterator[str]:
             name = f"{name}, {part.strip()}" if name else part.strip()
         if name:
             yield name
-
-
-def several_in(cell: str) -> tuple[str, ...]:
-    """Return the names in a cell, which semicolons or bars separate."""
-    return tuple(name for text in _SEVERAL.split(cell) if (name := text.strip()))
 
 
 def language_of(cell: str) -> str | None:

@@ -220,6 +220,31 @@ def test_all_tables_of_vernacular_names_are_read_without_meta_xml(tmp_path: Path
     assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "en": ("Common Frog",)}
 
 
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("Common Frog | Grass Frog", ("Common Frog", "Grass Frog")),
+        ("Common Frog, European Grass Frog", ("Common Frog", "European Grass Frog")),
+        ("Frog, Common; Grass Frog", ("Frog, Common", "Grass Frog")),
+        ("Grass Frog, European", ("Grass Frog, European",)),
+        (", | Common Frog,", ("Common Frog",)),
+    ],
+)
+def test_a_cell_may_hold_several_common_names(tmp_path: Path, cell: str, names: tuple[str, ...]) -> None:
+    """A comma separates them where no part is a single word: names may be inverted."""
+    rows = f"taxonID\tscientificName\tlanguage\tvernacularName\n7\tRana temporaria\ten\t{cell}\n"
+    (tmp_path / "beside").mkdir()
+    in_row = added(tmp_path, rows, "t.tsv").find("Rana temporaria")
+    files = {
+        "taxa.csv": "id,taxonID,scientificName,taxonRank\n7,7,Rana temporaria,species\n",
+        "vernacular.csv": f'id,vernacularName,language\n7,"{cell}",en\n',
+    }
+    beside = added(tmp_path / "beside", files, "t.zip").find("Rana temporaria")
+    for found in (in_row, beside):
+        assert found is not None
+        assert sorted(found.names_by_language["en"]) == sorted(names)
+
+
 def test_languages_may_be_named_in_headings(tmp_path: Path) -> None:
     found = added(tmp_path, "scientific_name,German,French name\nRana temporaria,Grasfrosch,Grenouille\n").find(
         "Grasfrosch"
