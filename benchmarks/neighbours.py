@@ -25,7 +25,6 @@ from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-import chromadb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,6 +68,8 @@ def texts_of(n: int) -> list[str]:
 
 def in_chroma(folder: str, graph: dict[str, Any], vectors: FloatArray, queries: FloatArray) -> list[list[int]]:
     """Return the rows that Chroma finds for each query, and print its times."""
+    import chromadb  # takes seconds, which ways without it need not wait for
+
     client: Any = chromadb.PersistentClient(folder)
     configuration: Any = {"hnsw": {"space": "ip", **graph}}
     collection = client.create_collection("texts", embedding_function=None, configuration=configuration)
