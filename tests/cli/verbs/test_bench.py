@@ -40,7 +40,7 @@ def test_recall_is_measured_against_the_exact_nearest() -> None:
     far = [rank_descending(-(vectors @ query), 5).tolist() for query in queries]
     assert recall_of(exact, vectors, queries) == 1
     assert recall_of([rows[:5] + others for rows, others in zip(exact, far, strict=True)], vectors, queries) == 0.5
-    assert recall_of([rows[:9] + [-1] for rows in exact], vectors, queries) == pytest.approx(0.9)  # FAISS found nine
+    assert recall_of([[*rows[:9], -1] for rows in exact], vectors, queries) == pytest.approx(0.9)  # FAISS found nine
     assert recall_of([rows[:5] * 2 for rows in exact], vectors, queries) == 0.5
 
 
