@@ -7,7 +7,7 @@ The texts are like those of a knowledge base: statements of the starter knowledg
 and pairs across species until there are enough. Queries are half of the words of a text. With `--rows`, made-up rows in
 groups of 50, and queries near a row; each index is in a process of its own. FAISS and USearch are measured where they
 are installed (`faiss-cpu`, `usearch`). A *first pass* ranks rows of float16 or int8 and scores the best ten times
-`--top` of them exactly, with NumPy or FAISS.
+`--top` of them exactly, with NumPy, NumKong (which comes with USearch) or FAISS.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-import chromadb
 import numpy as np
+from numpy.typing import NDArray
 
 import recognize
 from cli.verbs.bench.memory import anonymous_mib, growth
-from cli.verbs.bench.peers import PEERS, Search, installed
+from cli.verbs.bench.peers import PEERS, Fill, Search, installed
 from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
@@ -38,10 +40,14 @@ GRAPHS: Final = {
     "Chroma, as it comes": {},
     "Chroma, a wide graph": {"ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300},
 }
-GRAPH_PEERS: Final = ("ChromaDB", "FAISS HNSW", "USearch")  # which take minutes to fill with a million rows
+GRAPH_PEERS: Final = (
+    "ChromaDB",
+    "FAISS HNSW",
+    "USearch",
+    "USearch int8",
+)  # which take minutes to fill with a million rows
 BATCH: Final = 2_000  # rows written or multiplied at a time
 CANDIDATES: Final = 10  # times the rows to find are scored exactly after a first pass
-Fill = Callable[[FloatArray, Path], Search]
 
 
 def texts_of(n: int) -> list[str]:
@@ -62,6 +68,8 @@ def texts_of(n: int) -> list[str]:
 
 def in_chroma(folder: str, graph: dict[str, Any], vectors: FloatArray, queries: FloatArray) -> list[list[int]]:
     """Return the rows that Chroma finds for each query, and print its times."""
+    import chromadb  # takes seconds, which ways without it need not wait for
+
     client: Any = chromadb.PersistentClient(folder)
     configuration: Any = {"hnsw": {"space": "ip", **graph}}
     collection = client.create_collection("texts", embedding_function=None, configuration=configuration)
@@ -95,29 +103,55 @@ def made_up(n: int, dim: int, path: Path) -> FloatArray:
     return vectors
 
 
-def first_pass(dtype: type[np.float16 | np.int8]) -> Fill:
-    """Return a function that fills an index of small numbers, multiplied as float32 block by block, and rescored."""
+def blocks(n: int) -> Iterator[slice]:
+    """Yield slices of `BATCH` rows."""
+    yield from (slice(start, start + BATCH) for start in range(0, n, BATCH))
+
+
+def first_pass(dtype: type[np.float16 | np.int8], by: str = "numpy") -> Fill:
+    """Return a function that fills an index of small numbers, multiplied by NumPy or NumKong, and rescored.
+
+    NumPy multiplies them as float32, block by block.
+    """
 
     def fill(vectors: FloatArray, folder: Path) -> Search:
         del folder
         small = np.empty(vectors.shape, dtype=dtype)
         scale = np.ones(len(vectors), dtype=np.float32)
-        for start in range(0, len(vectors), BATCH):
-            part = np.asarray(vectors[start : start + BATCH])
-            if dtype is np.int8:
-                scale[start : start + BATCH] = np.abs(part).max(axis=1) / 127
-                part = np.rint(part / scale[start : start + BATCH, None])
-            small[start : start + BATCH] = part
+        for rows in blocks(len(vectors)):
+            small[rows], scale[rows] = smaller(vectors[rows], dtype)
 
-        def search(query: FloatArray, n: int) -> IntArray:
-            scores = np.concatenate(
-                [small[start : start + BATCH].astype(np.float32) @ query for start in range(0, len(small), BATCH)]
+        def by_numpy(query: FloatArray) -> FloatArray:
+            scores, block = (
+                np.empty(len(small), dtype=np.float32),
+                np.empty((BATCH, vectors.shape[1]), dtype=np.float32),
             )
-            return rank_descending(scores * scale, n)
+            for rows in blocks(len(small)):
+                part = block[
+                    : len(small[rows])
+                ]  # memory that is used again, since new memory costs as much as the work
+                np.copyto(part, small[rows])
+                np.matmul(part, query, out=scores[rows])
+            return scores
 
-        return search
+        def by_numkong(query: FloatArray) -> FloatArray:
+            few = smaller(query[None, :], dtype)[0]
+            scores: FloatArray = np.asarray(import_module("numkong").cdist(few, small, "dot"))[0].astype(np.float32)
+            return scores
+
+        multiply = by_numpy if by == "numpy" else by_numkong
+        return lambda query, n: rank_descending(multiply(query) * scale, n)
 
     return rescored(fill)
+
+
+def smaller(vectors: FloatArray, dtype: type[np.float16 | np.int8]) -> tuple[NDArray[np.float16 | np.int8], FloatArray]:
+    """Return the rows in small numbers, and the factor of each row."""
+    scale = np.ones(len(vectors), dtype=np.float32)
+    if dtype is np.float16:
+        return vectors.astype(np.float16), scale
+    scale = np.abs(vectors).max(axis=1) / np.float32(127)
+    return np.rint(vectors / scale[:, None]).astype(np.int8), scale
 
 
 def rescored(fill: Fill) -> Fill:
@@ -141,13 +175,24 @@ def exact_product(vectors: FloatArray, folder: Path) -> Search:
     return lambda query, n: rank_descending(vectors @ query, n)
 
 
+def nearest(vectors: FloatArray, queries: FloatArray, top: int) -> list[IntArray]:
+    """Return the `top` rows of each query by the exact product, for which the rows are read once."""
+    parts = [vectors[rows] @ queries.T for rows in blocks(len(vectors))]
+    return [rank_descending(scores, top) for scores in np.concatenate(parts).T]
+
+
 def ways() -> dict[str, Fill]:
     """Return name -> function that fills it, of every way that can be measured here."""
     peers = {name: PEERS[name] for name in installed()}
+    by_numkong = {
+        "float16 first pass, NumKong": first_pass(np.float16, "numkong"),
+        "int8 first pass, NumKong": first_pass(np.int8, "numkong"),
+    }
     return {
         "exact product": exact_product,
         "float16 first pass": first_pass(np.float16),
         "int8 first pass": first_pass(np.int8),
+        **(by_numkong if find_spec("numkong") else {}),
         **peers,
         **{f"{name} first pass": rescored(peers[name]) for name in ("FAISS float16", "FAISS int8") if name in peers},
     }
@@ -161,11 +206,12 @@ def measure_rows(name: str, path: Path, n_queries: int, top: int) -> None:
         vectors[dice.choice(len(vectors), size=n_queries)]
         + dice.normal(scale=0.5 / vectors.shape[1] ** 0.5, size=(n_queries, vectors.shape[1]))
     )
-    exact = [rank_descending(vectors @ query, top) for query in queries]
-    before, began = anonymous_mib(), time.perf_counter()
+    exact = nearest(vectors, queries, top)
+    before, began, began_work = anonymous_mib(), time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         search = ways()[name](vectors, Path(folder))
-        filled_s, seconds, hits = time.perf_counter() - began, [], []
+        filled_s, filled_work = time.perf_counter() - began, time.process_time() - began_work
+        seconds, hits = [], []
         worked = []  # seconds of processor time, which other work on the machine hardly changes
         search(queries[0], top)
         taken = growth(before, anonymous_mib())
@@ -177,8 +223,9 @@ def measure_rows(name: str, path: Path, n_queries: int, top: int) -> None:
             hits.append(len(set(rows.tolist()) & set(best.tolist())) / top)
         memory = "unknown" if taken is None else f"{taken:.0f} MiB"
         sys.stdout.write(
-            f"{len(vectors):>9,} {name:24} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms,"
-            f" {1000 * np.median(worked):8.2f} ms of processor time, filled in {filled_s:6.1f} s, {memory}\n"
+            f"{len(vectors):>9,} {name:28} recall {np.mean(hits):.4f} {1000 * np.median(seconds):8.2f} ms,"
+            f" {1000 * np.median(worked):8.2f} ms of processor time, filled in {filled_s:6.1f} s,"
+            f" {filled_work:6.1f} s of processor time, {memory}\n"
         )
 
 

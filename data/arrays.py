@@ -50,6 +50,18 @@ def exact_cosines(queries: FloatArray, vectors: FloatArray) -> NDArray[np.float6
     return np.ascontiguousarray(cosines.T)
 
 
+_ONE_THREAD: Final = 1 << 24  # numbers of a matrix; their product with a vector takes some milliseconds
+
+
+def products(vectors: FloatArray, query: FloatArray) -> FloatArray:
+    """Return the `(n,)` products of `(n, dim)` vectors with a `(dim,)` query."""
+    if vectors.size > _ONE_THREAD:
+        return vectors @ query
+    # Not `@`, which waits for the threads of BLAS: on a busy machine a hundred times as long as the product takes.
+    found: FloatArray = np.einsum("ij,j->i", vectors, query)
+    return found
+
+
 def check_vectors(vectors: ArrayLike, *, dim: int) -> FloatArray:
     """Return `vectors` as float32 if they are `(n, dim)`.
 

@@ -18,11 +18,18 @@ from data.arrays import FloatArray, IntArray
 BATCH: Final = 4_000  # rows written at a time
 Search = Callable[[FloatArray, int], IntArray]
 """Rows nearest to a `(dim,)` unit vector, best first."""
+Fill = Callable[[FloatArray, Path], Search]
 
 
 def installed() -> list[str]:
-    """Return the peers that can be used here; the others need a package of their name (FAISS: faiss-cpu)."""
+    """Return the peers that can be used here."""
     return [name for name in PEERS if find_spec(name.split()[0].lower()) is not None]
+
+
+def packages_to_install() -> list[str]:
+    """Return the packages of the peers that cannot be used here."""
+    missing = {name.split()[0] for name in PEERS} - {name.split()[0] for name in installed()}
+    return sorted("faiss-cpu" if name == "FAISS" else name.lower() for name in missing)
 
 
 def _chroma(vectors: FloatArray, folder: Path) -> Search:
@@ -42,7 +49,7 @@ def _chroma(vectors: FloatArray, folder: Path) -> Search:
     return search
 
 
-def _faiss(kind: str) -> Callable[[FloatArray, Path], Search]:
+def _faiss(kind: str) -> Fill:
     def fill(vectors: FloatArray, folder: Path) -> Search:
         del folder
         faiss: Any = import_module("faiss")
@@ -55,21 +62,25 @@ def _faiss(kind: str) -> Callable[[FloatArray, Path], Search]:
     return fill
 
 
-def _usearch(vectors: FloatArray, folder: Path) -> Search:
-    del folder
-    index = import_module("usearch.index").Index(ndim=vectors.shape[1], metric="ip")
-    for start in range(0, len(vectors), BATCH):
-        part = np.asarray(vectors[start : start + BATCH])
-        index.add(np.arange(start, start + len(part)), part)
-    return lambda vector, n: np.asarray(index.search(vector, n).keys, dtype=np.intp)
+def _usearch(dtype: str) -> Fill:
+    def fill(vectors: FloatArray, folder: Path) -> Search:
+        del folder
+        index = import_module("usearch.index").Index(ndim=vectors.shape[1], metric="ip", dtype=dtype)
+        for start in range(0, len(vectors), BATCH):
+            part = np.asarray(vectors[start : start + BATCH])
+            index.add(np.arange(start, start + len(part)), part)
+        return lambda vector, n: np.asarray(index.search(vector, n).keys, dtype=np.intp)
+
+    return fill
 
 
-PEERS: Final[Mapping[str, Callable[[FloatArray, Path], Search]]] = {
+PEERS: Final[Mapping[str, Fill]] = {
     "ChromaDB": _chroma,
     "FAISS exact": _faiss("Flat"),
     "FAISS HNSW": _faiss("HNSW32"),
     "FAISS int8": _faiss("SQ8"),
     "FAISS float16": _faiss("SQfp16"),
-    "USearch": _usearch,
+    "USearch": _usearch("f32"),
+    "USearch int8": _usearch("i8"),
 }
 """Name -> function that fills an index in memory, or in an empty folder, and returns its search."""

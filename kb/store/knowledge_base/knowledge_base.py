@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from data.arrays import FloatArray, rank_descending
+from data.arrays import FloatArray, products, rank_descending
 from data.closing import Closing
 from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
@@ -217,7 +217,7 @@ class KnowledgeBase(Closing):
         table = self._tables.table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
             return []
-        scores: FloatArray = table.vectors @ np.asarray(vector, dtype=np.float32)  # (n_rows,)
+        scores = products(table.vectors, np.asarray(vector, dtype=np.float32))  # (n_rows,)
         return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
 
     # --- all vectors at once -------------------------------------------------------------------------------------

@@ -12,18 +12,46 @@ import pytest
 import kb
 from cli.verbs.bench.command import _cells
 from cli.verbs.bench.memory import anonymous_mib, growth
+from cli.verbs.bench.nearest import recall_of
+from cli.verbs.bench.peers import packages_to_install
+from data.arrays import as_unit_rows, rank_descending
 
 
 def test_bench_measures_steps_and_indexes(cli: Any, built_kb: Path) -> None:
     found = json.loads(cli.call("bench", "--kb", built_kb, "--runs", "2", "--format", "json", check=True).stdout)
     assert (found["kb"], found["runs"]) == (str(built_kb), 2)
     assert found["species"] == len(json.loads(cli.call("species", "--kb", built_kb, "--format", "json").stdout))
+    with kb.open(built_kb) as store:
+        assert (found["vectors"], found["dim"]) == store.species_vectors().vectors.shape
+    assert found["queries"] == min(100, found["vectors"])
+    assert found["not_installed"] == packages_to_install()
     assert list(found["steps"]) == ["open", "identify a photo", "search", "context"]
     assert all(0 < step["median_s"] <= step["slowest_s"] for step in found["steps"].values())
     assert {"Fieldmark", "ChromaDB"} <= set(found["nearest"])
     assert found["nearest"]["Fieldmark"]["recall"] == 1
     assert all(0 < peer["recall"] <= 1 for peer in found["nearest"].values())
     assert found["nearest"]["ChromaDB"]["fill_s"] > 0
+
+
+def test_recall_is_measured_against_the_exact_nearest() -> None:
+    vectors = as_unit_rows(np.random.default_rng(0).normal(size=(40, 8)))
+    queries = vectors[:2]
+    exact = [rank_descending(vectors @ query, 10).tolist() for query in queries]
+    far = [rank_descending(-(vectors @ query), 5).tolist() for query in queries]
+    assert recall_of(exact, vectors, queries) == 1
+    assert recall_of([rows[:5] + others for rows, others in zip(exact, far, strict=True)], vectors, queries) == 0.5
+    assert recall_of([[*rows[:9], -1] for rows in exact], vectors, queries) == pytest.approx(0.9)  # FAISS found nine
+    assert recall_of([rows[:5] * 2 for rows in exact], vectors, queries) == 0.5
+
+
+def test_rows_that_are_as_near_count_as_found() -> None:
+    vectors = as_unit_rows(np.ones((30, 8)))
+    assert recall_of([list(range(20, 30))], vectors, vectors[:1]) == 1
+
+
+def test_packages_of_missing_indexes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verbs.bench.peers.find_spec", lambda name: None if name != "chromadb" else object())
+    assert packages_to_install() == ["faiss-cpu", "usearch"]
 
 
 def test_bench_measures_memory(cli: Any, built_kb: Path) -> None:
@@ -56,7 +84,11 @@ def test_memory_is_unknown_where_the_system_does_not_tell() -> None:
 
 def test_bench_prints_two_tables(cli: Any, built_kb: Path) -> None:
     lines = cli.call("bench", "--kb", built_kb, "--runs", "1", check=True).stdout.splitlines()
-    assert [line.split()[0] for line in lines if line and line[0] != "─"][:4] == ["step", "open", "identify", "search"]
+    with kb.open(built_kb) as store:
+        n_species, (n_rows, dim) = len(store.taxon_ids), store.species_vectors().vectors.shape
+    assert lines[0] == f"{built_kb}: {n_species} species; runs of each step: 1"
+    assert f"The 10 nearest of {n_rows} descriptions ({dim} dimensions), {n_rows} queries" in lines
+    assert [line.split()[0] for line in lines[1:] if line and line[0] != "─"][:3] == ["step", "open", "identify"]
     [row] = [line.split() for line in lines if line.startswith("ChromaDB")]
     assert len(row) == 6
     assert float(row[4]) >= 0  # MiB
