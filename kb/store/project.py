@@ -131,7 +131,7 @@ def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     with ledger.transaction():
         ledger.drop_fact(SEAL)
         ledger.drop_pending()
-        ledger.note_pending(entry.subject_id for entry in ledger.entries())
+        ledger.note_pending(subject_id for subject_id, _ in ledger.items())
     if info.chroma:
         _drop_collections(layout, info)
     else:
@@ -177,8 +177,8 @@ def check_counts(ledger: Ledger, collections: Collections) -> None:
 def counts(ledger: Ledger) -> dict[str, int]:
     """Return kind of collection -> number of rows of each collection of this kind."""
     found: dict[str, int] = {}
-    for entry in ledger.entries():
-        for kind, items in entry.items.items():
+    for _, held in ledger.items():
+        for kind, items in held.items():
             found[kind] = found.get(kind, 0) + len(items)
     return found
 
