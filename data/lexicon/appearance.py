@@ -50,7 +50,10 @@ class Appearance:
         self._pairs: dict[str, dict[str, str]] = {}
         for first, second, part in rows("pairs", group=group):
             self._pairs.setdefault(first, {}).setdefault(second, part)
+        # Most words end no pair and are no look, so most questions end at one of these sets.
+        self._second_words = {second for parts in self._pairs.values() for second in parts}
         self._look = column("looks", "field_mark", group=group)
+        self._between = _BETWEEN | self._look.keys() | self._colour.keys()
         # Shapes and the parts that may have them.
         self._shaped = {
             look: {
@@ -89,7 +92,7 @@ class Appearance:
     def look_of(self, words: Sequence[str], place: int) -> str | None:
         """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars"."""
         word = words[place]
-        if place and word in self._pairs.get(_singular(words[place - 1]), {}):
+        if place and word in self._second_words and word in self._pairs.get(_singular(words[place - 1]), {}):
             return "" if word in self._look else None
         return self._look.get(word) or self._colour.get(word)
 
@@ -199,10 +202,13 @@ class Appearance:
 
     def _named_part(self, words: Sequence[str], place: int) -> str | None:
         word = words[place]
-        after = words[place + 1] if place + 1 < len(words) else ""
-        before = _singular(words[place - 1]) if place else ""
-        of_two = self._pairs.get(_singular(word), {}).get(after) or self._pairs.get(before, {}).get(word)
-        return of_two or self._part.get(word) or self._part.get(_singular(word))
+        singular = _singular(word)
+        of_two = None
+        if singular in self._pairs and place + 1 < len(words):
+            of_two = self._pairs[singular].get(words[place + 1])
+        if of_two is None and place and word in self._second_words:
+            of_two = self._pairs.get(_singular(words[place - 1]), {}).get(word)
+        return of_two or self._part.get(word) or self._part.get(singular)
 
     def _part_before(self, words: Sequence[str], place: int) -> str | None:
         """Return the part before "tipped white" or "barred with white"."""
@@ -251,7 +257,7 @@ class Appearance:
         return self._marking.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
 
     def _may_stand_between(self, word: str) -> bool:
-        return word in _BETWEEN or word in self._look or word in self._colour
+        return word in self._between
 
     def _may_follow(self, word: str) -> bool:
         return self._may_stand_between(word) or word in _SIZES

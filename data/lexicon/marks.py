@@ -130,6 +130,8 @@ def sentences_of_words(text: str, group: str = BIRDS) -> list[list[str]]:
 
 
 def _pieces(token: str, looks: Appearance) -> list[str]:
+    if "-" not in token:
+        return [looks.participles.get(token, token)]
     if token in looks.compounds:
         return [token]
     return [looks.participles.get(piece, piece) for piece in token.split("-")]

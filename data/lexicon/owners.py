@@ -27,7 +27,7 @@ def owners_of_words(words: Sequence[str], looks: Appearance, *, before: str = OW
     owner, since = before if words and words[0] in _PRONOUNS else OWN, 0
     for place, word in enumerate(words):
         named = OWN if word in looks.males or word in looks.adults else looks.others.get(word)
-        near = without_articles(words[max(0, place - 3) : place])
+        near = without_articles(words[max(0, place - 3) : place]) if named is not None else []
         if named is not None and not _COMPARED.intersection(near[-1:]) and not _is_adjective(word, near, looks):
             named = _joined(named, word, near, owner, looks)
             if near[-1:] == ["in"] and place > 2 and owner == OWN:

@@ -26,8 +26,8 @@ def check_counts(ledger: Ledger, collections: Collections) -> None:
 def counts(ledger: Ledger) -> dict[str, int]:
     """Return kind of collection -> number of rows of each collection of this kind."""
     found: dict[str, int] = {}
-    for entry in ledger.entries():
-        for kind, items in entry.items.items():
+    for _, held in ledger.items():
+        for kind, items in held.items():
             found[kind] = found.get(kind, 0) + len(items)
     return found
 

@@ -101,7 +101,7 @@ def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     with ledger.transaction():
         ledger.drop_fact(SEAL)
         ledger.drop_pending()
-        ledger.note_pending(entry.subject_id for entry in ledger.entries())
+        ledger.note_pending(subject_id for subject_id, _ in ledger.items())
     if info.chroma:
         drop_collections(layout, info)
     else:

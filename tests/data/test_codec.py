@@ -88,7 +88,7 @@ def test_an_identification_has_the_documented_keys() -> None:
     ("line", "complaint"),
     [
         ("{", "Invalid JSON"),
-        ("[]", "Invalid Span: expected a dictionary"),
+        ("[]", "Invalid Span: expected an object"),
         ('{"start": 1}', 'Field "end" is missing'),
         ('{"start": 1, "end": "far"}', 'Field "end": expected a valid integer.* got .far.'),
     ],

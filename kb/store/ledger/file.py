@@ -100,17 +100,22 @@ class LedgerFile:
     def stream(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> Iterator[Any]:
         """Yield the rows of a table sorted by key, after comparing their checksums; few are in memory."""
         columns, key = TABLES[table]
+        for rows in self.pages(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values):
+            for row in rows:
+                if checksum(row[:-1]) != row[-1]:
+                    raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
+                yield row[:-1]
+
+    def pages(self, query: str, values: Sequence[str | None] = ()) -> Iterator[list[Any]]:
+        """Yield the rows of a query in lists, without comparing checksums; few are in memory."""
         with self._read_errors():
-            cursor = self._db.execute(f"SELECT {columns}, checksum FROM {table} {where} ORDER BY {key}", values)
+            cursor = self._db.execute(query, values)
         while True:
             with self._read_errors():
                 rows = cursor.fetchmany(_FETCHED)
             if not rows:
                 return
-            for row in rows:
-                if checksum(row[:-1]) != row[-1]:
-                    raise self.damaged(f"a row of {table} has changed ({str(row[0])[:80]!r})")
-                yield row[:-1]
+            yield rows
 
     def select(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
         """Return the rows of `stream`."""

@@ -207,6 +207,19 @@ class Ledger(LedgerFile):
         for each in ("taxon", "term") if kind is None else (kind,):
             yield from map(_entry, self.stream("entries", "WHERE kind = ?", (each,)))
 
+    def items(self, kind: SubjectKind | None = None) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        """Yield id and items of the finished subjects in the order of `entries`, without comparing checksums.
+
+        For counts and further passes: a tenth of the time, beside a reading of the whole entries.
+        """
+        for each in ("taxon", "term") if kind is None else (kind,):
+            for rows in self.pages("SELECT subject_id, items FROM entries WHERE kind = ? ORDER BY subject_id", (each,)):
+                for subject_id, items in rows:
+                    try:
+                        yield subject_id, json.loads(items)
+                    except ValueError as error:
+                        raise self.damaged(f"the items of {subject_id} cannot be read") from error
+
     def entry_ids(self, kind: SubjectKind) -> list[str]:
         """Return the ids of the finished subjects of a kind, sorted.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,17 +63,21 @@ class Vectors:
         Raises:
             StoreError: if a vector is missing.
         """
-        held = self.each_subject(collection)
-        at, vectors = next(held, ("", {}))
+        nothing = np.zeros((0, 0), dtype=np.float32)
+        held = ((row[0], *_matrix(row)) for row in self._rows(collection))
+        at, ids, matrix = next(held, ("", [], nothing))
         for subject_id, items in wanted:
             while at < subject_id:
-                at, vectors = next(held, (subject_id, {}))
-            found = vectors if at == subject_id else {}
+                at, ids, matrix = next(held, (subject_id, [], nothing))
+            found = ids if at == subject_id else []
             self._require(found, collection, subject_id, items)
-            yield subject_id, items, np.stack([found[item] for item in items])
+            yield subject_id, items, matrix if items == found else matrix[[found.index(item) for item in items]]
 
     def each_subject(self, collection: str) -> Iterator[tuple[str, dict[str, FloatArray]]]:
         """Yield `(subject_id, item_id -> vector)` of a whole collection, sorted by subject."""
+        return ((row[0], _unpacked(row)) for row in self._rows(collection))
+
+    def _rows(self, collection: str) -> Iterator[Any]:
         last = ""
         while rows := self._file.read(
             "SELECT subject_id FROM vectors WHERE collection = ? AND subject_id > ? ORDER BY subject_id LIMIT 500",
@@ -81,16 +85,15 @@ class Vectors:
         ):
             first, last = rows[0][0], rows[-1][0]
             where = "WHERE collection = ? AND subject_id BETWEEN ? AND ?"
-            for row in self._file.select("vectors", where, (collection, first, last)):
-                yield row[0], _unpacked(row)
+            yield from self._file.select("vectors", where, (collection, first, last))
 
     def check(self) -> None:
         """Raise `StoreError` if any row is damaged."""
         for [collection] in self._file.read("SELECT DISTINCT collection FROM vectors"):
-            for _ in self.each_subject(collection):
+            for _ in self._rows(collection):
                 pass
 
-    def _require(self, held: Mapping[str, FloatArray], collection: str, subject_id: str, items: Sequence[str]) -> None:
+    def _require(self, held: Collection[str], collection: str, subject_id: str, items: Sequence[str]) -> None:
         if missing := [item for item in items if item not in held]:
             raise self._file.damaged(f"the vector of {missing[0]} of {subject_id} in {collection} is missing")
 
@@ -101,5 +104,10 @@ def _packed(subject_id: str, collection: str, vectors: Mapping[str, FloatArray])
 
 
 def _unpacked(row: tuple[Any, ...]) -> dict[str, FloatArray]:
+    return dict(zip(*_matrix(row), strict=True))
+
+
+def _matrix(row: tuple[Any, ...]) -> tuple[list[str], FloatArray]:
+    """Return the items of a row and their vectors, `(n, dim)`."""
     items = json.loads(row[2])
-    return dict(zip(items, np.frombuffer(row[3], dtype="<f4").reshape(len(items), -1), strict=True))
+    return items, np.frombuffer(row[3], dtype="<f4").reshape(len(items), -1)
