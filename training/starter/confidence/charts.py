@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46", "#cc79a7", "#56b4e9", "#d4a900", "#009e73")
+COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46", "#cc79a7", "#56b4e9", "#d4a900", "#009e73", "#7c3aed")
 """Colours of the lines, distinct without red-green vision."""
 
 _SIDE: Final = 260  # pixels of a panel's plot, which is square
@@ -56,9 +56,9 @@ def draw(panels: Sequence[Panel], *, x: str, y: str, top: float = 1.0) -> str:
         parts += _panel(panel, _LEFT + number * (_SIDE + _GAP), x=x, y=y, top=top)
     at = _LEFT
     for line, colour in zip(panels[0].lines, COLOURS, strict=False):
-        parts.append(f'<path d="M{at} {height - 18}h22" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{at + 28}" y="{height - 14}">{escape(line.name)}</text>')
-        at += 46 + 7 * len(line.name)
+        parts.append(f'<path d="M{at} {height - 18}h16" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="{at + 21}" y="{height - 14}">{escape(line.name)}</text>')
+        at += 35 + 7 * len(line.name)
     return "\n".join([*parts, "</svg>", ""])
 
 
