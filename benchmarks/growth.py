@@ -50,10 +50,14 @@ def table(growth: Growth) -> Iterator[str]:
     yield f"| | {' | '.join(f'{n:,}' for n in every)} | time grows by | memory grows by |"
     yield "|---" * (len(every) + 3) + "|"
     for step, sizes in growth.items():
-        cells = [f"{sizes[n]['cpu']:,.3g} s, {sizes[n]['anonymous']:,.0f}" if n in sizes else "" for n in every]
+        cells = [f"{_seconds(sizes[n]['cpu'])}, {sizes[n]['anonymous']:,.0f}" if n in sizes else "" for n in every]
         powers = [exponent(sizes, measure) for measure in MEASURES]
         ends = ["" if power is None else f"n^{power:.2f}" for power in powers]
         yield f"| {' | '.join((step, *cells, *ends))} |"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 1_000 else f"{value:.3g} s"
 
 
 def plot(growth: Growth) -> str:

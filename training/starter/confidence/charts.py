@@ -11,7 +11,7 @@ COLOURS: Final = ("#b45309", "#1d6f8c", "#3f3f46", "#cc79a7", "#56b4e9", "#d4a90
 """Colours of the lines, distinct without red-green vision."""
 
 _SIDE: Final = 260  # pixels of a panel's plot, which is square
-_LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 62, 40, 78, 64, 20
+_LEFT, _TOP, _BOTTOM, _GAP, _RIGHT = 62, 40, 78, 64, 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
