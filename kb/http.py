@@ -22,7 +22,7 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> floa
         return seconds if 0 <= seconds < float("inf") else None
     try:
         moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # OverflowError: a year of eleven digits
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     left_s: float = (moment - (now or datetime.now(UTC))).total_seconds()

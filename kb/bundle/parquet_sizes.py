@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 
 MAX_FOOTER_BYTES: Final = 1 << 24
 MAX_HEADER_BYTES: Final = 1 << 16  # of a page; its statistics may hold the least and the greatest text
+MOST_HEADERS_BYTES: Final = 1 << 10  # more are read where these are too few: a table may have a million pages
 _END: Final = 8  # the length of the footer, and a mark
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _DEEPEST: Final = 16
@@ -64,13 +65,24 @@ def _pages(file: BinaryIO, start: int, end: int) -> tuple[int, int]:
     """Return the bytes and the values of the pages between two positions."""
     n_bytes, n_values, at = 0, 0, start
     while at < end:
-        file.seek(at)
-        header = _Struct(file.read(min(MAX_HEADER_BYTES, end - at)))
-        page = header.read()
+        page, length = _header(file, at, end)
         n_bytes += _number(page, _PAGE_UNPACKED)
         n_values += sum(_number(page[kind], 1) for kind in _PAGES_OF_VALUES if kind in page)
-        at += header.at + _number(page, _PAGE_PACKED)
+        at += length + _number(page, _PAGE_PACKED)
     return n_bytes, n_values
+
+
+def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[int, Any], int]:
+    """Return the header of a page, and its length."""
+    for most in (MOST_HEADERS_BYTES, MAX_HEADER_BYTES):
+        file.seek(start)
+        header = _Struct(file.read(min(most, end - start)))
+        try:
+            return header.read(), header.at
+        except ValueError:
+            if most == MAX_HEADER_BYTES:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _list(struct: object, field: int) -> list[Any]:

@@ -22,6 +22,7 @@ import data.lexicon
 from data.checksums import file_checksum
 from data.errors import FieldmarkError
 from data.files import sha256_hex
+from data.version import fieldmark_version
 from kb.lookup.postings import Postings
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.matrices import prefix_of_lookups
@@ -83,11 +84,11 @@ def from_bytes(content: NDArray[Any]) -> list[str]:
 
 @cache
 def _code() -> str:
-    """Return a hash of the code and word lists on which the arrays depend."""
+    """Return a hash of the code and word lists on which the arrays depend, and of the version."""
     folders = (Path(__file__).parent, *map(Path, data.lexicon.__path__))
     found = (file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".csv", ".txt"))
     files = [*sorted(found), Path(__file__).parents[1] / "checklist" / "names.py"]
-    return sha256_hex(b"".join(file.read_bytes() for file in files))
+    return sha256_hex(b"".join((fieldmark_version().encode(), *(file.read_bytes() for file in files))))
 
 
 def _write(path: Path, arrays: Arrays) -> None:

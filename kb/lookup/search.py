@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -149,7 +149,8 @@ def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
 
 def _begun_with(start: str, names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield the ids of the names that begin so."""
-    for name, taxon_id in islice(names, bisect_left(names, (start,)), None):
+    for place in range(bisect_left(names, (start,)), len(names)):
+        name, taxon_id = names[place]
         if not name.startswith(start):
             return
         yield taxon_id

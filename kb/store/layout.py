@@ -194,7 +194,7 @@ def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:
     hint = "kb verify restores it from the ledger"
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # RecursionError: nested without end
         raise ConfigError(f"{path}: not TOML: {error}", hint=hint) from error
     if table.get("schema") != SCHEMA_VERSION:
         raise StoreError(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -71,9 +73,14 @@ def _chroma_table(
 
 def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
     """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
-    return _table(
-        ledger, kind, lambda places: [ledger.vectors.of_items(collection, key, [item])[0] for key, item in places]
-    )
+
+    def read(places: Sequence[Place]) -> list[FloatArray]:
+        found: list[FloatArray] = []
+        for key, group in groupby(places, key=itemgetter(0)):  # the vectors of a subject are one row of the ledger
+            found += ledger.vectors.of_items(collection, key, [item for _, item in group])
+        return found
+
+    return _table(ledger, kind, read)
 
 
 def _table(

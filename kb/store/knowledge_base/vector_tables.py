@@ -59,11 +59,14 @@ class VectorTables(Closing):
         if name not in self._tables:
             generation = self._ledger.generation(subject_kind(kind))
             table = read_table(self._layout.cache, generation, name)
-            if table is None:
-                self.from_chroma(lambda collections: warm_cache(self._layout, self._ledger, collections))
+            if table is None and self.from_chroma(self._warm_cache):
                 table = read_table(self._layout.cache, generation, name)
             self._tables[name] = ledger_table(self._ledger, name, kind) if table is None else table
         return self._tables[name]
+
+    def _warm_cache(self, collections: Collections) -> bool:
+        warm_cache(self._layout, self._ledger, collections)
+        return True
 
     def from_chroma(self, work: Callable[[Collections], AnswerT]) -> AnswerT | None:
         """Return `work(collections)`, or None if Chroma does not hold this state; the ledger then answers.

@@ -151,6 +151,7 @@ def test_two_open_stores_are_independent(path: Path, encoders: Encoders) -> None
         ("colour = 'red'", "colour"),
         ("profile = 3", "profile"),
         ("not toml at all", "not TOML"),
+        ("deep = " + "[" * 5_000, "not TOML"),
     ],
 )
 def test_an_invalid_kb_toml_is_refused(path: Path, line: str, complaint: str) -> None:

@@ -129,7 +129,17 @@ def test_a_retry_after_may_be_a_date() -> None:
     assert parse_retry_after(format_datetime(now - timedelta(days=1), usegmt=True), now=now) == 0
 
 
-@pytest.mark.parametrize(("value", "expected"), [("1.5", 1.5), ("-1", None), ("nan", None), ("inf", None), ("", None)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1.5", 1.5),
+        ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("", None),
+        ("Wed, 21 Oct 99999999999 07:28:00 GMT", None),
+    ],
+)
 def test_a_retry_after_is_a_finite_number_of_seconds(value: str, expected: float | None) -> None:
     assert parse_retry_after(value) == expected
 
