@@ -10,7 +10,7 @@ from typing import Any
 
 from data.batches import grouped
 from data.codec import dumps
-from data.files import sha256_hex
+from data.files import sha256_hex, writing
 from data.records import HIGHER_RANKS, Anchor, Source, SpeciesEntry, Term
 
 Row = dict[str, Any]
@@ -95,7 +95,11 @@ def image_row(entry: SpeciesEntry, anchor: Anchor, file_name: str) -> Row:
 
 
 def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
-    """Write rows as Parquet, in batches."""
+    """Write rows as Parquet, in batches.
+
+    Raises:
+        MissingRequirement: if the disk is full.
+    """
     import pyarrow
     import pyarrow.parquet
 
@@ -108,7 +112,7 @@ def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
     schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
     schema = schema.with_metadata({"pandas": json.dumps(_pandas_metadata(columns))})
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    with writing(path), pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in grouped(rows, ROWS_AT_A_TIME):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
 

@@ -27,7 +27,7 @@ class Job:
     base: str | None = None
     typed: Callable[[Path], str] = lambda _: ""
     is_repeatable: bool = True
-    """Whether the command may be given again when it has ended well."""
+    """Whether the command may be given again when it has ended well; else its target is refused."""
 
     def arguments_for(self, bench: Bench) -> tuple[str, ...]:
         return tuple(argument.replace("API", bench.wiki.api_url) for argument in self.arguments)
@@ -113,7 +113,10 @@ JOBS = (
             "--author=A. Painter", "--licence=CC0",
         ),
     ),
-    Job(name="import", base="new.kb", result=digest("new.kb"), arguments=("import", "bundle", "--kb=new.kb")),
+    Job(
+        name="import", base="new.kb", result=digest("new.kb"), arguments=("import", "bundle", "--kb=new.kb"),
+        is_repeatable=False,
+    ),
     Job(
         name="calibrate", base="drawn.kb", result=calibration,
         arguments=("calibrate", "--kb=drawn.kb", "--photos=labelled"),
@@ -136,7 +139,7 @@ JOBS = (
 EXPORT = Job(
     name="export", result=exported, arguments=("export", "--kb=birds.kb", "run.bundle"), is_repeatable=False
 )  # fmt: skip
-"""A job that is never given twice."""
+"""A job of the bad disks alone."""
 
 
 class Wholes:
