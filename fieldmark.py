@@ -64,3 +64,7 @@ def main() -> None:
     from cli.main import main as run
 
     run()
+
+
+if __name__ == "__main__":
+    main()

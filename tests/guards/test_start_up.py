@@ -59,3 +59,11 @@ def test_help_loads_no_heavy_library(verb: str) -> None:
 @pytest.mark.parametrize("package", ["kb", "recognize", "rerank", "data"])
 def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     assert loaded_after(f"import {package}") & {"torch", "chromadb", "onnxruntime", "pandas"} == set()
+
+
+def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fieldmark", "no-such-command"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
+    assert done.returncode == 2
+    assert 'Unknown command "no-such-command"' in done.stderr
