@@ -24,7 +24,7 @@ WRITTEN = sorted(page for page in DOCS.rglob("*.md") if "generated" not in page.
 TABLES = DOCS / "results"  # long tables, each made by a command
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Options of other programs that the pages name.
-FOREIGN = {"--host", "--port", "--path", "--epochs"}
+FOREIGN = {"--host", "--port", "--path", "--epochs", "--head", "--address"}
 
 
 def words(page: Path) -> int:
