@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -20,6 +19,8 @@ def parse_retry_after(value: str | None, *, now: datetime | None = None) -> floa
     with suppress(ValueError):
         seconds = float(text)
         return seconds if 0 <= seconds < float("inf") else None
+    from email.utils import parsedate_to_datetime  # late, for `kb --help`
+
     try:
         moment = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):  # OverflowError: a year of eleven digits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -76,6 +75,8 @@ def find(
         >>> [image.image_id for image in found]
         ['red.png']
     """
+    import asyncio  # late, for `kb --help`
+
     job = Job(query_id="query", text=query, candidates=(), reference_image=photo)
     return asyncio.run(make_retriever(method, collection, resources).find(job, k))
 

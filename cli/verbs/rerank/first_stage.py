@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,8 @@ def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int
     Raises:
         NoEvidence: if the encoder can see none of the words in photos.
     """
+    import asyncio  # late, for `kb --help`
+
     from rerank.collection.retriever import SimilarityRetriever
 
     encoder = wiring.load_text_image_encoder(wiring.profile_of(settings))
