@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bs4 import BeautifulSoup
-
 from data.errors import MalformedAnswer
 from data.files import sha256_hex
 from kb.sources.mediawiki.client.answers import Json, number, record, records, text
+from kb.sources.soup import soup_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ def _value(item: object) -> str:
 def _plain(value: str) -> str:
     if "<" not in value and "&" not in value:
         return " ".join(value.split())
-    soup = BeautifulSoup(value, "html.parser")
+    soup = soup_of(value)
     for hidden in soup.select('[style*="display:none"], [style*="display: none"], script, style'):
         hidden.decompose()
     return " ".join(soup.get_text(" ").split())[:300]

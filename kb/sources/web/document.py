@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 
 from data.errors import BadInput
 from data.files import sha256_hex
+from kb.sources.soup import soup_of
 from kb.sources.web.licence import stated_licence
 from kb.sources.web.packages import required
 from kb.sources.web.text import as_markdown, decoded, title_of, visible
@@ -96,7 +97,7 @@ def _got(content: bytes, kind: str) -> str:
 
 def _read_html(html: str) -> Document:
     trafilatura = required("trafilatura")
-    soup = BeautifulSoup(html, "lxml")
+    soup = soup_of(html, "lxml")
     # Precision: recall keeps cookie banners and menus of short pages.
     extract = partial(
         trafilatura.bare_extraction,

@@ -15,6 +15,7 @@ from data.records import Article, Source
 from kb.sources.mediawiki.html.figures import find_figures
 from kb.sources.mediawiki.html.taxobox import find_taxobox, read_taxobox
 from kb.sources.plain_text import Passage, clean, join_passages
+from kb.sources.soup import soup_of
 
 CONTENT_ROOTS = (
     "#mw-content-text .mw-parser-output",
@@ -70,7 +71,7 @@ def parse_article(
         categories: names without namespace; hidden ones too.
         properties: page properties; `disambiguation` marks such a page.
     """
-    soup = BeautifulSoup(html, "html.parser")
+    soup = soup_of(html)
     root = _content_root(soup)
     names = tuple(dict.fromkeys(categories)) or _categories_shown(soup)
     is_marked = root.select_one(_MARKS) is not None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, unquote
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 
 from kb.http import split_address
 from kb.sources.mediawiki.pages.wiki_pages import SiteInfo, clean_title
+from kb.sources.soup import soup_of
 
 # Links under these headings are not part of the list.
 _OTHER_SECTIONS = frozenset(
@@ -30,7 +31,7 @@ def links_in_list(html: str, site: SiteInfo) -> list[str]:
 
     Red links are included. A page without lists and tables gives the links of its text.
     """
-    soup = BeautifulSoup(html, "html.parser")
+    soup = soup_of(html)
     root = soup.select_one(".mw-parser-output") or soup
     for tag in root.select(_OUTSIDE):
         tag.decompose()
