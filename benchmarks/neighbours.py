@@ -40,12 +40,8 @@ GRAPHS: Final = {
     "Chroma, as it comes": {},
     "Chroma, a wide graph": {"ef_search": 1_500, "max_neighbors": 48, "ef_construction": 300},
 }
-GRAPH_PEERS: Final = (
-    "ChromaDB",
-    "FAISS HNSW",
-    "USearch",
-    "USearch int8",
-)  # which take minutes to fill with a million rows
+# They take minutes to fill with a million rows.
+GRAPH_PEERS: Final = ("ChromaDB", "FAISS HNSW", "USearch", "USearch int8")
 BATCH: Final = 2_000  # rows written or multiplied at a time
 CANDIDATES: Final = 10  # times the rows to find are scored exactly after a first pass
 
@@ -122,14 +118,11 @@ def first_pass(dtype: type[np.float16 | np.int8], by: str = "numpy") -> Fill:
             small[rows], scale[rows] = smaller(vectors[rows], dtype)
 
         def by_numpy(query: FloatArray) -> FloatArray:
-            scores, block = (
-                np.empty(len(small), dtype=np.float32),
-                np.empty((BATCH, vectors.shape[1]), dtype=np.float32),
-            )
+            scores = np.empty(len(small), dtype=np.float32)
+            # Memory that is used again, since new memory costs as much as the work.
+            block = np.empty((BATCH, vectors.shape[1]), dtype=np.float32)
             for rows in blocks(len(small)):
-                part = block[
-                    : len(small[rows])
-                ]  # memory that is used again, since new memory costs as much as the work
+                part = block[: len(small[rows])]
                 np.copyto(part, small[rows])
                 np.matmul(part, query, out=scores[rows])
             return scores

@@ -74,15 +74,16 @@ def _pages(file: BinaryIO, start: int, end: int) -> tuple[int, int]:
 
 def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[int, Any], int]:
     """Return the header of a page, and its length."""
-    for most in (MOST_HEADERS_BYTES, MAX_HEADER_BYTES):
+
+    def read(most: int) -> tuple[dict[int, Any], int]:
         file.seek(start)
         header = _Struct(file.read(min(most, end - start)))
-        try:
-            return header.read(), header.at
-        except ValueError:
-            if most == MAX_HEADER_BYTES:
-                raise
-    raise AssertionError("unreachable")
+        return header.read(), header.at
+
+    try:
+        return read(MOST_HEADERS_BYTES)
+    except ValueError:
+        return read(MAX_HEADER_BYTES)
 
 
 def _list(struct: object, field: int) -> list[Any]:

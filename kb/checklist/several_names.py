@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_SEVERAL: Final = re.compile(r"[;|]")
+SEVERAL: Final = re.compile(r"[;|]")
 
 
 def common_names_in(cell: str) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def common_names_in(cell: str) -> tuple[str, ...]:
         ('Owl, Great Horned', 'Screech Owl, Eastern')
     """
     found: list[str] = []
-    for text in _SEVERAL.split(cell):
+    for text in SEVERAL.split(cell):
         parts = [name for part in text.split(",") if (name := part.strip())]
         found += parts if all(len(part.split()) > 1 for part in parts) else [", ".join(parts)]
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Final
 from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.name_words import LADDER
 from kb.checklist.scientific_names import parse_name
-from kb.checklist.several_names import common_names_in
+from kb.checklist.several_names import SEVERAL, common_names_in
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
 from kb.checklist.stored.usage import LANGUAGES, LETTERS_OF_CODE, ChecklistFile, Problems, Usage, language_code
@@ -20,7 +20,6 @@ EXPECTED: Final = "scientific_name; optionally class, order, family, genus, comm
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
 _OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 SYNONYMS: Final = ("synonyms", "synonym")
-_SEVERAL: Final = re.compile(r"[;|]")
 
 
 def name_column(cells: Sequence[str]) -> int | None:
@@ -75,7 +74,7 @@ def _usages(container: Container, name: str, problems: Problems) -> Iterator[Usa
 
 def synonyms_in(cell: str) -> Iterator[str]:
     """Yield the names in a cell; a comma separates them where a binomial follows, not before a year or an author."""
-    for text in _SEVERAL.split(cell):
+    for text in SEVERAL.split(cell):
         name = ""
         for part in text.split(","):
             if name and parse_name(part.strip()).rank in ("species", "subspecies", "variety", "form"):

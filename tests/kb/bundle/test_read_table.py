@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.errors import BadInput
+from kb.bundle.parquet_sizes import bytes_of_groups
 from kb.bundle.read_table import read_rows
 from kb.bundle.tables import VECTORS, write_table
 
@@ -164,3 +165,12 @@ def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": pa.array([["a"]], pa.list_(pa.string()))}), tmp_path / "t.parquet")
     with pytest.raises(BadInput, match="the column text has the unexpected type list"):
         list(read_rows(tmp_path, "t.parquet", ["text"]))
+
+
+def test_page_headers_with_long_statistics_are_read(tmp_path: Path) -> None:
+    """A header has the least and the greatest text: more than the kilobyte that is read at first."""
+    pq.write_table(
+        pa.table({"text": ["a" * 1500, "b" * 1500]}), tmp_path / "t.parquet", compression="none", use_dictionary=False
+    )
+    [n_bytes] = bytes_of_groups(tmp_path / "t.parquet")
+    assert 3_000 < n_bytes < 3_100
