@@ -16,45 +16,21 @@ import click
 
 from cli.common import exit_codes, options
 from cli.common.config import Invocation
+from cli.verb_list import VERBS
 from data.errors import FieldmarkError
-
-# The module or folder `cli/verbs/VERB` holds a click command of the verb's name.
-VERBS = (
-    "demo",
-    "build",
-    "update",
-    "add",
-    "remove",
-    "export",
-    "import",
-    "identify",
-    "calibrate",
-    "context",
-    "rerank",
-    "feedback",
-    "index-images",
-    "find",
-    "search",
-    "show",
-    "species",
-    "taxa",
-    "checklist",
-    "status",
-    "verify",
-    "lint",
-    "credits",
-    "eval",
-    "doctor",
-    "bench",
-)
 
 
 class CommandGroup(click.Group):
-    """The group of all verbs; `--help` of one imports that one alone."""
+    """The group of all verbs; `--help` of one imports that one alone, and that of the group none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which a user meets them."""
         return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each verb."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the verb's command with the options that all verbs have, or None for an unknown verb."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.main import VERBS, commands
+from cli.main import commands
+from cli.verb_list import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"

@@ -56,6 +56,13 @@ def test_help_loads_no_heavy_library(verb: str) -> None:
     assert loaded_after(code) & set(HEAVY) == set()
 
 
+def test_help_of_the_group_loads_no_verb() -> None:
+    code = f"{HELP.removesuffix('main()')}\ntry: main()\nexcept SystemExit: pass\nprint(sorted(sys.modules))"
+    modules = python(code).splitlines()[-1]
+    assert "'cli.main'" in modules
+    assert "'cli.verbs." not in modules
+
+
 @pytest.mark.parametrize("package", ["kb", "recognize", "rerank", "data"])
 def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     assert loaded_after(f"import {package}") & {"torch", "chromadb", "onnxruntime", "pandas"} == set()

@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 from cli.common import method_settings, options
 from cli.common.config import general_hints
 from cli.common.method_settings import TABLES, hints_of, keys_of, settings_class, type_in_words
-from cli.main import VERBS, commands
+from cli.main import commands
+from cli.verb_list import VERBS
 from docs import generate
 
 
