@@ -175,11 +175,10 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
         note_empty_pages(run.ledger)
     if "anchor" in stages:
         anchor(run)
-    subjects = assemble(run) if {"encode", "index"} & set(stages) else []
     if "encode" in stages:
-        encode(run, subjects)
+        encode(run, assemble(run))
     if "index" in stages:
-        index(run, subjects)
+        index(run, assemble(run))
     if stopped is not None:
         raise stopped
 

@@ -117,13 +117,13 @@ def drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
     """Upsert the rows of the pending subjects, and delete their old ones."""
-    pending = ledger.pending().items()
+    pending = ledger.pending()
     if not pending:
         return
     ledger.drop_fact(SEAL)
-    for group in grouped(pending, GROUP):
-        entries = (ledger.entry(subject_id) for subject_id, _ in group)
-        subjects = [subject_of(entry) for entry in entries if entry is not None]
+    for ids in grouped(pending, GROUP):
+        group = ledger.pending_items(ids).items()
+        subjects = list(map(subject_of, ledger.entries_of(ids).values()))
         for name, (kind, _) in collections.names.items():
             rows = [row for subject in subjects for row in rows_of(subject, ledger, name, kind)]
             wanted = {row.id for row in rows}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
+from data.batches import grouped
 from data.codec import loads
 from data.records import Source, SpeciesEntry, Taxon
 from kb import reasons
@@ -11,39 +14,67 @@ from kb.distill.chunk import pack_chunks
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
+from kb.store.ledger import StepStatus
 from kb.store.pages import held_pages, page_term, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
+DISTILLED: Final[tuple[StepStatus, ...]] = ("done", "failed")
+GROUP: Final = 200  # subjects in memory
 GROUP_MARKS = {"genus": reasons.GENUS_ARTICLE, "family": reasons.FAMILY_ARTICLE}
 
 
-def assemble(run: BuildRun) -> list[Subject]:
-    """Return every species and term with an article or an addition, sorted by id.
+def assemble(run: BuildRun) -> Subjects:
+    """Return every species and term with an article or an addition."""
+    ledger = run.ledger
+    added, pages = additions(ledger), held_pages(ledger)
+    steps = ledger.each_step("distil")
+    ids = {step.subject_id for step in steps if step.output is not None and step.status in DISTILLED}
+    ids.update(added, pages)
+    return Subjects(run=run, ids=sorted(key for key in ids if not is_page(key)), added=added, pages=pages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """Species and terms, made from the ledger as often as they are read, of which few are in memory.
 
     Summaries are cut into chunks for this run's encoders. A page that a model failed to distil keeps its earlier
     summary, or has none.
     """
-    ledger = run.ledger
-    taxa = ledger.subjects("taxon")
-    fetched = {key: step.status for key, step in ledger.steps("fetch").items()}
-    distilled = ledger.outputs("distil", DistilOutput, "done", "failed")
-    anchors = ledger.outputs("anchor", AnchorOutput)
-    added, pages = additions(ledger), held_pages(ledger)
-    found: list[Subject] = []
-    for key in sorted(distilled.keys() | added.keys() | pages.keys()):
-        if is_page(key):  # part of its species or term
-            continue
-        output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())
-        addition = with_pages(added.get(key, Addition()), pages.get(key, {}), run.layout)
-        if fetched.get(key) == "left-out":  # the article is gone, additions stay
-            output, photos = DistilOutput(), AnchorOutput()
-        if key not in taxa:
-            term = addition.term or page_term(pages.get(key, {})) or output.term
-            found += [replace(term, source=_shown(term.source))] if term is not None else []
-        elif key in added or addition.texts or fetched.get(key) == "done":
-            found.append(_species(run, loads(Taxon, taxa[key]), output, photos, addition))
-    return found
+
+    run: BuildRun
+    ids: Sequence[str]
+    """Of the species and terms, sorted; one without any content is left out when read."""
+    added: Mapping[str, Addition]
+    pages: Mapping[str, Mapping[str, DistilOutput]]
+
+    def __iter__(self) -> Iterator[Subject]:
+        """Yield all, sorted by id."""
+        return self.of(self.ids)
+
+    def of(self, ids: Iterable[str]) -> Iterator[Subject]:
+        """Yield chosen ones, in their order."""
+        for group in grouped(ids, GROUP):
+            yield from self._made(group)
+
+    def _made(self, ids: Sequence[str]) -> Iterator[Subject]:
+        ledger = self.run.ledger
+        taxa = ledger.subjects_of(ids, "taxon")
+        fetched = {key: step.status for key, step in ledger.steps_of(ids, "fetch").items()}
+        distilled = ledger.outputs_of(ids, "distil", DistilOutput, *DISTILLED)
+        anchors = ledger.outputs_of(ids, "anchor", AnchorOutput)
+        for key in ids:
+            pages = self.pages.get(key, {})
+            output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())
+            addition = with_pages(self.added.get(key, Addition()), pages, self.run.layout)
+            if fetched.get(key) == "left-out":  # the article is gone, additions stay
+                output, photos = DistilOutput(), AnchorOutput()
+            if key not in taxa:
+                term = addition.term or page_term(pages) or output.term
+                if term is not None:
+                    yield replace(term, source=_shown(term.source))
+            elif key in self.added or addition.texts or fetched.get(key) == "done":
+                yield _species(self.run, loads(Taxon, taxa[key]), output, photos, addition)
 
 
 def _species(

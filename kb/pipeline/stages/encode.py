@@ -10,45 +10,51 @@ warned.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
 from data.engines.contract import map_shards
 from data.records import Anchor
+from kb.pipeline.stages.assemble import Subjects
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
-from kb.pipeline.stages.run import BuildRun, Tracker
+from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
 from kb.store.ledger.checksums import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
+READ = 200  # subjects in memory
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
 REPLACED = "replaced"
 """Fact of the ledger: vectors of anchors were encoded again, and readers may have the old ones."""
 
 
-def encode(run: BuildRun, subjects: Sequence[Subject]) -> None:
+def encode(run: BuildRun, subjects: Subjects) -> None:
     """Encode new contents of the subjects; a subject with an unreadable picture fails alone."""
-    by_id = {subject_id(subject): subject for subject in subjects}
-    pending: dict[str, list[Subject]] = {}
-    for collection, (kind, _) in run.collections.items():
-        done = run.ledger.steps("encode", collection)
-        marks = {
-            key: _mark(run, subject, collection, kind, done.get(key))
-            for key, subject in by_id.items()
-            if items_of(subject, kind)
-        }
-        pending[collection] = [by_id[key] for key in run.todo("encode", marks, space=collection)]
+    pending = _outdated(run, subjects)
     tracker = run.track("encode", sum(map(len, pending.values())))
-    _encode_pictures(run, pending, tracker)
+    _encode_pictures(run, pending, subjects, tracker)
     for collection, (kind, space) in run.collections.items():
-        if kind == "anchors":
-            continue
-        _encode_texts(run, collection, kind, space, pending[collection], tracker)
+        if kind != "anchors":
+            _encode_texts(run, collection, kind, space, subjects.of(pending[collection]), tracker)
     _publish_replaced(run)
+
+
+def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
+    """Return collection -> the subjects whose items in it are new, changed or failed, sorted by id."""
+    found: dict[str, list[str]] = {collection: [] for collection in run.collections}
+    for group in grouped(subjects, READ):
+        ids = [subject_id(subject) for subject in group]
+        for collection, (kind, _) in run.collections.items():
+            done = run.ledger.steps_of(ids, "encode", collection)
+            for key, subject in zip(ids, group, strict=True):
+                if items_of(subject, kind):
+                    mark = _mark(run, subject, collection, kind, done.get(key))
+                    found[collection] += [] if is_current(done.get(key), mark) else [key]
+    return found
 
 
 def _publish_replaced(run: BuildRun) -> None:
@@ -62,15 +68,15 @@ def _publish_replaced(run: BuildRun) -> None:
     project(run.layout, run.info, run.ledger)
 
 
-def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[Subject]], tracker: Tracker) -> None:
+def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, tracker: Tracker) -> None:
     """Encode anchors, in groups of subjects."""
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
-    missing = {name: {subject_id(subject) for subject in pending[name]} for name in collections}
-    subjects = {subject_id(subject): subject for name in collections for subject in pending[name]}
+    missing = {name: set(pending[name]) for name in collections}
+    wanted = subjects.of(sorted(set().union(*missing.values())))
     waiting: deque[list[Subject]] = deque()
 
     def pictures() -> Iterator[Pictures]:
-        for group in grouped_by_size(subjects.values(), lambda subject: len(_anchors(subject)), PICTURES):
+        for group in grouped_by_size(wanted, lambda subject: len(_anchors(subject)), PICTURES):
             waiting.append(group)
             yield tuple(
                 (
@@ -102,7 +108,7 @@ def _anchors(subject: Subject) -> list[Anchor]:
 
 
 def _encode_texts(
-    run: BuildRun, collection: str, kind: CollectionKind, space: str, subjects: Sequence[Subject], tracker: Tracker
+    run: BuildRun, collection: str, kind: CollectionKind, space: str, subjects: Iterable[Subject], tracker: Tracker
 ) -> None:
     waiting: deque[tuple[list[Subject], list[tuple[str, str]], list[FloatArray | None]]] = deque()
 
@@ -157,8 +163,9 @@ def _store_anchors(
             run.ledger.set_fact(REPLACED, "anchors")
         run.ledger.vectors.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
-        # The next build downloads a missing or damaged picture again.
-        run.ledger.drop_steps(errors, ["anchor"])
+        # The next build downloads a missing or damaged picture again; until then the subject keeps its photos.
+        steps = run.ledger.steps_of(list(errors), "anchor").values()
+        run.ledger.record([step._replace(fingerprint="") for step in steps])
     return len(errors)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
@@ -12,52 +12,47 @@ from kb.store.project import GROUP, project
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
-def index(run: BuildRun, subjects: Sequence[Subject]) -> None:
+def index(run: BuildRun, subjects: Iterable[Subject]) -> None:
     """Publish new entries and withdraw old ones in one transaction, then project them to Chroma."""
-    fetched = {step.subject_id: step.status for step in run.ledger.each_step("fetch")}
-    left_out = {key for key, status in fetched.items() if status == "left-out"}
+    left_out = [step.subject_id for step in run.ledger.each_step("fetch") if step.status == "left-out"]
     # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
-    gone = {owner_of(key) for key in left_out if not is_page(key) or owner_of(key) not in fetched}
+    gone = {owner_of(key) for key in left_out if not is_page(key) or run.ledger.step(owner_of(key), "fetch") is None}
     n_changed = publish(run, subjects, gone=gone)
     project(run.layout, run.info, run.ledger, report=run.track("index", n_changed).add)
 
 
-def publish(run: BuildRun, subjects: Sequence[Subject], *, gone: Collection[str]) -> int:
+def publish(run: BuildRun, subjects: Iterable[Subject], *, gone: Iterable[str]) -> int:
     """Publish new entries in one transaction, withdraw those of `gone` without contents, and return the changes."""
-    ledger = run.ledger
-    encoded = {
-        name: {step.subject_id for step in ledger.each_step("encode", name) if step.status == "done"}
-        for name in run.collections
-    }
-    new = {
-        subject_id(subject): subject
-        for subject in subjects
-        if all(
-            subject_id(subject) in encoded[name]
-            for name, (kind, _) in run.collections.items()
-            if items_of(subject, kind)
-        )
-    }
-    old, same = set(), set()
-    for held in ledger.entries():
-        old.add(held.subject_id)
-        subject = new.get(held.subject_id)
-        if subject is not None and entry_of(subject) == held:
-            same.add(held.subject_id)
-    changed = [subject for key, subject in new.items() if key not in same]
-    withdrawn = sorted((old & set(gone)) - new.keys())
+    ledger, lost, n_changed = run.ledger, set(gone), 0
     with ledger.transaction():
-        if withdrawn:
+        for group in grouped(subjects, GROUP):
+            new = _encoded(run, group)
+            old = ledger.entries_of([entry.subject_id for entry in new])
+            lost.difference_update(entry.subject_id for entry in new)
+            if changed := [entry for entry in new if entry != old.get(entry.subject_id)]:
+                ledger.publish(changed)
+                _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
+                n_changed += len(changed)
+        if withdrawn := sorted(key for key in lost if ledger.entry(key) is not None):
             ledger.publish([], gone=withdrawn)
-        ledger.drop_steps(withdrawn, ["encode"])
-        for name in run.collections:
-            for key in withdrawn:
-                ledger.vectors.keep(name, key, [])
-        for group in grouped(changed, GROUP):  # entries of a large build would be a second copy of all subjects
-            entries = [entry_of(subject) for subject in group]
-            ledger.publish(entries)
-            _keep_vectors(run, [entry for entry in entries if entry.subject_id in old])
-    return len(changed) + len(withdrawn)
+            ledger.drop_steps(withdrawn, ["encode"])
+            for name in run.collections:
+                for key in withdrawn:
+                    ledger.vectors.keep(name, key, [])
+    return n_changed + len(withdrawn)
+
+
+def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
+    """Return the entries of the subjects with all vectors."""
+    ids = [subject_id(subject) for subject in subjects]
+    lacking: set[str] = set()
+    for name, (kind, _) in run.collections.items():
+        steps = run.ledger.steps_of(ids, "encode", name)
+        is_done = {key for key, step in steps.items() if step.status == "done"}
+        lacking.update(
+            key for key, subject in zip(ids, subjects, strict=True) if key not in is_done and items_of(subject, kind)
+        )
+    return [entry_of(subject) for key, subject in zip(ids, subjects, strict=True) if key not in lacking]
 
 
 def _keep_vectors(run: BuildRun, entries: Sequence[Entry]) -> None:

@@ -15,7 +15,7 @@ from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.sources.article_source import ArticleSource
 from kb.sources.own import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
-from kb.store.ledger import Ledger
+from kb.store.ledger import Ledger, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +44,18 @@ class BuildRun:
 
     def todo(self, stage: Stage, marks: Mapping[str, str], *, space: str = "") -> list[str]:
         """Return the subjects of `marks` (subject_id -> fingerprint) whose step is missing, failed or outdated."""
-        done = self.ledger.steps(stage, space)
-        return [
-            key
-            for key, mark in marks.items()
-            if (step := done.get(key)) is None or step.fingerprint != mark or step.status == "failed"
-        ]
+        steps = self.ledger.each_step(stage, space)
+        current = {step.subject_id for step in steps if is_current(step, marks.get(step.subject_id))}
+        return [key for key in marks if key not in current]
 
     def track(self, stage: Stage, total: int) -> Tracker:
         """Return a counter that reports the progress of a stage."""
         return Tracker(self.progress, stage, total)
+
+
+def is_current(step: Step | None, mark: str | None) -> bool:
+    """Return whether a step has this fingerprint and did not fail."""
+    return step is not None and step.fingerprint == mark and step.status != "failed"
 
 
 class Tracker:

@@ -50,6 +50,10 @@ class Ledger(LedgerFile):
                     pass
             self.check_totals(table)
 
+    def _of(self, ids: Sequence[str], table: str, where: str = "", *values: str) -> Iterator[Any]:
+        """Yield the rows of a table that belong to subjects and satisfy a condition."""
+        return self.stream(table, f"WHERE subject_id IN ({', '.join('?' * len(ids))}) {where}", (*ids, *values))
+
     def rows(self, table: Literal["subjects", "steps", "left_out"]) -> Iterator[dict[str, Any]]:
         """Yield the rows of a table as column -> text, sorted by key."""
         names = TABLES[table][0].split(", ")
@@ -94,6 +98,10 @@ class Ledger(LedgerFile):
     def subjects(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> record JSON of all subjects of a kind, sorted by id."""
         return {key: record for key, _, _, record in self.stream("subjects", "WHERE kind = ?", (kind,))}
+
+    def subjects_of(self, ids: Sequence[str], kind: SubjectKind) -> dict[str, str]:
+        """Return subject_id -> record JSON of those of some hundreds of subjects that are of a kind."""
+        return {key: record for key, _, _, record in self._of(ids, "subjects", "AND kind = ?", kind)}
 
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> name of all subjects of a kind."""
@@ -156,6 +164,20 @@ class Ledger(LedgerFile):
         for step in self.each_step(stage):
             if step.output is not None and (not statuses or step.status in statuses):
                 yield step.subject_id, loads(record, step.output)
+
+    def steps_of(self, ids: Sequence[str], stage: str, space: str = "") -> dict[str, Step]:
+        """Return subject_id -> result of a stage of some hundreds of subjects, of those that have one."""
+        return {row[0]: Step(*row) for row in self._of(ids, "steps", "AND stage = ? AND space = ?", stage, space)}
+
+    def outputs_of(
+        self, ids: Sequence[str], stage: str, record: type[RecordT], *statuses: StepStatus
+    ) -> dict[str, RecordT]:
+        """Return the items of `outputs` of some hundreds of subjects."""
+        return {
+            key: loads(record, step.output)
+            for key, step in self.steps_of(ids, stage).items()
+            if step.output is not None and (not statuses or step.status in statuses)
+        }
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
@@ -238,6 +260,10 @@ class Ledger(LedgerFile):
         rows = self.select("entries", "WHERE subject_id = ?", (subject_id,))
         return _entry(rows[0]) if rows else None
 
+    def entries_of(self, ids: Sequence[str]) -> dict[str, Entry]:
+        """Return subject_id -> entry of those of some hundreds of subjects that are finished."""
+        return {row[0]: _entry(row) for row in self._of(ids, "entries")}
+
     def generation(self, kind: SubjectKind | None = None) -> str:
         """Return the name of the current state, or of that of all species or terms; empty before the first entry."""
         return self.fact(GENERATION if kind is None else f"{GENERATION}:{kind}") or ""
@@ -254,9 +280,13 @@ class Ledger(LedgerFile):
                 items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
             self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
 
-    def pending(self) -> dict[str, dict[str, list[str]]]:
-        """Return pending subject, sorted by id -> the items by kind that Chroma may hold of it."""
-        rows = self.read("SELECT subject_id, items FROM pending ORDER BY subject_id")
+    def pending(self) -> list[str]:
+        """Return the ids of pending subjects, sorted."""
+        return [subject_id for (subject_id,) in self.read("SELECT subject_id FROM pending ORDER BY subject_id")]
+
+    def pending_items(self, ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+        """Return pending subject -> the items by kind that Chroma may hold of it."""
+        rows = self.read(f"SELECT * FROM pending WHERE subject_id IN ({', '.join('?' * len(ids))})", ids)
         return {subject_id: json.loads(items) for subject_id, items in rows}
 
     def drop_pending(self) -> None:

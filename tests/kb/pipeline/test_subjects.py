@@ -1,0 +1,57 @@
+"""Species of a build: few are in memory, and one with a damaged photo waits for the next build."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import kb
+from data.arrays import FloatArray
+from data.contracts import TextEncoder
+from data.records import SpeciesEntry
+from kb.store.layout import Layout
+from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
+
+N = 800
+
+
+class Counting:
+    """An encoder of texts that counts the species in memory."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self.encoder, self.most = encoder, 0
+        self.space, self.dim, self.max_tokens = encoder.space, encoder.dim, encoder.max_tokens
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        self.most = max(self.most, sum(isinstance(each, SpeciesEntry) for each in gc.get_objects()))
+        return self.encoder.encode_texts(texts)
+
+    def count_tokens(self, text: str) -> int:
+        return self.encoder.count_tokens(text)
+
+
+def test_a_build_has_few_species_in_memory(tmp_path: Path) -> None:
+    encoders = toy_encoders()
+    sentence = Counting(encoders.sentence)
+    source = PageSource(bare=[taxon.taxon_id for taxon in made_up_taxa(N)])
+    status = kb.build(tmp_path / "a.kb", made_up_taxa(N), source, replace(encoders, sentence=sentence))
+    assert status.species == N
+    assert 0 < sentence.most <= N / 2
+
+
+def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path) -> None:
+    encoders, taxa = toy_encoders(), made_up_taxa(3)
+    kb.build(tmp_path / "whole.kb", taxa, PageSource(), encoders)
+    path = tmp_path / "a.kb"
+    for stage in ("resolve", "fetch", "distil", "anchor"):
+        kb.build(path, taxa, PageSource(), encoders, only=stage)
+    photo = next(file for file in sorted(Layout(path).anchors.root.glob("*/*")) if file.is_file())
+    photo.write_bytes(b"damaged")
+    for stage in ("encode", "index"):
+        status = kb.build(path, taxa, PageSource(), encoders, only=stage)
+    assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
+    assert kb.build(path, taxa, PageSource(), encoders).failures == ()
+    assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
