@@ -37,6 +37,7 @@ class CommandGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         command = _command_of(cmd_name)
+        command.short_help = VERBS[cmd_name]
         for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             known = {parameter.name for parameter in each.params}
             own = [] if isinstance(each, click.Group) else _settings_options()

@@ -33,4 +33,4 @@ VERBS: Final = {
     "doctor": "Check the installation and the models of the settings.",
     "bench": "Measure speed and memory, beside other vector indexes.",
 }
-"""Verb -> its line in `kb --help`, which thus loads no verb."""
+"""Verb -> its line in `kb --help`, and its short help; thus the list loads no verb."""

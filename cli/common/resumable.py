@@ -127,12 +127,17 @@ class ResumableOutput:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._open_files:
-            if kind is None and self._table is not None:
-                if self._is_new or not self._table.path.exists():
-                    with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
-                        self._table.pack(rows, self._parameters)
-                self.path.unlink()
+        try:
+            with self._open_files:
+                if kind is None and self._table is not None:
+                    if self._is_new or not self._table.path.exists():
+                        with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
+                            self._table.pack(rows, self._parameters)
+                    self.path.unlink()
+        except OSError:
+            if kind is None:
+                raise
+            # On a full disk a file cannot be closed either; the first error names it.
 
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Append all rows of one photo, then its journal entry."""

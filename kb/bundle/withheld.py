@@ -91,8 +91,8 @@ def without_pages(
                 copy.drop_subjects(pages)
             run = BuildRun(layout=layout, info=info, ledger=copy, encoders=load_encoders())
             subjects = assemble(run)
-            encode(run, subjects)
-            publish(run, subjects, gone={owner_of(key) for key in pages})
+            failed = encode(run, subjects)
+            publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
             yield copy, digest_of(layout, info, copy)
     finally:
         for each in file.parent.glob(f"{file.name}*"):

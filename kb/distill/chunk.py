@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from data.contracts import TextEncoder
 from data.records import Chunk, Span, Summary
@@ -24,6 +24,16 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
     A sentence above the limit is cut at its clauses, then between words, then inside a word; nothing but white space is
     lost. Ids depend on subject, text and span alone. Time is linear in the text.
     """
+    return chunks_at(chunk_spans(summary, encoders), summary, subject_id)
+
+
+def chunks_at(spans: Iterable[tuple[int, int]], summary: Summary, subject_id: str) -> list[Chunk]:
+    """Return the chunks of a summary between the ends that `chunk_spans` found."""
+    return [_chunk(subject_id, summary.text, start, end) for start, end in spans]
+
+
+def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple[int, int]]:
+    """Return the start and the end of each chunk of a summary, in characters of its text."""
     text = summary.text
     limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
 
@@ -31,28 +41,23 @@ def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncode
         part = text[start:end]
         return all(encoder.count_tokens(part) <= (encoder.max_tokens or 0) for encoder in limited)
 
-    chunks: list[Chunk] = []
-    run: Span | None = None
+    found: list[Span] = []
     for piece in (p for span in _sentence_spans(summary) for p in _cut(text, span, fits, (_CLAUSE_END, _SPACE))):
-        if run is not None and fits(run.start, piece.end):
-            run = Span(start=run.start, end=piece.end)
-            continue
-        if run is not None:
-            chunks.append(_chunk(subject_id, text, run))
-        run = piece
-    if run is not None:
-        chunks.append(_chunk(subject_id, text, run))
-    return chunks
+        if found and fits(found[-1].start, piece.end):
+            found[-1] = Span(start=found[-1].start, end=piece.end)
+        else:
+            found.append(piece)
+    return [(span.start, span.end) for span in found]
 
 
-def _chunk(subject_id: str, text: str, span: Span) -> Chunk:
-    key = "\x1f".join((subject_id, text, str(span.start), str(span.end)))
+def _chunk(subject_id: str, text: str, start: int, end: int) -> Chunk:
+    key = "\x1f".join((subject_id, text, str(start), str(end)))
     return Chunk(
         chunk_id=hashlib.sha256(key.encode()).hexdigest()[:20],
         subject_id=subject_id,
-        text=text[span.start : span.end],
-        start=span.start,
-        end=span.end,
+        text=text[start:end],
+        start=start,
+        end=end,
     )
 
 

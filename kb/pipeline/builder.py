@@ -30,7 +30,7 @@ from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
-from kb.pipeline.stages.encode import encode
+from kb.pipeline.stages.encode import encode, publish_replaced
 from kb.pipeline.stages.fetch import fetch
 from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
@@ -175,10 +175,13 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
         note_empty_pages(run.ledger)
     if "anchor" in stages:
         anchor(run)
-    if "encode" in stages:
-        encode(run, assemble(run))
-    if "index" in stages:
-        index(run, assemble(run))
+    if {"encode", "index"} & set(stages):
+        subjects, failed = assemble(run), set[str]()
+        if "encode" in stages:
+            failed = encode(run, subjects)
+            publish_replaced(run)
+        if "index" in stages:
+            index(run, subjects, failed=failed)
     if stopped is not None:
         raise stopped
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from data.codec import loads
+from data.batches import grouped
 from data.records import LeftOut, Term
 from kb import reasons
 from kb.sources.page_keys import owner_of
@@ -17,17 +17,18 @@ from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
 
+READ = 500  # pages at a time
+
 
 def held_pages(ledger: Ledger) -> dict[str, dict[str, DistilOutput]]:
     """Return species or term -> its distilled pages by id; a page that is gone does not count."""
-    if not (pages := ledger.subjects("page")):
-        return {}
-    fetched = ledger.steps("fetch")
+    pages = ledger.subject_names("page")
     found: dict[str, dict[str, DistilOutput]] = {}
-    for key, step in ledger.steps("distil").items():
-        is_gone = key in fetched and fetched[key].status == "left-out"
-        if key in pages and step.output is not None and not is_gone:
-            found.setdefault(owner_of(key), {})[key] = loads(DistilOutput, step.output)
+    for group in grouped(pages, READ):
+        fetched = ledger.steps_of(group, "fetch")
+        for key, output in ledger.outputs_of(group, "distil", DistilOutput).items():
+            if key not in fetched or fetched[key].status != "left-out":
+                found.setdefault(owner_of(key), {})[key] = output
     return found
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.closing import Closing
 from data.errors import StoreError
+from data.files import writing
 from data.sqlite import closed_on_error, transaction, use_write_ahead_log
 from data.storage_errors import storage_errors
 
@@ -182,7 +183,7 @@ class CollectionFiles(Closing):
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            with storage_errors(self.folder):
+            with storage_errors(self.folder), writing(self.folder):
                 yield
         except StoreError as error:
             raise StoreError(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from data.batches import grouped
 from data.codec import loads
-from data.records import Source, SpeciesEntry, Taxon
+from data.records import Chunk, Source, SpeciesEntry, Summary, Taxon
 from kb import reasons
-from kb.distill.chunk import pack_chunks
+from kb.distill.chunk import chunk_spans, chunks_at
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
@@ -20,12 +20,12 @@ from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 
 DISTILLED: Final[tuple[StepStatus, ...]] = ("done", "failed")
-GROUP: Final = 200  # subjects in memory
+IN_MEMORY: Final = 200  # subjects read at a time
 GROUP_MARKS = {"genus": reasons.GENUS_ARTICLE, "family": reasons.FAMILY_ARTICLE}
 
 
 def assemble(run: BuildRun) -> Subjects:
-    """Return every species and term with an article or an addition."""
+    """Return the species and terms of the ledger, without those that have neither an article nor an addition."""
     ledger = run.ledger
     added, pages = additions(ledger), held_pages(ledger)
     steps = ledger.each_step("distil")
@@ -36,7 +36,7 @@ def assemble(run: BuildRun) -> Subjects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subjects:
-    """Species and terms, made from the ledger as often as they are read, of which few are in memory.
+    """Species and terms that are made from the ledger at each reading, some hundreds at a time.
 
     Summaries are cut into chunks for this run's encoders. A page that a model failed to distil keeps its earlier
     summary, or has none.
@@ -44,17 +44,19 @@ class Subjects:
 
     run: BuildRun
     ids: Sequence[str]
-    """Of the species and terms, sorted; one without any content is left out when read."""
+    """Sorted; a reading passes over an id whose article is gone."""
     added: Mapping[str, Addition]
     pages: Mapping[str, Mapping[str, DistilOutput]]
+    spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Id -> start and end of each chunk: tokens are counted once."""
 
     def __iter__(self) -> Iterator[Subject]:
         """Yield all, sorted by id."""
         return self.of(self.ids)
 
     def of(self, ids: Iterable[str]) -> Iterator[Subject]:
-        """Yield chosen ones, in their order."""
-        for group in grouped(ids, GROUP):
+        """Yield chosen ones, in the order of `ids`."""
+        for group in grouped(ids, IN_MEMORY):
             yield from self._made(group)
 
     def _made(self, ids: Sequence[str]) -> Iterator[Subject]:
@@ -74,28 +76,30 @@ class Subjects:
                 if term is not None:
                     yield replace(term, source=_shown(term.source))
             elif key in self.added or addition.texts or fetched.get(key) == "done":
-                yield _species(self.run, loads(Taxon, taxa[key]), output, photos, addition)
+                yield self._species(loads(Taxon, taxa[key]), output, photos, addition)
 
+    def _species(self, taxon: Taxon, output: DistilOutput, photos: AnchorOutput, addition: Addition) -> SpeciesEntry:
+        summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
+        marks = [GROUP_MARKS[taxon.rank]] if taxon.rank in GROUP_MARKS else []
+        if summary is None:
+            marks.append(reasons.NO_SUMMARY)
+        elif summary.scope == "article":
+            marks.append(reasons.WHOLE_ARTICLE)
+        if not anchors:
+            marks.append(reasons.NO_ANCHORS)
+        return SpeciesEntry(
+            taxon=taxon,
+            source=_shown(output.source) or next((text.source for text in addition.texts), None),
+            summary=summary,
+            chunks=tuple(self._chunks(summary, taxon.taxon_id)) if summary else (),
+            anchors=anchors,
+            marks=tuple(marks),
+        )
 
-def _species(
-    run: BuildRun, taxon: Taxon, output: DistilOutput, photos: AnchorOutput, addition: Addition
-) -> SpeciesEntry:
-    summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
-    marks = [GROUP_MARKS[taxon.rank]] if taxon.rank in GROUP_MARKS else []
-    if summary is None:
-        marks.append(reasons.NO_SUMMARY)
-    elif summary.scope == "article":
-        marks.append(reasons.WHOLE_ARTICLE)
-    if not anchors:
-        marks.append(reasons.NO_ANCHORS)
-    return SpeciesEntry(
-        taxon=taxon,
-        source=_shown(output.source) or next((text.source for text in addition.texts), None),
-        summary=summary,
-        chunks=tuple(pack_chunks(summary, taxon.taxon_id, run.encoders.text_image)) if summary else (),
-        anchors=anchors,
-        marks=tuple(marks),
-    )
+    def _chunks(self, summary: Summary, key: str) -> list[Chunk]:
+        if key not in self.spans:
+            self.spans[key] = chunk_spans(summary, self.run.encoders.text_image)
+        return chunks_at(self.spans[key], summary, key)
 
 
 def _shown(source: Source | None) -> Source | None:

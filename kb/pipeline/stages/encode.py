@@ -16,7 +16,7 @@ from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
 from data.engines.contract import map_shards
 from data.records import Anchor
-from kb.pipeline.stages.assemble import Subjects
+from kb.pipeline.stages.assemble import IN_MEMORY, Subjects
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.layout import CollectionKind
@@ -25,28 +25,30 @@ from kb.store.ledger.checksums import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
-READ = 200  # subjects in memory
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
 REPLACED = "replaced"
 """Fact of the ledger: vectors of anchors were encoded again, and readers may have the old ones."""
 
 
-def encode(run: BuildRun, subjects: Subjects) -> None:
-    """Encode new contents of the subjects; a subject with an unreadable picture fails alone."""
+def encode(run: BuildRun, subjects: Subjects) -> set[str]:
+    """Encode new contents of the subjects, and return the ids of those with an unreadable picture, which fail alone.
+
+    Readers get vectors that replace others by `publish_replaced`.
+    """
     pending = _outdated(run, subjects)
     tracker = run.track("encode", sum(map(len, pending.values())))
-    _encode_pictures(run, pending, subjects, tracker)
+    failed = _encode_pictures(run, pending, subjects, tracker)
     for collection, (kind, space) in run.collections.items():
         if kind != "anchors":
             _encode_texts(run, collection, kind, space, subjects.of(pending[collection]), tracker)
-    _publish_replaced(run)
+    return failed
 
 
 def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
     """Return collection -> the subjects whose items in it are new, changed or failed, sorted by id."""
     found: dict[str, list[str]] = {collection: [] for collection in run.collections}
-    for group in grouped(subjects, READ):
+    for group in grouped(subjects, IN_MEMORY):
         ids = [subject_id(subject) for subject in group]
         for collection, (kind, _) in run.collections.items():
             done = run.ledger.steps_of(ids, "encode", collection)
@@ -57,7 +59,7 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
     return found
 
 
-def _publish_replaced(run: BuildRun) -> None:
+def publish_replaced(run: BuildRun) -> None:
     """Give readers the vectors that this build, or one that was killed, encoded again; their entries do not change."""
     if run.ledger.fact(REPLACED) is None:
         return
@@ -68,12 +70,15 @@ def _publish_replaced(run: BuildRun) -> None:
     project(run.layout, run.info, run.ledger)
 
 
-def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, tracker: Tracker) -> None:
-    """Encode anchors, in groups of subjects."""
+def _encode_pictures(
+    run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, tracker: Tracker
+) -> set[str]:
+    """Encode anchors, in groups of subjects, and return the failed ones."""
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
     missing = {name: set(pending[name]) for name in collections}
     wanted = subjects.of(sorted(set().union(*missing.values())))
     waiting: deque[list[Subject]] = deque()
+    all_failed: set[str] = set()
 
     def pictures() -> Iterator[Pictures]:
         for group in grouped_by_size(wanted, lambda subject: len(_anchors(subject)), PICTURES):
@@ -99,8 +104,10 @@ def _encode_pictures(run: BuildRun, pending: Mapping[str, Sequence[str]], subjec
         found = dict(zip(keys, made, strict=True))
         for collection, space in collections.items():
             part = [subject for subject in group if subject_id(subject) in missing[collection]]
-            failed = _store_anchors(run, collection, space, part, found) if part else 0
-            tracker.add(len(part), failed=failed)
+            failed = _store_anchors(run, collection, space, part, found) if part else set()
+            all_failed |= failed
+            tracker.add(len(part), failed=len(failed))
+    return all_failed
 
 
 def _anchors(subject: Subject) -> list[Anchor]:
@@ -141,8 +148,8 @@ def _store_anchors(
     space: str,
     group: Sequence[Subject],
     found: Mapping[tuple[str, str], str | Mapping[str, FloatArray]],
-) -> int:
-    """Store the vectors of a group's anchors in one space and return the number of failed subjects."""
+) -> set[str]:
+    """Store the vectors of a group's anchors in one space, and return the failed subjects, of which none is stored."""
     errors: dict[str, str] = {}
     rows: list[tuple[str, str, FloatArray]] = []
     for subject in group:
@@ -158,15 +165,15 @@ def _store_anchors(
                 errors[key] = made
             elif made is not None:
                 rows.append((key, anchor.anchor_id, made[space]))
+    rows = [row for row in rows if row[0] not in errors]
     with run.ledger.transaction():
         if any(anchor_id in run.ledger.vectors.of_subject(collection, key) for key, anchor_id, _ in rows):
             run.ledger.set_fact(REPLACED, "anchors")
         run.ledger.vectors.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
-        # The next build downloads a missing or damaged picture again; until then the subject keeps its photos.
-        steps = run.ledger.steps_of(list(errors), "anchor").values()
-        run.ledger.record([step._replace(fingerprint="") for step in steps])
-    return len(errors)
+        # The next build downloads a missing or damaged picture again.
+        run.ledger.drop_steps(errors, ["anchor"])
+    return set(errors)
 
 
 def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
@@ -12,21 +12,24 @@ from kb.store.project import GROUP, project
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
-def index(run: BuildRun, subjects: Iterable[Subject]) -> None:
-    """Publish new entries and withdraw old ones in one transaction, then project them to Chroma."""
+def index(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str] = ()) -> None:
+    """Publish new entries and withdraw old ones in one transaction, then project them to Chroma.
+
+    Subjects that `encode` failed to encode stay as they were.
+    """
     left_out = [step.subject_id for step in run.ledger.each_step("fetch") if step.status == "left-out"]
     # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
     gone = {owner_of(key) for key in left_out if not is_page(key) or run.ledger.step(owner_of(key), "fetch") is None}
-    n_changed = publish(run, subjects, gone=gone)
+    n_changed = publish(run, subjects, failed=failed, gone=gone)
     project(run.layout, run.info, run.ledger, report=run.track("index", n_changed).add)
 
 
-def publish(run: BuildRun, subjects: Iterable[Subject], *, gone: Iterable[str]) -> int:
+def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str], gone: Iterable[str]) -> int:
     """Publish new entries in one transaction, withdraw those of `gone` without contents, and return the changes."""
     ledger, lost, n_changed = run.ledger, set(gone), 0
     with ledger.transaction():
         for group in grouped(subjects, GROUP):
-            new = _encoded(run, group)
+            new = _encoded(run, [subject for subject in group if subject_id(subject) not in failed])
             old = ledger.entries_of([entry.subject_id for entry in new])
             lost.difference_update(entry.subject_id for entry in new)
             if changed := [entry for entry in new if entry != old.get(entry.subject_id)]:
@@ -48,9 +51,9 @@ def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
     lacking: set[str] = set()
     for name, (kind, _) in run.collections.items():
         steps = run.ledger.steps_of(ids, "encode", name)
-        is_done = {key for key, step in steps.items() if step.status == "done"}
+        done = {key for key, step in steps.items() if step.status == "done"}
         lacking.update(
-            key for key, subject in zip(ids, subjects, strict=True) if key not in is_done and items_of(subject, kind)
+            key for key, subject in zip(ids, subjects, strict=True) if key not in done and items_of(subject, kind)
         )
     return [entry_of(subject) for key, subject in zip(ids, subjects, strict=True) if key not in lacking]
 

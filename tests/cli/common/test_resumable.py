@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from cli.verbs.identify.files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
 from data.records import Identification
 from tests.damaged import damaged
+from tests.small_files import files_of_at_most
 
 PARAMETERS = {"preset": "default", "n": 5}
 
@@ -61,17 +60,6 @@ def row(image: str, rank: int, score: float | None = 0.5) -> str:
     return json.dumps({"image": image, "rank": rank, "score": score}, ensure_ascii=False) + "\n"
 
 
-@contextmanager
-def files_of_at_most(n_bytes: int) -> Iterator[None]:
-    """Let writes beyond a size of a file fail, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_a_full_disk_is_reported_with_the_file_and_the_rows_resume(tmp_path: Path) -> None:
     with pytest.raises(MissingRequirement, match=r"out\.csv cannot be written"), output(tmp_path) as out:
         out.add("a", "a,1\n", ok=True)
@@ -81,6 +69,18 @@ def test_a_full_disk_is_reported_with_the_file_and_the_rows_resume(tmp_path: Pat
         assert out.done == {"a"}
         out.add("b", "b,1\n", ok=True)
     assert (tmp_path / "out.csv").read_text() == "image,rank\na,1\nb,1\n"
+
+
+def test_a_disk_that_stays_full_is_reported_with_the_file(tmp_path: Path) -> None:
+    """The rows that could not be written are still in a buffer when the file is closed."""
+    with output(tmp_path) as out:
+        out.add("a", "a,1\n", ok=True)
+    with (
+        files_of_at_most(10_000),
+        pytest.raises(MissingRequirement, match=r"out\.csv cannot be written"),
+        output(tmp_path) as out,
+    ):
+        out.add("b", "b,1\n" * 5_000, ok=True)
 
 
 def table(folder: Path) -> list[dict[str, Any]]:

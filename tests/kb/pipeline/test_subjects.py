@@ -10,7 +10,7 @@ from pathlib import Path
 import kb
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
-from data.records import SpeciesEntry
+from data.records import Progress, SpeciesEntry
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -43,15 +43,15 @@ def test_a_build_has_few_species_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path) -> None:
-    encoders, taxa = toy_encoders(), made_up_taxa(3)
+    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
     kb.build(tmp_path / "whole.kb", taxa, PageSource(), encoders)
-    path = tmp_path / "a.kb"
-    for stage in ("resolve", "fetch", "distil", "anchor"):
-        kb.build(path, taxa, PageSource(), encoders, only=stage)
-    photo = next(file for file in sorted(Layout(path).anchors.root.glob("*/*")) if file.is_file())
-    photo.write_bytes(b"damaged")
-    for stage in ("encode", "index"):
-        status = kb.build(path, taxa, PageSource(), encoders, only=stage)
+
+    def damage(progress: Progress) -> None:
+        if progress.stage == "encode" and not progress.done:
+            photo = next(file for file in sorted(Layout(path).anchors.root.glob("*/*")) if file.is_file())
+            photo.write_bytes(b"damaged")
+
+    status = kb.build(path, taxa, PageSource(), encoders, progress=damage)
     assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
     assert kb.build(path, taxa, PageSource(), encoders).failures == ()
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, NothingReadable, StoreError
+from data.errors import BadInput, MissingRequirement, NothingReadable, StoreError
 from rerank import open_collection
 from rerank.collection.files import CollectionFiles, StoredPhoto
 from rerank.collection.indexing import changes
+from tests.small_files import files_of_at_most
 from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -152,3 +153,13 @@ def test_a_damaged_index_is_an_error_that_names_its_own_folder(tmp_path: Path) -
     with pytest.raises(StoreError, match="index of photos") as caught:
         CollectionFiles(tmp_path / "index", dim=4)
     assert caught.value.hint == f"Delete the folder {tmp_path / 'index'}. It holds no photos; they are indexed again."
+
+
+def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
+    photos = [StoredPhoto(path=f"{i}.png", size=1, mtime_ns=1, row=None, error=None) for i in range(1_000)]
+    with CollectionFiles(tmp_path / "index", dim=512) as files:
+        with files_of_at_most(1_000_000), pytest.raises(MissingRequirement, match="index cannot be written"):
+            files.add(photos, np.zeros((1_000, 512), dtype=np.float32))
+        files.recover()
+        files.add(photos, np.zeros((1_000, 512), dtype=np.float32))
+        assert files.state.n_rows == 1_000
