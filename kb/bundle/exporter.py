@@ -41,6 +41,7 @@ from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger
+from kb.store.published_texts import TEXTS
 from kb.store.rows import term_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import lost_files, verify
@@ -134,10 +135,8 @@ def _export(
     write_table(work / bundle.ARTICLES, _articles(layout, ledger), ARTICLES)
     write_table(work / bundle.SUBJECTS, ledger.rows("subjects"), SUBJECTS)
     write_table(work / bundle.LEFT_OUT, ledger.rows("left_out"), LEFT_OUT)
-    steps = ledger.rows("steps")
-    write_table(
-        work / bundle.STEPS, (r for r in steps if with_vectors or r["stage"] not in bundle.REPEATED_STAGES), STEPS
-    )
+    made_again = (TEXTS,) if with_vectors else (TEXTS, *bundle.REPEATED_STAGES)
+    write_table(work / bundle.STEPS, (row for row in ledger.rows("steps") if row["stage"] not in made_again), STEPS)
     if with_vectors:
         for name in collection_names(info):
             rows = (

@@ -40,7 +40,9 @@ from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.chroma_state import counts
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
+from kb.store.pages import held_pages
 from kb.store.project import project
+from kb.store.published_texts import note_texts
 from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
 from kb.store.verify import lost_files, verify
@@ -122,7 +124,7 @@ def _import(
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
-            _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
+            _copy_ledger(source, manifest, layout, info, ledger, takes_vectors=takes_vectors)
             _copy_calibrations(source, manifest, layout, ledger)
             import_checklist(source, manifest, layout)
             note_kept_checklist(layout, ledger)
@@ -170,7 +172,7 @@ def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger:
 
 
 def _copy_ledger(
-    source: Path, manifest: Manifest, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
+    source: Path, manifest: Manifest, layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
 ) -> None:
     with ledger.transaction():
         ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
@@ -185,6 +187,7 @@ def _copy_ledger(
                 ledger.set_fact(ORIGIN + name, json.dumps({**origin, FROM_BUNDLE: "yes"}, sort_keys=True))
         if takes_vectors:
             ledger.publish([entry_of(subject) for subject in _subjects(source)])
+            note_texts(layout, ledger, held_pages(ledger), [entry.subject_id for entry in ledger.entries("taxon")])
 
 
 def _of_known_collections(steps: Iterable[Step], collections: Container[str]) -> Iterator[Step]:

@@ -22,6 +22,7 @@ from kb.store.additions import STAGE, Addition
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.project import project
+from kb.store.published_texts import TEXTS, PublishedTexts
 from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput, removed
 
 OutputT = TypeVar("OutputT")
@@ -141,7 +142,9 @@ def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) 
     added = outputs(STAGE, Addition)
     texts = {page.sha256 for page in outputs("fetch", FetchOutput)}
     texts |= {distilled.text_sha256 or "" for distilled in outputs("distil", DistilOutput)}
+    published = outputs(TEXTS, PublishedTexts)
     texts |= {text.sha256 for addition in added for text in addition.texts}
+    texts |= {text.sha256 for each in published for text in each.texts} | {each.article or "" for each in published}
     anchors = [anchor for found in outputs("anchor", AnchorOutput) for anchor in found.anchors]
     photos = {anchor.sha256 for anchor in (*anchors, *(own for addition in added for own in addition.anchors))}
     return {layout.articles.path_of(sha256) for sha256 in texts if sha256} | {

@@ -8,7 +8,9 @@ from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page, owner_of
 from kb.store.ledger import Entry
+from kb.store.pages import held_pages
 from kb.store.project import GROUP, project
+from kb.store.published_texts import TEXTS, note_texts
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
@@ -27,6 +29,7 @@ def index(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str]
 def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str], gone: Iterable[str]) -> int:
     """Publish new entries in one transaction, withdraw those of `gone` without contents, and return the changes."""
     ledger, lost, n_changed = run.ledger, set(gone), 0
+    pages = held_pages(ledger)
     with ledger.transaction():
         for group in grouped(subjects, GROUP):
             new = _encoded(run, [subject for subject in group if subject_id(subject) not in failed])
@@ -36,9 +39,12 @@ def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[st
                 ledger.publish(changed)
                 _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
                 n_changed += len(changed)
+            species = [entry.subject_id for entry in new if entry.kind == "taxon"]
+            noted = set(ledger.steps_of(species, TEXTS)).difference(entry.subject_id for entry in changed)
+            note_texts(run.layout, ledger, pages, (key for key in species if key not in noted))
         if withdrawn := sorted(key for key in lost if ledger.entry(key) is not None):
             ledger.publish([], gone=withdrawn)
-            ledger.drop_steps(withdrawn, ["encode"])
+            ledger.drop_steps(withdrawn, ["encode", TEXTS])
             for name in run.collections:
                 for key in withdrawn:
                     ledger.vectors.keep(name, key, [])

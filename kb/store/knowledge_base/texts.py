@@ -6,10 +6,11 @@ from functools import cached_property
 
 from data.codec import loads
 from data.records import Source, SpeciesEntry
-from kb.store.additions import STAGE, AddedText, Addition, joined_text, source_of
+from kb.store.additions import joined_text, source_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.pages import held_pages, with_pages
+from kb.store.pages import held_pages
+from kb.store.published_texts import TEXTS, PublishedTexts, texts_now
 from kb.store.stage_outputs import DistilOutput
 
 
@@ -28,15 +29,13 @@ class SpeciesTexts:
         Raises:
             StoreError: if the text is missing or damaged.
         """
-        distilled = self._ledger.step(taxon_id, "distil")
-        output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
-        article = None if output.text_sha256 is None else self._read(output.text_sha256)
-        texts = self._before_article(taxon_id)
-        return joined_text([self._read(text.sha256) for text in texts], article) if texts else article
+        held = self._of(taxon_id)
+        article = None if held.article is None else self._read(held.article)
+        return joined_text([self._read(text.sha256) for text in held.texts], article) if held.texts else article
 
     def sources(self, entry: SpeciesEntry) -> list[Source | None]:
         """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
-        texts = self._before_article(entry.taxon.taxon_id)
+        texts = self._of(entry.taxon.taxon_id).texts
         statements = entry.summary.statements if entry.summary is not None else ()
         return [source_of(statement, texts, entry.source) for statement in statements]
 
@@ -49,11 +48,11 @@ class SpeciesTexts:
     def _read(self, sha256: str) -> str:
         return self._layout.articles.read(sha256).decode()
 
-    def _before_article(self, taxon_id: str) -> tuple[AddedText, ...]:
-        """Return the texts that come before the article: the user's own, then those of web pages."""
-        step = self._ledger.step(taxon_id, STAGE)
-        addition = loads(Addition, step.output) if step and step.output else Addition()
-        return with_pages(addition, self._pages.get(taxon_id, {}), self._layout).texts
+    def _of(self, taxon_id: str) -> PublishedTexts:
+        if (step := self._ledger.step(taxon_id, TEXTS)) is not None and step.output is not None:
+            return loads(PublishedTexts, step.output)
+        # A ledger of an earlier version, until the next build.
+        return texts_now(self._layout, self._ledger, self._pages, taxon_id)
 
     @cached_property
     def _pages(self) -> dict[str, dict[str, DistilOutput]]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import kb
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
@@ -55,3 +57,23 @@ def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path:
     assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
     assert kb.build(path, taxa, PageSource(), encoders).failures == ()
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
+
+
+def test_readers_see_the_evidence_of_what_is_published_while_a_build_runs(tmp_path: Path) -> None:
+    """The text that a build has fetched belongs to entries that it publishes at its end."""
+    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
+    kb.build(path, taxa, PageSource(revision=1), encoders)
+    with kb.open(path) as store:
+        before = store.article_text("avis-001")
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == "encode":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kb.build(path, taxa, PageSource(revision=2), encoders, progress=stop)
+    with kb.open(path) as store:
+        assert store.article_text("avis-001") == before
+    kb.build(path, taxa, PageSource(revision=2), encoders)
+    with kb.open(path) as store:
+        assert store.article_text("avis-001") not in (before, None)
