@@ -25,7 +25,7 @@ GROUP_MARKS = {"genus": reasons.GENUS_ARTICLE, "family": reasons.FAMILY_ARTICLE}
 
 
 def assemble(run: BuildRun) -> Subjects:
-    """Return the species and terms of the ledger, without those that have neither an article nor an addition."""
+    """Return the species and terms of the ledger with an article, a page or an addition."""
     ledger = run.ledger
     added, pages = additions(ledger), held_pages(ledger)
     steps = ledger.each_step("distil")

@@ -100,7 +100,7 @@ class Ledger(LedgerFile):
         return {key: record for key, _, _, record in self.stream("subjects", "WHERE kind = ?", (kind,))}
 
     def subjects_of(self, ids: Sequence[str], kind: SubjectKind) -> dict[str, str]:
-        """Return subject_id -> record JSON of those of some hundreds of subjects that are of a kind."""
+        """Return subject_id -> record JSON, for the subjects of a kind among some hundreds."""
         return {key: record for key, _, _, record in self._of(ids, "subjects", "AND kind = ?", kind)}
 
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
@@ -166,7 +166,7 @@ class Ledger(LedgerFile):
                 yield step.subject_id, loads(record, step.output)
 
     def steps_of(self, ids: Sequence[str], stage: str, space: str = "") -> dict[str, Step]:
-        """Return subject_id -> result of a stage of some hundreds of subjects, of those that have one."""
+        """Return subject_id -> result of a stage, for some hundreds of subjects; one without a result is left out."""
         return {row[0]: Step(*row) for row in self._of(ids, "steps", "AND stage = ? AND space = ?", stage, space)}
 
     def outputs_of(
@@ -261,7 +261,7 @@ class Ledger(LedgerFile):
         return _entry(rows[0]) if rows else None
 
     def entries_of(self, ids: Sequence[str]) -> dict[str, Entry]:
-        """Return subject_id -> entry of those of some hundreds of subjects that are finished."""
+        """Return subject_id -> entry, for the finished subjects among some hundreds."""
         return {row[0]: _entry(row) for row in self._of(ids, "entries")}
 
     def generation(self, kind: SubjectKind | None = None) -> str:
