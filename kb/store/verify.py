@@ -40,6 +40,7 @@ from kb.store.layout import (
 )
 from kb.store.ledger import Ledger
 from kb.store.project import empty, project
+from kb.store.published_texts import TEXTS
 from kb.store.rows import rows_of, subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
@@ -187,6 +188,7 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     with ledger.transaction():
         for stage, keys in lost.items():
             ledger.drop_steps(keys, [stage])
+        ledger.drop_steps(lost["distil"], [TEXTS])  # readers show the summary without its evidence until a build
     yield from (f"{key}: your {file} {_LOST}; add it again with kb add" for key, file, _ in own)
     names = {"fetch": "article", "distil": "text of the article", "anchor": "reference photo"}
     for stage, keys in lost.items():

@@ -12,6 +12,7 @@ import pytest
 import kb
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
+from data.files import sha256_hex
 from data.records import Progress, SpeciesEntry
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
@@ -77,3 +78,18 @@ def test_readers_see_the_evidence_of_what_is_published_while_a_build_runs(tmp_pa
     kb.build(path, taxa, PageSource(revision=2), encoders)
     with kb.open(path) as store:
         assert store.article_text("avis-001") not in (before, None)
+
+
+def test_a_species_with_a_lost_text_is_shown_without_evidence_until_the_next_build(tmp_path: Path) -> None:
+    encoders, taxa, path = toy_encoders(), made_up_taxa(1), tmp_path / "a.kb"
+    kb.build(path, taxa, PageSource(), encoders)
+    with kb.open(path) as store:
+        text = store.article_text("avis-000")
+    assert text is not None
+    Layout(path).articles.path_of(sha256_hex(text)).unlink()
+    assert not kb.verify(path).ok
+    with kb.open(path) as store:
+        assert store.article_text("avis-000") is None
+    kb.build(path, taxa, PageSource(), encoders)
+    with kb.open(path) as store:
+        assert store.article_text("avis-000") == text
