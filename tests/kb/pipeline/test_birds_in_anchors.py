@@ -18,9 +18,14 @@ from data.images.views import boxes_of, encode_birds, views_mark
 from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
 from kb import OwnPhoto
+from kb.pipeline.stages.assemble import assemble
+from kb.pipeline.stages.encode import REPLACED, encode
+from kb.pipeline.stages.run import BuildRun
 from kb.sources.starter import StarterSource
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 MAGPIE = "pica-pica"
 
@@ -121,6 +126,20 @@ def test_anchors_without_a_file_stay_outdated_and_the_others_are_encoded_once(
         ledger.drop_steps([taxon.taxon_id], ["anchor"])
     kb.build(path, [taxon], source, cornered)
     assert contents(path, cornered) == (0, *after[1:]), "the source gave its vectors again"
+
+
+def test_encoding_a_copy_of_the_ledger_leaves_the_knowledge_base_as_it_is(tmp_path: Path) -> None:
+    """An export without some pages encodes a copy, also of photos that another detector saw before."""
+    encoders, path = replace(toy_encoders(), detector=Corner()), tmp_path / "a.kb"
+    kb.build(path, made_up_taxa(2), PageSource(), replace(encoders, detector=None))
+    layout = Layout(path)
+    with closing(Ledger(layout.ledger)) as ledger:
+        ledger.copy_to(tmp_path / "copy.sqlite")
+    with closing(Ledger(tmp_path / "copy.sqlite")) as copy:
+        run = BuildRun(layout=layout, info=layout.require(), ledger=copy, encoders=encoders)
+        assert encode(run, assemble(run)) == set()
+        assert copy.fact(REPLACED) is not None
+    assert kb.verify(path).mended == ()
 
 
 def test_a_failed_encoding_leaves_the_anchors_outdated(tmp_path: Path) -> None:
