@@ -107,7 +107,7 @@ def test_an_error_of_the_items_comes_after_the_results_before_it(engine: RayEngi
         with pytest.raises(OSError, match="unreadable folder"):
             found.extend(map_shards(Halves(log=str(log)), numbers_and_error(11), engine))
         assert found == HALVES[:11]
-    assert worked_on(log) == list(range(11))
+    assert sorted(worked_on(log)) == list(range(11))  # two workers: in any order, each once
 
 
 def test_all_finished_shards_are_taken_at_once(ray_cluster: RayCluster, log: Path) -> None:
