@@ -14,6 +14,7 @@ from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.files import sha256_hex
 from data.records import Progress, SpeciesEntry
+from kb.curate.add import OwnText
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -21,15 +22,21 @@ from tests.toy.encoders import toy_encoders
 N = 800
 
 
+def n_in_memory() -> int:
+    return sum(isinstance(each, SpeciesEntry) for each in gc.get_objects())
+
+
 class Counting:
     """An encoder of texts that counts the species in memory."""
 
     def __init__(self, encoder: TextEncoder) -> None:
         self.encoder, self.most = encoder, 0
+        gc.collect()
+        self.before = n_in_memory()  # of earlier tests
         self.space, self.dim, self.max_tokens = encoder.space, encoder.dim, encoder.max_tokens
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        self.most = max(self.most, sum(isinstance(each, SpeciesEntry) for each in gc.get_objects()))
+        self.most = max(self.most, n_in_memory() - self.before)
         return self.encoder.encode_texts(texts)
 
     def count_tokens(self, text: str) -> int:
@@ -93,3 +100,25 @@ def test_a_species_with_a_lost_text_is_shown_without_evidence_until_the_next_bui
     kb.build(path, taxa, PageSource(), encoders)
     with kb.open(path) as store:
         assert store.article_text("avis-000") == text
+
+
+def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp_path: Path) -> None:
+    """An addition to another species reads all subjects, and publishes those that changed."""
+    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
+    kb.build(path, taxa[:2], PageSource(), encoders)
+
+    def photos() -> tuple[tuple[str | None, ...], Sequence[int]]:
+        with kb.open(path) as store:
+            [entry] = store.species(["avis-000"])
+            owners = store.anchor_vectors(encoders.visual.space).owners
+            return tuple(anchor.sha256 for anchor in entry.anchors), owners.tolist()
+
+    before = photos()
+    assert before[0] and before[0][0] is not None
+    Layout(path).anchors.path_of(before[0][0]).unlink()
+    assert "kb build fetches it again" in kb.verify(path).problems[0]
+    kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
+    assert photos() == before
+    assert "kb build fetches it again" in kb.verify(path).problems[0]
+    assert kb.build(path, taxa[:2], PageSource(), encoders).failures == ()
+    assert photos() == before and kb.verify(path).ok
