@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from hypothesis import settings
 
 from tests.each_picture_once import remember_pictures
 from tests.made_once import made_once
+from tests.servers.free_port import free_port
 from tests.servers.ray_cluster import RayCluster
 
 # A time limit per example would depend on the load of the machine.
@@ -166,11 +166,9 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     tools = shared / "mediawiki"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
     subprocess.run(
-        [sys.executable, tools / "bird_pages.py", work / "pages"], check=True, capture_output=True, timeout=120
+        [sys.executable, tools / "bird_pages.py", work / "pages"], check=True, capture_output=True, timeout=600
     )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     state = work / "state"
     command = [sys.executable, tools / "local_wiki.py"]
     pages = ["--pages", work / "pages" / "pages.jsonl", "--photos", work / "pages" / "photos"]
@@ -178,7 +176,7 @@ def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with log.open("w") as out:  # a file, not a pipe: the server inherits it and would keep a pipe open
         subprocess.run(
             [*command, "start", "--state", state, "--port", str(port), *pages],
-            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=420, env=environment,
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=600, env=environment,
         )  # fmt: skip
     try:
         yield log.read_text().strip().splitlines()[-1].rstrip("/") + "/api.php"
@@ -227,7 +225,7 @@ class CommandLine:
         *arguments: str | Path,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
-        timeout_s: float = 240,
+        timeout_s: float = 600,
         check: bool = False,
     ) -> Outcome:
         """Run `kb` in a process; with `check`, a nonzero exit code fails the test."""
@@ -289,7 +287,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         killed.communicate()
         left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
         started = [start(), start()]
-        outputs = [process.communicate(timeout=280) for process in started]
+        outputs = [process.communicate(timeout=600) for process in started]
         (home / "outputs.json").write_text(json.dumps([left, [process.returncode for process in started], outputs]))
 
     return made_once(tmp_path_factory, "starter-home", unpack)

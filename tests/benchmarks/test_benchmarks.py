@@ -102,7 +102,7 @@ def test_a_benchmark_runs(
     arguments = [argument.format(**places) for argument in ARGUMENTS[name]]
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *arguments],
-        cwd=ROOT, capture_output=True, text=True, timeout=280, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "FIELDMARK_HOME": str(unpacked)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

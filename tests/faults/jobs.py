@@ -155,5 +155,6 @@ class Wholes:
             folder = self.bench.copy(self.folder / job.name)
             started = time.monotonic()
             self.bench.require(folder, *job.arguments_for(self.bench), stdin=job.typed(folder))
-            self._found[job.name] = job.result(folder), time.monotonic() - started
+            seconds = time.monotonic() - started
+            self._found[job.name] = job.result(folder), seconds
         return self._found[job.name]

@@ -21,7 +21,7 @@ from data.contracts import Encoders
 from kb.store.knowledge_base import KnowledgeBase
 from tests.toy.encoders import toy_encoders
 
-LONGEST_S = 120
+LONGEST_S = 1200
 
 
 def queries_of(store: KnowledgeBase, encoders: Encoders, photo: str) -> dict[str, Callable[[], object]]:

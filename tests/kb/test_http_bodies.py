@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import httpx
+import openai  # noqa: F401  # takes memory when it is loaded
 import pytest
 
 from data.errors import MalformedAnswer, TooLarge

@@ -98,7 +98,7 @@ def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equall
         found = [each.result() for each in asked[:5]]
         with pytest.raises(BadImage):
             asked[5].result()
-    assert [len(each) for each in seen] in ([1, 5], [6])
+    assert len(seen) <= 2 and sum(map(len, seen)) == 6
     alone = RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
     expected = [alone.chance(path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths[:5]]
     assert found == pytest.approx(expected, abs=1e-6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -11,19 +10,19 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.servers.free_port import free_port
+
 
 class ChromaServer:
     """The server of the folder `data`; always stop it."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, *, timeout_s: float = 60) -> None:
+    def start(self, *, timeout_s: float = 300) -> None:
         """Start the server and return once it answers."""
         self.data.mkdir(parents=True, exist_ok=True)
         program = Path(sys.executable).with_name("chroma")
@@ -43,7 +42,7 @@ class ChromaServer:
         """Kill the server, as in a power failure; acknowledged writes are on disk."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=120)
             self._process = None
 
     def forget(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,8 @@ from typing import Any
 
 import httpx
 from PIL import Image, ImageDraw
+
+from tests.servers.free_port import free_port
 
 # English name as the wiki titles it, scientific name, colours.
 BIRDS = (
@@ -115,9 +116,7 @@ def running(
             "Artist": "A. Painter",
         }
     (photos / "photos.json").write_text(json.dumps(notes))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     command = [sys.executable, str(tools / "local_wiki.py")]
     state = folder / "state"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
@@ -125,7 +124,7 @@ def running(
         subprocess.run(
             [*command, "start", "--state", state, "--port", port,
              "--pages", folder / "pages.jsonl", "--photos", photos],
-            check=True, stdout=log, stderr=subprocess.STDOUT, timeout=300, env=environment,
+            check=True, stdout=log, stderr=subprocess.STDOUT, timeout=600, env=environment,
         )  # fmt: skip
     try:
         wiki = OwnWiki(f"http://127.0.0.1:{port}", state)

@@ -40,8 +40,10 @@ class RayCluster:
         """End the cluster."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(timeout=60)
-        self._process.stdout.close()
+        try:
+            self._process.wait(timeout=300)
+        finally:
+            self._process.stdout.close()
 
     def _tell(self, word: str) -> None:
         assert self._process.stdin is not None

@@ -24,7 +24,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.servers.loopback import LoopbackServer
 
 Kind = Literal["api", "photo"]
-REACTION_S = 0.5  # a request already on its way cannot know of a Retry-After
+BUSY_S = 4  # the Retry-After of a refusal at a chosen request
+REACTION_S = 2.0  # a request already on its way cannot know of a Retry-After
 _WIDTH = re.compile(r"/(\d+)px-[^/]+$")
 _KEPT_BACK = frozenset({"host", "connection", "accept-encoding"})
 _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
@@ -109,7 +110,7 @@ class WikiProxy(LoopbackServer):
         api_url: the wiki's own address.
         rates: rates of injected faults; none by default.
         seed: of the faults. A fault depends on the number of its request, so threads have little influence.
-        busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of one second.
+        busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of `BUSY_S`.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class WikiProxy(LoopbackServer):
 
     def _fault(self, number: int, *, is_photo: bool) -> _Fault | None:
         if number in self.busy_at:
-            return _Fault(name="busy", status=429, retry_after_s=1)
+            return _Fault(name="busy", status=429, retry_after_s=BUSY_S)
         rates, dice = self.rates, random.Random(f"{self.seed}/{number}")
         point = dice.random()
         for name, share in (("busy", rates.busy), ("cut", rates.cut), ("stall", rates.stall), ("html", rates.html)):

@@ -55,7 +55,7 @@ def test_a_run_that_is_killed_resumes_to_the_index_of_a_whole_run(cli: CommandLi
 
     folder, rng = cli.folder / "photos", np.random.default_rng(0)
     folder.mkdir()
-    for i in range(40):
+    for i in range(160):
         Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(folder / f"{i:03}.png")
     home = Path(os.environ["FIELDMARK_HOME"])
     process = subprocess.Popen(
@@ -72,7 +72,7 @@ def test_a_run_that_is_killed_resumes_to_the_index_of_a_whole_run(cli: CommandLi
     encoder = load_encoders("starter").text_image[0]
     query = encoder.encode_texts(["a red bird with a black face"])
     with open_collection(folder, encoder) as resumed, open_collection(folder, encoder, home=cli.folder) as whole:
-        assert 0 < resumed.update.n_new <= 40 and whole.update.n_new == 40
+        assert 0 < resumed.update.n_new <= 160 and whole.update.n_new == 160
         assert resumed.ids == whole.ids and np.array_equal(resumed.scores(query), whole.scores(query))
 
 

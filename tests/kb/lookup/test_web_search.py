@@ -167,7 +167,7 @@ def test_an_answer_is_removed_by_its_query(with_answer: Path) -> None:
 def test_queries_are_searched_together_and_near_ones_once(tmp_path: Path) -> None:
     queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
     asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
-    all_at_once = Barrier(len(queries), timeout=20)  # no reply before all are asked
+    all_at_once = Barrier(len(queries), timeout=120)  # no reply before all are asked
 
     def reply(call: Call) -> Answer:
         all_at_once.wait()
@@ -188,7 +188,7 @@ def test_queries_are_searched_together_and_near_ones_once(tmp_path: Path) -> Non
 
 
 def test_several_threads_search_at_the_same_time(tmp_path: Path) -> None:
-    both = Barrier(2, timeout=20)
+    both = Barrier(2, timeout=120)
 
     def reply(call: Call) -> Answer:
         both.wait()

@@ -272,13 +272,13 @@ def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
         for kill in range(kills):
             process = start(server)
             goal = (kill + 1) * n // (kills + 1)
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while server.n_calls < goal and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
             process.communicate()
         process = start(server)
-        _, complaints = process.communicate(timeout=120)
+        _, complaints = process.communicate(timeout=600)
         assert process.returncode == 0, complaints.decode()[-2000:]
         assert n <= server.n_calls <= n + kills * 4
     assert kb.verify(path).ok

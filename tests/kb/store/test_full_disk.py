@@ -37,12 +37,12 @@ def test_a_disk_filled_by_others_ends_a_build_with_the_reason(
     disk.mkdir()
     script = f"""
         mount -t tmpfs -o size=100m none {disk}
-        timeout -s KILL 60 {sys.executable} {FILLING} {disk}/a.kb {moment} {free_kib} || exit 9
+        timeout -s KILL 200 {sys.executable} {FILLING} {disk}/a.kb {moment} {free_kib} || exit 9
         rm {disk}/filler
         {sys.executable} {FILLING} {disk}/a.kb {moment} 60000
         {sys.executable} -c '{DIGEST}' {disk}/a.kb
     """
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=200)
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     first, second, found = done.stdout.splitlines()
     stopped = json.loads(first)

@@ -19,6 +19,12 @@ RNG = np.random.default_rng(0)
 CENTRE = as_unit_rows(RNG.normal(size=(1, 64)).astype(np.float32))[0]
 
 
+@pytest.fixture(autouse=True)
+def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test the same random numbers, whatever ran before it."""
+    monkeypatch.setitem(globals(), "RNG", np.random.default_rng(1))
+
+
 def near(n: int, spread: float) -> Any:
     """Return unit vectors about the centre."""
     noise = as_unit_rows(RNG.normal(size=(n, 64)).astype(np.float32))

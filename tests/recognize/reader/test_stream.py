@@ -104,7 +104,7 @@ def test_rows_keep_their_order_while_requests_run_in_parallel() -> None:
 
     def script(call: Any) -> Any:
         if call.number <= 4:
-            together.wait(20)  # passes only if four are in flight at a time
+            together.wait(120)  # passes only if four are in flight at a time
         return labelled(call, "Blue Jay")
 
     images = [f"{i}.jpg" for i in range(AHEAD + 5)]

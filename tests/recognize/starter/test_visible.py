@@ -49,4 +49,4 @@ def test_a_text_of_many_words_takes_a_moment() -> None:
     text = " ".join(["a red bird with a black wing and"] * 3_000)
     began = time.process_time()
     assert len(visible_words(text)) == 6_000
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10  # about 0.2 s

@@ -80,7 +80,8 @@ def german(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[O
                 db.execute("INSERT OR REPLACE INTO interwiki VALUES (?, ?, ?, ?, ?, ?)", row)
         n_german = 0  # workers read the changed settings after some seconds, each in its own time
         while n_german < 30:
-            answer = httpx.get(own.api_url, params={"action": "query", "meta": "siteinfo", "format": "json"}).json()
+            asked = {"action": "query", "meta": "siteinfo", "format": "json"}
+            answer = httpx.get(own.api_url, params=asked, timeout=120).json()  # its texts are made anew for German
             n_german = n_german + 1 if answer["query"]["general"]["lang"] == "de" else 0
             time.sleep(0.1)
         for title, text in PAGES.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -223,22 +225,23 @@ def test_a_run_that_is_killed_while_it_draws_pays_for_nothing_twice(
 
     def slow(call: Call) -> Reaction:
         if call.path.endswith("/images/generations"):
-            drawings = sum(each.path.endswith("/images/generations") for each in server.calls)
-            time.sleep(30 if drawings == 3 and not is_killed else 0)
+            if next(numbers) == 3:
+                killed.wait(300)
             return served(call)
         return f"a blue bird, {re.findall('a red bird, ([0-9])', call.text)[0]}"
 
-    is_killed = False
+    numbers, killed = itertools.count(1), threading.Event()
     _, _, server = ranked("--dry-run", by=slow)
     command = [sys.executable, "-m", "cli.main", "rerank", str(file), "--method", "visret", "--format", "jsonl"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while sum("images" in call.path for call in server.calls) < 3 or n_stored(isolated_environment) < 6:
         assert time.monotonic() < end and child.poll() is None
         time.sleep(0.05)
     os.kill(child.pid, signal.SIGKILL)
     child.communicate()
-    is_killed, n_calls = True, server.n_calls
+    killed.set()
+    n_calls = server.n_calls
     run, rows, _ = ranked(by=slow)
     assert run.exit_code == 0 and len(rows) == 18
     assert server.n_calls == n_calls + 1, "the drawings that were lost, and nothing else"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -23,6 +22,7 @@ from kb.sources.mediawiki.source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.kb.sources.mediawiki.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
+from tests.servers.free_port import free_port
 
 CHECKLIST = load_checklist()
 QUICK = RetryPolicy(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
@@ -228,15 +228,13 @@ def odd_wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     work = tmp_path_factory.mktemp("odd")
     lines = [json.dumps({"title": title, "wikitext": text}) for title, text in PAGES.items()]
     (work / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, shared / "mediawiki" / "local_wiki.py"]
     state = ["--state", work / "state"]
     with (work / "log").open("w") as out:
         subprocess.run(
             [*command, "start", *state, "--port", str(port), "--pages", work / "pages.jsonl"],
-            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=120,
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=600,
         )  # fmt: skip
     try:
         yield f"http://127.0.0.1:{port}/api.php"

@@ -22,7 +22,7 @@ from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
 from kb.sources.mediawiki.source import WikipediaSource
-from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
+from tests.servers.wiki_proxy import BUSY_S, ProxyRequest, Rates, WikiProxy
 from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
@@ -86,10 +86,10 @@ def test_at_most_three_requests_run_at_once(whole: Whole) -> None:
 
 
 def test_all_threads_obey_retry_after(whole: Whole) -> None:
-    """This holds across threads, pages and photos; each of the three 429 answers asked for one second."""
+    """This holds across threads, pages and photos; each of the three 429 answers asked for some seconds."""
     assert whole.too_early == []
     for refused in (asked for asked in whole.requests if asked.fault is not None):
-        assert any(asked.what == refused.what and asked.at > refused.at + 1 for asked in whole.requests)
+        assert any(asked.what == refused.what and asked.at > refused.at + BUSY_S for asked in whole.requests)
 
 
 def test_each_request_has_a_user_agent_with_contact(whole: Whole) -> None:
@@ -165,4 +165,3 @@ def test_faults_do_not_change_the_digest(whole: Whole, encoders: Encoders, tmp_p
     assert injected["cut"] > 10
     assert status.failures == ()
     assert kb.verify(path).digest == whole.digest
-    assert whole.proxy.too_early == []

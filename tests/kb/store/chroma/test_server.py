@@ -22,7 +22,6 @@ from data.records import Progress, Verification
 from kb.pipeline.settings import BuildSettings
 from kb.store.chroma import Collections, Row
 from kb.store.layout import Layout
-from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.servers.chroma_server import ChromaServer
 from tests.toy.encoders import toy_encoders
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.integration
 
 READER = Path(__file__).parents[2] / "read_pages.py"
 TERMS = [("Amplexus", None)]
-N_READ = 30 if IN_CI else 10  # species at first; the writer doubles them
+N_READ = 10  # species at first; the writer doubles them
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +200,7 @@ def test_readers_keep_their_snapshot_during_a_build(
         source = PageSource(revision=2, gone=["avis-005"])
         kb.build(path, made_up_taxa(2 * N_READ), source, encoders, terms=TERMS, settings=BuildSettings(chroma=chroma))
         stop.touch()
-        reports = [json.loads(reader.communicate(timeout=120)[0]) for reader in readers]
+        reports = [json.loads(reader.communicate(timeout=600)[0]) for reader in readers]
     finally:
         stop.touch()
         for reader in readers:
@@ -244,7 +243,7 @@ def test_a_server_killed_under_two_readers_and_a_writer_loses_nothing(tmp_path: 
             server.start()
             kb.build(path, made_up_taxa(2 * N_READ), source, encoders, terms=TERMS, settings=settings)
             stop.touch()
-            ends = [(reader.communicate(timeout=120), reader.returncode) for reader in readers]
+            ends = [(reader.communicate(timeout=600), reader.returncode) for reader in readers]
         finally:
             stop.touch()
             for reader in readers:

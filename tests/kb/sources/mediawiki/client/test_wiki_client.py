@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from kb.sources.mediawiki.client.hosts import check_redirect
 from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
+from tests.servers.free_port import free_port
 
 QUICK = RetryPolicy(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
 
@@ -172,9 +172,7 @@ def test_a_permanently_busy_wiki_is_rate_limited(wiki: FaultyWiki, client: WikiC
 
 
 def test_an_unreachable_wiki_fails_fast_without_showing_secrets() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     client = WikiClient(f"http://me:secret@127.0.0.1:{port}/w/api.php?token=hidden")
     started = time.monotonic()
     with pytest.raises(SourceUnavailable, match=f"127.0.0.1:{port} is not reachable") as caught:
