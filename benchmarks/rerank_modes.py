@@ -30,7 +30,6 @@ from rerank.settings import PRESETS
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
 QUESTIONS: Final = ("Does the photo show a frog?", "Is one frog on another?", "Does the upper one hold the lower one?")
-N_SAMPLED: Final = 150  # photos, three answers each, for the table of samples
 IMAGE_TOKENS: Final = 400  # of the paper's Table 2: 121,500 tokens for 300 answers
 PASSAGE: Final = "Amplexus is the grip in which a male frog holds a female while she lays eggs. " * 4
 REASONS: Final = (
@@ -42,6 +41,7 @@ def main() -> None:
     """Print two tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--photos", type=int, default=40, help="number of photos")
+    parser.add_argument("--sampled", type=int, default=150, help="photos, three answers each, for the table of samples")
     parser.add_argument("--reply-ms", type=float, default=50, help="milliseconds per reply of the server")
     given = parser.parse_args()
     full = PRESETS["paper"].decompose
@@ -66,7 +66,7 @@ def main() -> None:
                 f"{meter.spent_usd:9.4f}{seconds:7.2f}"
             )
         lines += ["", f"{'share of replies wrong at random':40}{'1 sample':>10}{'3':>8}{'3, expected':>19}"]
-        many = _job(Path(folder), N_SAMPLED)
+        many = _job(Path(folder), given.sampled)
         for noise in (0.05, 0.1, 0.2, 0.3):
             wrong = []
             for n_samples in (1, 3):

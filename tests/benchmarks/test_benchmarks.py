@@ -43,7 +43,7 @@ ARGUMENTS = {
     "opening": ["--species", "12", "--dim", "16", "--encoders", "2"],
     "rerank": ["--photos", "4", "--reply-ms", "1", "--repeats", "1"],
     "rerank_birds": ["--birds", "{birds}"],
-    "rerank_modes": ["--photos", "2", "--reply-ms", "1"],
+    "rerank_modes": ["--photos", "2", "--sampled", "5", "--reply-ms", "1"],
     "scenes": ["--data", "{scenes}"],
     "scoring": ["--species", "40", "--photos", "4", "--repeats", "1"],
     "species_lists": ["--help"],  # needs the models of all folds, which take an hour to train
