@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """Return module -> modules of ours that it imports, also inside functions and under TYPE_CHECKING."""
     ours = modules()
@@ -45,9 +47,6 @@ def imports() -> dict[str, set[str]]:
                     found.add(whole if whole in ours else str(node.module))
         edges[name] = (found & set(ours)) - {name}
     return edges
-
-
-EDGES = imports()
 
 
 def cycle(edges: Mapping[str, set[str]]) -> list[str]:
@@ -80,7 +79,7 @@ def test_the_search_finds_a_cycle() -> None:
 
 
 def test_modules_have_no_import_cycle() -> None:
-    assert cycle(EDGES) == []
+    assert cycle(imports()) == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
@@ -89,7 +88,7 @@ def test_a_folder_has_no_cycle_between_its_parts(folder: Path) -> None:
     prefix = name_of(folder).replace("/", ".") + "."
     depth = prefix.count(".")
     between: dict[str, set[str]] = defaultdict(set)
-    for module, imported in EDGES.items():
+    for module, imported in imports().items():
         if module.startswith(prefix):
             part = module.split(".")[depth]
             between[part] |= {name.split(".")[depth] for name in imported if name.startswith(prefix)} - {part}

@@ -4,6 +4,7 @@ import gzip
 import json
 import tracemalloc
 import zlib
+from functools import cache
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -60,9 +61,15 @@ def peak_of(work: Any) -> tuple[int, BaseException | None]:
     return peak, error
 
 
-BOMB = gzip.compress(gzip.compress(bytes(2**28), 9), 9)
-"""256 MiB in a few hundred bytes."""
-LARGE = gzip.compress(b" " * (MAX_ANSWER_BYTES + 2**20), 9)
+@cache
+def bomb() -> bytes:
+    """Return 256 MiB, packed twice into a few hundred bytes."""
+    return gzip.compress(gzip.compress(bytes(2**28), 9), 9)
+
+
+@cache
+def large() -> bytes:
+    return gzip.compress(b" " * (MAX_ANSWER_BYTES + 2**20), 9)
 
 
 def ask_wiki(origin: str) -> Any:
@@ -84,8 +91,8 @@ def ask_model(origin: str) -> Any:
 
 @pytest.mark.parametrize("ask", [ask_wiki, ask_photo, ask_page, ask_model])
 def test_a_doubly_packed_answer_is_refused_without_being_unpacked(ask: Any) -> None:
-    assert len(BOMB) < 20_000
-    with Packed(BOMB, "gzip, gzip").running() as server:
+    assert len(bomb()) < 20_000
+    with Packed(bomb(), "gzip, gzip").running() as server:
         peak, error = peak_of(lambda: ask(server.origin))
     assert isinstance(error, MalformedAnswer)
     assert 'gzip, deflate or not at all, got "gzip, gzip"' in str(error)
@@ -94,7 +101,7 @@ def test_a_doubly_packed_answer_is_refused_without_being_unpacked(ask: Any) -> N
 
 @pytest.mark.parametrize("ask", [ask_wiki, ask_photo, ask_page, ask_model])
 def test_an_answer_that_unfolds_beyond_the_limit_is_refused_within_the_limit(ask: Any) -> None:
-    with Packed(LARGE, "gzip", kind="image/jpeg").running() as server:
+    with Packed(large(), "gzip", kind="image/jpeg").running() as server:
         peak, error = peak_of(lambda: ask(server.origin))
     assert isinstance(error, TooLarge | MalformedAnswer)
     assert "more than" in str(error)
