@@ -46,7 +46,7 @@ class Run:
 
 @dataclass(slots=True)
 class Tried:
-    """A passed test: its id, its duration with its own fixtures, and its accepted runs of `kb`."""
+    """A passed test: its id, its duration with its fixtures, and its accepted runs of `kb`."""
 
     test: str
     seconds: float
@@ -281,7 +281,7 @@ class DeadOptions(Observer):
 
 
 def fixtures_of(item: pytest.Function) -> Iterator[pytest.FixtureDef[Any]]:
-    """Yield the fixtures of a test, those that they use included."""
+    """Yield all fixtures of a test, also the fixtures of its fixtures."""
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         yield definitions[-1]
 

@@ -105,7 +105,7 @@ def add(
 
     Raises:
         BadInput: if a text has no usable sentence, or a photo cannot be read; nothing is added then.
-        StoreError: if the ledger is missing or damaged.
+        StoreError: if the ledger is missing or damaged, or a lost photo of the species keeps it as it was.
         SpaceMismatch: if the knowledge base was built with other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
 
@@ -156,7 +156,7 @@ def add(
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
-            added = _added(ledger, key, name, before, addition, is_new=key not in was_there)
+            added = _added(run, key, name, before, addition, is_new=key not in was_there)
             names, lineage = _news(held, subject) if isinstance(subject, Taxon) and key in was_there else ((), {})
             return replace(
                 added,
@@ -330,11 +330,18 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
             ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 
 
-def _added(ledger: Ledger, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
-    entry = ledger.entry(key)
+def _added(run: BuildRun, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
+    entry = run.ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
     if subject is None and (addition.texts or addition.anchors):
         raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
+    for space in run.collections:
+        encoded = run.ledger.step(key, "encode", space)
+        if encoded is not None and encoded.status == "failed":
+            raise StoreError(
+                f"{name} is shown without the addition: {encoded.error}",
+                hint="The addition is kept. kb build fetches a lost photo again and then shows both.",
+            )
     old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
     return Added(
         subject_id=key,

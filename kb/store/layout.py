@@ -159,8 +159,8 @@ class Layout:
             others = {path.name for path in self.root.iterdir()} - {".lock"}
             if self.ledger.name in others:
                 self.require()
-            is_other = any(not name.startswith(".part-") for name in others)  # left by a build killed at its start
-            if is_other and not self.toml.exists():  # another builder may have made it meanwhile
+            # A build killed at its start leaves `.part-` files; another builder may have made `kb.toml` meanwhile.
+            if any(not name.startswith(".part-") for name in others) and not self.toml.exists():
                 raise UsageError(
                     f"{self.root} holds other files and no knowledge base", hint="Name an empty or new folder."
                 )

@@ -1,7 +1,7 @@
 """Verification and repair of ledger, Chroma, files and cache, and one digest of the contents.
 
 A damaged ledger is an error with a remedy. Chroma and the cache are filled again from the ledger. For a lost file, the
-results of the stage that wrote it are deleted, so that the next build fetches it again.
+results of the stage that wrote it are deleted, or outdated for a photo, so that the next build fetches it again.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
-    """Compare every article, text and photo with its hash; delete the results of the stages of lost ones.
+    """Compare every article, text and photo with its hash; delete or outdate the results of the stages of lost ones.
 
-    Losses whose results an earlier verification deleted are reported again.
+    Losses that an earlier verification found are reported again.
     """
     fetched, without_page = _texts(layout, ledger, "fetch")
     distilled, without_text = _texts(layout, ledger, "distil")
@@ -177,21 +177,22 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
         "fetch": [key for key in with_page if key not in fetched] + without_page,
         "distil": [key for key in with_page if key not in distilled and fetched.get(key, "done") == "done"]
         + without_text,
-        "anchor": [],
     }
+    lost_photos = list[str]()
     own = _lost_additions(layout, ledger)
     gone = {sha256 for _, _, sha256 in own}
     for entry in ledger.entries("taxon"):
         photos = {anchor.sha256 for anchor in loads(_Photos, entry.record).anchors} - gone
         if any(sha256 is not None and not layout.anchors.is_whole(sha256) for sha256 in photos):
-            lost["anchor"].append(entry.subject_id)
+            lost_photos.append(entry.subject_id)
     with ledger.transaction():
         for stage, keys in lost.items():
             ledger.drop_steps(keys, [stage])
+        ledger.outdate_steps(lost_photos, "anchor")  # readers keep the vectors of a lost photo until a build
         ledger.drop_steps(lost["distil"], [TEXTS])  # readers show the summary without its evidence until a build
     yield from (f"{key}: your {file} {_LOST}; add it again with kb add" for key, file, _ in own)
     names = {"fetch": "article", "distil": "text of the article", "anchor": "reference photo"}
-    for stage, keys in lost.items():
+    for stage, keys in {**lost, "anchor": lost_photos}.items():
         for key in keys:
             yield f"{key}: the {names[stage]} {_LOST}; kb build fetches it again"
 

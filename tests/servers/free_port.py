@@ -8,7 +8,7 @@ import socket
 
 
 def free_port() -> int:
-    """Return a port on which nothing listens, below those that the system gives out by itself until it is used."""
+    """Return a port on which nothing listens, below Linux's own range, so that no client takes it before the server."""
     at_random = random.Random(os.urandom(8))
     for _ in range(100):
         port = at_random.randrange(10_000, 30_000)

@@ -14,7 +14,7 @@ from kb.distill.chunk import chunk_spans, chunks_at
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import Addition, additions, joined_anchors, joined_summary
-from kb.store.ledger import Ledger, StepStatus
+from kb.store.ledger import StepStatus
 from kb.store.pages import held_pages, page_term, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
@@ -64,7 +64,7 @@ class Subjects:
         taxa = ledger.subjects_of(ids, "taxon")
         fetched = {key: step.status for key, step in ledger.steps_of(ids, "fetch").items()}
         distilled = ledger.outputs_of(ids, "distil", DistilOutput, *DISTILLED)
-        anchors = _published_photos(ledger, ids) | ledger.outputs_of(ids, "anchor", AnchorOutput)
+        anchors = ledger.outputs_of(ids, "anchor", AnchorOutput)
         for key in ids:
             pages = self.pages.get(key, {})
             output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())
@@ -100,15 +100,6 @@ class Subjects:
         if key not in self.spans:
             self.spans[key] = chunk_spans(summary, self.run.encoders.text_image)
         return chunks_at(self.spans[key], summary, key)
-
-
-def _published_photos(ledger: Ledger, ids: Sequence[str]) -> dict[str, AnchorOutput]:
-    """Return the photos that readers see of species without a result of the stage.
-
-    `verify` and `encode` delete the result when a file is lost; until a build fetches it again, the entry stays.
-    """
-    without = sorted(set(ids).difference(ledger.steps_of(ids, "anchor")))
-    return {key: loads(AnchorOutput, entry.record) for key, entry in ledger.entries_of(without).items()}
 
 
 def _shown(source: Source | None) -> Source | None:

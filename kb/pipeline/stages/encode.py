@@ -172,7 +172,7 @@ def _store_anchors(
         run.ledger.vectors.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
         # The next build downloads a missing or damaged picture again.
-        run.ledger.drop_steps(errors, ["anchor"])
+        run.ledger.outdate_steps(list(errors), "anchor")
     return set(errors)
 
 

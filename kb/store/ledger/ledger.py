@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from data.batches import grouped
 from data.codec import loads
 from data.errors import KnowledgeBaseLocked
 from data.records import Failure, LeftOut, SubjectKind
@@ -200,6 +201,11 @@ class Ledger(LedgerFile):
             "stage = ? AND space = coalesce(?, space) AND subject_id = ?",
             [(stage, space, subject_id) for subject_id in subject_ids for stage in stages],
         )
+
+    def outdate_steps(self, subject_ids: Sequence[str], stage: str) -> None:
+        """Make the next build repeat a stage; its results are used until then."""
+        for group in grouped(subject_ids, 500):
+            self.record(step._replace(fingerprint="") for step in self.steps_of(group, stage).values())
 
     def failures(self) -> list[Failure]:
         """Return the current failures, by name and stage."""

@@ -120,7 +120,9 @@ def test_a_reader_keeps_its_snapshot_during_a_build(path: Path, encoders: Encode
         assert again.chunk_vectors(encoders.text_image[0].space).owners.max() == 7
 
 
-def test_a_reader_does_not_block_a_writer(path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_does_not_block_the_checkpoint_of_a_writer(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A later writer checkpoints the log that holds the state of the reader."""
     waits, whole = list[float](), Ledger.checkpoint
 
