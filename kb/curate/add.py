@@ -27,6 +27,7 @@ from data.records import (
 )
 from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives
+from kb.curate.shown import require_shown
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.names import AS_IS
 from kb.distill.sentences import split_sentences
@@ -123,6 +124,21 @@ def add(
         >>> added.is_new, added.text
         (True, 'The wings are black with a red band and white spots.')
     """
+    added = store_addition(path, subject, encoders, texts=texts, photos=photos, as_is=as_is)
+    require_shown(Path(path), encoders, added)
+    return added
+
+
+def store_addition(
+    path: str | Path,
+    subject: Taxon | str,
+    encoders: Encoders,
+    *,
+    texts: Sequence[OwnText] = (),
+    photos: Sequence[OwnPhoto] = (),
+    as_is: bool = False,
+) -> Added:
+    """Add texts and photos as `add` does, also where a lost photo keeps the subject as it was."""
     key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
     pictures = [_read_photo(photo, key) for photo in photos]
     layout = Layout(Path(path))
@@ -156,7 +172,7 @@ def add(
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
-            added = _added(run, key, name, before, addition, is_new=key not in was_there)
+            added = _added(ledger, key, name, before, addition, is_new=key not in was_there)
             names, lineage = _news(held, subject) if isinstance(subject, Taxon) and key in was_there else ((), {})
             return replace(
                 added,
@@ -330,18 +346,11 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
             ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 
 
-def _added(run: BuildRun, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
-    entry = run.ledger.entry(key)
+def _added(ledger: Ledger, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
+    entry = ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
     if subject is None and (addition.texts or addition.anchors):
         raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
-    for space in run.collections:
-        encoded = run.ledger.step(key, "encode", space)
-        if encoded is not None and encoded.status == "failed":
-            raise StoreError(
-                f"{name} is shown without the addition: {encoded.error}",
-                hint="The addition is kept. kb build fetches a lost photo again and then shows both.",
-            )
     old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
     return Added(
         subject_id=key,

@@ -11,8 +11,9 @@ from data.codec import loads
 from data.contracts import Encoders
 from data.errors import BadInput, SourceError
 from data.records import Added, Article, FetchedPage, LeftOut, PageRef, SpeciesEntry, Taxon, Term
-from kb.curate.add import OwnPhoto, OwnText, add
+from kb.curate.add import OwnPhoto, OwnText, store_addition
 from kb.curate.placing import with_relatives
+from kb.curate.shown import require_shown
 from kb.distill.distillers import AnyDistiller, AsyncDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
@@ -51,6 +52,7 @@ def add_pages(
     Raises:
         BadInput: if a page does not exist, may not be read, or says nothing on looks; nothing is added then.
         SourceError: if a page does not arrive; nothing is added then.
+        StoreError: if a lost photo of the species keeps it as it was; the addition is kept.
         MissingDependency: without the extra `web`.
     """
     key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
@@ -61,7 +63,7 @@ def add_pages(
     _check(subject, articles, distiller)
     held = _held(Path(path))
     if texts or photos or isinstance(subject, Taxon):  # a name alone lets a removed species in again
-        added = add(path, subject, encoders, texts=texts, photos=photos)
+        added = store_addition(path, subject, encoders, texts=texts, photos=photos)
     else:
         added = Added(subject_id=key, name=subject, is_new=key not in held)
     build(
@@ -80,6 +82,7 @@ def add_pages(
     lost = [failed[page.subject_id] for page in pages if page.subject_id in failed]
     if lost:
         raise SourceError(f"{pages[0].title}: {lost[0]}", hint="The page is stored; kb update tries again.")
+    require_shown(Path(path), encoders, added)
     text, anchors = "", 0
     if entry is not None and entry.kind == "term":
         text = loads(Term, entry.record).definition

@@ -1,7 +1,7 @@
 """Verification and repair of ledger, Chroma, files and cache, and one digest of the contents.
 
 A damaged ledger is an error with a remedy. Chroma and the cache are filled again from the ledger. For a lost file, the
-results of the stage that wrote it are deleted, or outdated for a photo, so that the next build fetches it again.
+results of the stage that wrote it are deleted (those of a photo: marked as outdated), and the next build fetches it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _unfinished(ledger: Ledger) -> Iterator[str]:
 
 
 def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
-    """Compare every article, text and photo with its hash; delete or outdate the results of the stages of lost ones.
+    """Compare every article, text and photo with its hash; delete the results of the stages of lost ones.
 
     Losses that an earlier verification found are reported again.
     """

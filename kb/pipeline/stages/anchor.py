@@ -35,7 +35,9 @@ def anchor(run: BuildRun) -> None:
     todo = run.todo("anchor", marks)
     again = asked_again(done).intersection(marks).difference(todo)
     todo += sorted(again)
-    run.source.reuse_photos(_stored_photos(run, [done[key] for key in todo if key in done]))
+    # After a loss (no fingerprint), all photos are downloaded again: a whole file may be unreadable.
+    trusted = [done[key] for key in todo if key in done and done[key].fingerprint]
+    run.source.reuse_photos(_stored_photos(run, trusted))
     tracker = run.track("anchor", len(todo))
     for group in grouped(todo, GROUP):
         articles = []

@@ -41,7 +41,10 @@ def encode(run: BuildRun, subjects: Subjects) -> set[str]:
     failed = _encode_pictures(run, pending, subjects, tracker)
     for collection, (kind, space) in run.collections.items():
         if kind != "anchors":
-            _encode_texts(run, collection, kind, space, subjects.of(pending[collection]), tracker)
+            wanted = [key for key in pending[collection] if key not in failed]  # a failed one stays as it was
+            n_left = len(pending[collection]) - len(wanted)
+            tracker.add(n_left, failed=n_left)
+            _encode_texts(run, collection, kind, space, subjects.of(wanted), tracker)
     return failed
 
 

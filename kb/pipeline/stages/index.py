@@ -34,7 +34,7 @@ def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[st
         for group in grouped(subjects, GROUP):
             new = _encoded(run, [subject for subject in group if subject_id(subject) not in failed])
             old = ledger.entries_of([entry.subject_id for entry in new])
-            lost.difference_update(entry.subject_id for entry in new)
+            lost.difference_update(map(subject_id, group))
             if changed := [entry for entry in new if entry != old.get(entry.subject_id)]:
                 ledger.publish(changed)
                 _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])

@@ -8,15 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 import kb
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
-from data.errors import StoreError
 from data.files import sha256_hex
 from data.records import Progress, SpeciesEntry
-from kb.curate.add import OwnPhoto, OwnText
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -102,60 +99,3 @@ def test_a_species_with_a_lost_text_is_shown_without_evidence_until_the_next_bui
     kb.build(path, taxa, PageSource(), encoders)
     with kb.open(path) as store:
         assert store.article_text("avis-000") == text
-
-
-def lose_photo(path: Path) -> None:
-    """Build two species and delete the first photo of one."""
-    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
-    with kb.open(path) as store:
-        photo = store.species(["avis-000"])[0].anchors[0]
-    assert photo.sha256 is not None
-    Layout(path).anchors.path_of(photo.sha256).unlink()
-
-
-def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
-    """Return the ids of a species' photos, and the owners of all vectors."""
-    with kb.open(path) as store:
-        owners = store.anchor_vectors(toy_encoders().visual.space).owners.tolist()
-        return [anchor.anchor_id for anchor in store.species([key])[0].anchors], owners
-
-
-def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp_path: Path) -> None:
-    """An addition to another species reads all subjects, and publishes the changed ones."""
-    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
-    lose_photo(path)
-    before = shown(path)
-    assert "kb build fetches it again" in kb.verify(path).problems[0]
-    kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
-    assert shown(path) == before
-    assert "kb build fetches it again" in kb.verify(path).problems[0]
-    status = kb.build(path, taxa[:2], PageSource(without_photos=True), encoders)
-    assert {failure.stage for failure in status.failures} == {"anchor"}
-    assert shown(path) == before
-    assert kb.build(path, taxa[:2], PageSource(), encoders).failures == ()
-    assert shown(path) == before and kb.verify(path).ok
-
-
-def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp_path: Path) -> None:
-    encoders, taxa, path, file = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb", tmp_path / "own.png"
-    Image.new("RGB", (90, 90), "red").save(file)
-    lose_photo(path)
-    before = shown(path)
-    for _ in range(2):
-        with pytest.raises(StoreError, match="is shown without the addition: ") as raised:
-            kb.add(path, taxa[0], encoders, photos=[OwnPhoto(path=file)])
-        assert "The addition is kept" in (raised.value.hint or "")
-        assert shown(path) == before
-    assert kb.build(path, taxa, PageSource(), encoders).failures == ()
-    assert len(shown(path)[0]) == len(before[0]) + 1 and kb.verify(path).ok
-
-
-def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.kb"
-    lose_photo(path)
-    photos = Layout(path).anchors.root
-    whole = len(list(photos.glob("*/*")))
-    n_left = len(shown(path)[0]) - 1
-    kb.verify(path)
-    kb.remove(path, ["avis-000"])
-    assert len(list(photos.glob("*/*"))) == whole - n_left

@@ -1,0 +1,145 @@
+"""Species with a lost reference photo: what readers see until a build fetches the photo again."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import kb
+from data.errors import StoreError
+from kb.curate.add import OwnPhoto, OwnText
+from kb.sources.web.client import PageClient
+from kb.sources.web.source import WebSource
+from kb.store.layout import Layout
+from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
+
+
+def lose_photo(path: Path) -> None:
+    """Build two species and delete the first photo of one."""
+    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
+    with kb.open(path) as store:
+        photo = store.species(["avis-000"])[0].anchors[0]
+    assert photo.sha256 is not None
+    Layout(path).anchors.path_of(photo.sha256).unlink()
+
+
+def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
+    """Return the ids of a species' photos, and the owners of all vectors."""
+    with kb.open(path) as store:
+        owners = store.anchor_vectors(toy_encoders().visual.space).owners.tolist()
+        return [anchor.anchor_id for anchor in store.species([key])[0].anchors], owners
+
+
+def own_photo(folder: Path, colour: str = "red") -> OwnPhoto:
+    Image.new("RGB", (90, 90), colour).save(folder / f"{colour}.png")
+    return OwnPhoto(path=folder / f"{colour}.png")
+
+
+def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp_path: Path) -> None:
+    """An addition to another species reads all subjects, and publishes the changed ones."""
+    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
+    lose_photo(path)
+    before = shown(path)
+    assert "kb build fetches it again" in kb.verify(path).problems[0]
+    kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
+    assert shown(path) == before
+    assert "kb build fetches it again" in kb.verify(path).problems[0]
+    status = kb.build(path, taxa[:2], PageSource(without_photos=True), encoders)
+    assert {failure.stage for failure in status.failures} == {"anchor"}
+    assert shown(path) == before
+    assert kb.build(path, taxa[:2], PageSource(), encoders).failures == ()
+    assert shown(path) == before and kb.verify(path).ok
+
+
+def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp_path: Path) -> None:
+    encoders, taxa, path, photo = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb", own_photo(tmp_path)
+    text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
+    lose_photo(path)
+    before, digest = shown(path), kb.verify(path).digest
+    for _ in range(2):
+        with pytest.raises(StoreError, match="is shown without the addition: ") as raised:
+            kb.add(path, taxa[0], encoders, texts=[text], photos=[photo])
+        assert "The addition is kept" in (raised.value.hint or "")
+        assert shown(path) == before and kb.verify(path).digest == digest
+    assert kb.build(path, taxa, PageSource(), encoders).failures == ()
+    assert len(shown(path)[0]) == len(before[0]) + 1 and kb.verify(path).ok
+
+
+def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.kb"
+    lose_photo(path)
+    photos = Layout(path).anchors.root
+    whole = len(list(photos.glob("*/*")))
+    n_left = len(shown(path)[0]) - 1
+    kb.verify(path)
+    kb.remove(path, ["avis-000"])
+    assert len(list(photos.glob("*/*"))) == whole - n_left
+
+
+def test_a_page_for_a_species_with_a_lost_photo_is_kept(tmp_path: Path) -> None:
+    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
+    lose_photo(path)
+    with pytest.raises(StoreError, match="is shown without the addition"):
+        kb.add(path, taxa[0], encoders, photos=[own_photo(tmp_path)])
+    page = tmp_path / "page.txt"
+    page.write_text("Avis 000 is a bird. The wings of Avis 000 are violet with a golden bar.")
+    with closing(WebSource(PageClient())) as source, pytest.raises(StoreError, match="is shown without the addition"):
+        kb.add_pages(path, taxa[0], [str(page)], source, encoders)
+    assert kb.build(path, taxa, PageSource(), encoders).failures == ()
+    with kb.open(path) as store:
+        summary = store.species(["avis-000"])[0].summary
+    assert summary is not None and "violet" in summary.text
+
+
+def test_the_remedy_of_a_lost_photo_of_the_user_is_to_add_it_again(tmp_path: Path) -> None:
+    encoders, taxa, path = toy_encoders(), made_up_taxa(1), tmp_path / "a.kb"
+    kb.build(path, taxa, PageSource(), encoders)
+    first = own_photo(tmp_path)
+    kb.add(path, taxa[0], encoders, photos=[first])
+    with kb.open(path) as store:
+        photo = store.species(["avis-000"])[0].anchors[0]
+    assert photo.sha256 is not None
+    Layout(path).anchors.path_of(photo.sha256).unlink()
+    second = own_photo(tmp_path, "blue")
+    with pytest.raises(StoreError) as raised:
+        kb.add(path, taxa[0], encoders, photos=[second])
+    assert "Your own photo is lost: add it again" in (raised.value.hint or "")
+    kb.add(path, taxa[0], encoders, photos=[first])
+    assert len(shown(path)[0]) == 4 and kb.verify(path).ok
+
+
+def test_an_addition_that_readers_see_is_no_error(tmp_path: Path) -> None:
+    """Although an earlier addition waits: this text needs no photo."""
+    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
+    text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
+    kb.build(path, taxa, PageSource(), encoders)
+    kb.add(path, taxa[0], encoders, texts=[text])
+    with kb.open(path) as store:
+        [entry] = store.species(["avis-000"])
+    assert entry.anchors[0].sha256 is not None
+    Layout(path).anchors.path_of(entry.anchors[0].sha256).unlink()
+    kb.add(path, taxa[0], encoders, texts=[text])
+    kb.add(path, taxa[0], encoders, texts=[OwnText(text="The bill is golden and short.", title="more")])
+    with kb.open(path) as store:
+        summary = store.species(["avis-000"])[0].summary
+    assert summary is not None and "golden and short" in summary.text
+
+
+def test_a_species_without_an_article_keeps_its_additions_when_a_photo_is_lost(tmp_path: Path) -> None:
+    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
+    kb.build(path, taxa, PageSource(), encoders)
+    text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
+    kb.add(path, taxa[0], encoders, texts=[text], photos=[own_photo(tmp_path)])
+    kb.build(path, taxa, PageSource(revision=2, gone=["avis-000"]), encoders)
+    before = shown(path)
+    with kb.open(path) as store:
+        photo = store.species(["avis-000"])[0].anchors[0]
+    assert photo.sha256 is not None and len(before[0]) == 1
+    Layout(path).anchors.path_of(photo.sha256).unlink()
+    with pytest.raises(StoreError, match="is shown without the addition"):
+        kb.add(path, taxa[0], encoders, photos=[own_photo(tmp_path, "blue")])
+    assert shown(path) == before
