@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -46,7 +45,7 @@ class Run:
 
 @dataclass(slots=True)
 class Tried:
-    """A passed test: its id, its duration with its fixtures, and its accepted runs of `kb`."""
+    """A passed test: its id, its duration, and its accepted runs of `kb`."""
 
     test: str
     seconds: float
@@ -182,32 +181,21 @@ class NoteOptions(Observer):
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder.resolve() / f"{os.getpid()}.jsonl"
         self.has_passed, self.seconds = True, 0.0
-        self.setups: dict[pytest.FixtureDef[Any], float] = {}
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """Note the seconds of a fixture that is set up again whenever a check repeats a test."""
-        began = time.perf_counter()
-        result = yield
-        if fixturedef.scope != "session":
-            self.setups[fixturedef] = time.perf_counter() - began
-        return result
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note the options of a test that passes."""
         self.begin()
         self.has_passed = True
         result = yield
         if self.current and self.has_passed:
-            seconds = self.seconds + sum(self.setups.get(fixture, 0.0) for fixture in fixtures_of(item))
             with self.file.open("a", encoding="utf-8") as file:
-                file.write(Tried(item.nodeid, seconds, self.current).to_json() + "\n")
+                file.write(Tried(item.nodeid, self.seconds, self.current).to_json() + "\n")
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.has_passed &= report.passed
-        if report.when == "call":
+        if report.when == "call":  # without fixtures of the whole session
             self.seconds = report.duration
 
 
@@ -278,12 +266,6 @@ class DeadOptions(Observer):
         reports = runtestprotocol(item, log=False, nextitem=Stay(item.session))  # type: ignore[arg-type]
         self.begin()
         return any(report.failed for report in reports)
-
-
-def fixtures_of(item: pytest.Function) -> Iterator[pytest.FixtureDef[Any]]:
-    """Yield all fixtures of a test, also the fixtures of its fixtures."""
-    for definitions in item._fixtureinfo.name2fixturedefs.values():
-        yield definitions[-1]
 
 
 class Stay:
