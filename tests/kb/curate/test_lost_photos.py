@@ -19,12 +19,17 @@ from tests.toy.encoders import toy_encoders
 
 
 def lose_photo(path: Path) -> None:
-    """Build two species and delete the first photo of one."""
-    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
+    """Delete the file of the first photo of a species."""
     with kb.open(path) as store:
         photo = store.species(["avis-000"])[0].anchors[0]
     assert photo.sha256 is not None
     Layout(path).anchors.path_of(photo.sha256).unlink()
+
+
+def build_and_lose_photo(path: Path) -> None:
+    """Build two species and delete the file of the first photo of one."""
+    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
+    lose_photo(path)
 
 
 def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
@@ -42,7 +47,7 @@ def own_photo(folder: Path, colour: str = "red") -> OwnPhoto:
 def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp_path: Path) -> None:
     """An addition to another species reads all subjects, and publishes the changed ones."""
     encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
-    lose_photo(path)
+    build_and_lose_photo(path)
     before = shown(path)
     assert "kb build fetches it again" in kb.verify(path).problems[0]
     kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
@@ -58,7 +63,7 @@ def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp
 def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp_path: Path) -> None:
     encoders, taxa, path, photo = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb", own_photo(tmp_path)
     text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
-    lose_photo(path)
+    build_and_lose_photo(path)
     before, digest = shown(path), kb.verify(path).digest
     for _ in range(2):
         with pytest.raises(StoreError, match="is shown without the addition: ") as raised:
@@ -71,7 +76,7 @@ def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp
 
 def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: Path) -> None:
     path = tmp_path / "a.kb"
-    lose_photo(path)
+    build_and_lose_photo(path)
     photos = Layout(path).anchors.root
     whole = len(list(photos.glob("*/*")))
     n_left = len(shown(path)[0]) - 1
@@ -82,7 +87,7 @@ def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: 
 
 def test_a_page_for_a_species_with_a_lost_photo_is_kept(tmp_path: Path) -> None:
     encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
-    lose_photo(path)
+    build_and_lose_photo(path)
     with pytest.raises(StoreError, match="is shown without the addition"):
         kb.add(path, taxa[0], encoders, photos=[own_photo(tmp_path)])
     page = tmp_path / "page.txt"
@@ -100,10 +105,7 @@ def test_the_remedy_of_a_lost_photo_of_the_user_is_to_add_it_again(tmp_path: Pat
     kb.build(path, taxa, PageSource(), encoders)
     first = own_photo(tmp_path)
     kb.add(path, taxa[0], encoders, photos=[first])
-    with kb.open(path) as store:
-        photo = store.species(["avis-000"])[0].anchors[0]
-    assert photo.sha256 is not None
-    Layout(path).anchors.path_of(photo.sha256).unlink()
+    lose_photo(path)
     second = own_photo(tmp_path, "blue")
     with pytest.raises(StoreError) as raised:
         kb.add(path, taxa[0], encoders, photos=[second])
@@ -118,10 +120,7 @@ def test_an_addition_that_readers_see_is_no_error(tmp_path: Path) -> None:
     text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
     kb.build(path, taxa, PageSource(), encoders)
     kb.add(path, taxa[0], encoders, texts=[text])
-    with kb.open(path) as store:
-        [entry] = store.species(["avis-000"])
-    assert entry.anchors[0].sha256 is not None
-    Layout(path).anchors.path_of(entry.anchors[0].sha256).unlink()
+    lose_photo(path)
     kb.add(path, taxa[0], encoders, texts=[text])
     kb.add(path, taxa[0], encoders, texts=[OwnText(text="The bill is golden and short.", title="more")])
     with kb.open(path) as store:
@@ -136,10 +135,8 @@ def test_a_species_without_an_article_keeps_its_additions_when_a_photo_is_lost(t
     kb.add(path, taxa[0], encoders, texts=[text], photos=[own_photo(tmp_path)])
     kb.build(path, taxa, PageSource(revision=2, gone=["avis-000"]), encoders)
     before = shown(path)
-    with kb.open(path) as store:
-        photo = store.species(["avis-000"])[0].anchors[0]
-    assert photo.sha256 is not None and len(before[0]) == 1
-    Layout(path).anchors.path_of(photo.sha256).unlink()
+    assert len(before[0]) == 1
+    lose_photo(path)
     with pytest.raises(StoreError, match="is shown without the addition"):
         kb.add(path, taxa[0], encoders, photos=[own_photo(tmp_path, "blue")])
     assert shown(path) == before
