@@ -86,7 +86,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that uses the shared data as an integration test, so that CI always runs it."""
+    """Mark every test that uses the shared data as an integration test, which `.ci/run` runs."""
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.integration)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,16 +15,16 @@ from tests.faults.jobs import Wholes
 FULL_LIMIT_S = 4 * 3600
 
 
-def is_full(config: pytest.Config) -> bool:
-    """Return whether the run is `pytest -m faults`, for which every test here has the time that it needs."""
-    return config.option.markexpr.strip() == "faults"
+def is_full() -> bool:
+    """Return whether every case is tried, for which each test here has the time that it needs."""
+    return os.environ.get("FIELDMARK_TEST_DRAW") == "full"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in here:
-        item.add_marker(pytest.mark.faults)
-        if is_full(config):
+        item.add_marker(pytest.mark.thorough)
+        if is_full():
             item.add_marker(pytest.mark.timeout(FULL_LIMIT_S))
 
 
@@ -31,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def draw(request: pytest.FixtureRequest) -> Draw:
     """The draw of this run; its counts are printed at the end of the run."""
     properties = request.node.user_properties
-    return Draw(is_full=is_full(request.config), record=lambda summary: properties.append(("faults", summary)))
+    return Draw(is_full=is_full(), record=lambda summary: properties.append(("faults", summary)))
 
 
 @pytest.fixture(scope="session")

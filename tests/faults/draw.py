@@ -1,4 +1,4 @@
-"""Numbers of random cases: the full draw by `pytest -m faults`, a small one in any other run."""
+"""Numbers of random cases: the full draw with `FIELDMARK_TEST_DRAW=full`, else a small one."""
 
 from __future__ import annotations
 
