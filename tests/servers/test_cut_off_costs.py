@@ -23,17 +23,23 @@ from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.settings import DecomposeSettings
 from tests.rerank.scripted import QUESTIONS
-from tests.servers.kinds import Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.test_conformance import CANDIDATES, jpeg, model
 
-ENDLESS = Kind(name="endless", thinking="hidden", n_thoughts=80_000)
 CUT = 2_048 + 8_192 + 32_768
 """Tokens of the tries beside four times those of the task."""
 
 
 def cut_off_if(is_endless: Callable[[Call], bool]) -> Callable[[Call], Reaction]:
-    return lambda call: as_kind(counted, ENDLESS)(call) if is_endless(call) else counted(call)
+    return lambda call: cut_off(call) if is_endless(call) else counted(call)
+
+
+def cut_off(call: Call) -> Answer:
+    """End in hidden thoughts, at the limit of the request."""
+    limit = call.payload["max_tokens"]
+    usage = {"prompt_tokens": len(call.text.split()), "completion_tokens": limit}
+    details = {"completion_tokens_details": {"reasoning_tokens": limit}}
+    return Answer(text="", finish="length", more={"usage": usage | details})
 
 
 def counted(call: Call) -> Answer:

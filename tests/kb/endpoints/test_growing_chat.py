@@ -1,0 +1,160 @@
+"""Replies that are cut off: asked for again with more tokens up to a bound, never passed on, and paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from data.errors import BadRequest, CutOff
+from data.event_loop import wait_for
+from data.records import ChatMessage, ChatRequest
+from kb.endpoints.connection import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
+
+HELLO = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
+
+
+def thinks(n: int, call: Call) -> Answer:
+    """Answer after `n` tokens of reasoning, cut off at the limit of the request."""
+    limit = call.payload.get("max_tokens", n + 1)
+    is_cut = limit <= n
+    return Answer(
+        text=None if is_cut else "Yes", finish="length" if is_cut else "stop", output_tokens=min(n + 1, limit),
+        message={"reasoning_content": "Hm. No?"},
+    )  # fmt: skip
+
+
+def with_context(n: int, script: Script) -> Script:
+    """Return a script that refuses requests with more tokens than the context has."""
+
+    def served(call: Call) -> Reaction:
+        if call.payload["max_tokens"] + len(call.text.split()) > n:
+            return Status(status=400, error={"message": f"This model's maximum context length is {n} tokens."})
+        return script(call)
+
+    return served
+
+
+def say_hello(chat: Connection) -> str:
+    return wait_for(chat.reply(HELLO)).text
+
+
+def tokens_of(server: OpenAIServer) -> list[int]:
+    return [call.payload["max_tokens"] for call in server.calls]
+
+
+@pytest.mark.parametrize(
+    ("n", "first", "tokens"),
+    [
+        (600, None, [20, 2_068]),
+        (600, 500, [500, 2_548]),
+        (600, 1_000, [1_000]),
+        (600, 4_096, [4_096]),
+        (90_000, None, [20, 2_068, 8_212, 32_788]),
+        (90_000, 8_192, [8_192, 16_384, 40_960]),
+    ],
+)
+def test_the_tokens_grow_from_those_of_task_and_settings_up_to_a_bound(
+    n: int, first: int | None, tokens: list[int]
+) -> None:
+    with OpenAIServer(partial(thinks, n)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_tokens=first)
+        with Connection(endpoint) as chat:
+            if n > tokens[-1]:
+                words = rf"m@127.0.0.1: the reply was cut off at {tokens[-1]:,} tokens, in its reasoning"
+                with pytest.raises(CutOff, match=words):
+                    say_hello(chat)
+            else:
+                assert say_hello(chat) == "Yes"
+            assert chat.budget.meter.cut_off == len(tokens) - (n < tokens[-1])
+        assert tokens_of(server) == tokens
+
+
+def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: Path) -> None:
+    other = ChatRequest(messages=(ChatMessage(role="user", text="Hi"),), max_tokens=1_500)
+    with (
+        OpenAIServer(partial(thinks, 3_000)) as server,
+        ReplyCache(tmp_path / "replies") as cache,
+        Connection(Endpoint(model="m", base_url=server.base_url), cache=cache) as chat,
+    ):
+        assert say_hello(chat) == "Yes"
+        assert wait_for(chat.reply(other)).text == "Yes"
+        assert say_hello(chat) == "Yes"
+        assert tokens_of(server) == [20, 2_068, 8_212, 9_692], "the last from the cache, though it was for 20 tokens"
+
+
+def test_a_server_that_allows_no_more_tokens_is_named() -> None:
+    served = with_context(4_096, partial(thinks, 7_000))
+    with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        with pytest.raises(CutOff, match="at 2,068 tokens, in its reasoning, and the server allows no more"):
+            say_hello(chat)
+        assert tokens_of(server) == [20, 2_068, 8_212, 4_106]
+
+
+def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() -> None:
+    served = with_context(9_000, partial(thinks, 3_000))
+    long = ChatRequest(messages=(ChatMessage(role="user", text="word " * 3_000),), max_tokens=1_500)
+    with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert say_hello(chat) == "Yes"
+        assert wait_for(chat.reply(long)).text == "Yes"
+        assert wait_for(chat.reply(long)).text == "Yes"
+        assert tokens_of(server)[2:] == [8_212, 9_692, 4_846, 4_846]
+
+
+def test_tokens_of_the_settings_that_the_server_refuses_are_halved_for_all_requests() -> None:
+    with (
+        OpenAIServer(with_context(3_000, partial(thinks, 0))) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=8_192)) as chat,
+    ):
+        assert [say_hello(chat), say_hello(chat)] == ["Yes", "Yes"]
+        assert tokens_of(server) == [8_192, 4_096, 2_048, 2_048]
+
+
+def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None:
+    with (
+        OpenAIServer(with_context(2, partial(thinks, 0))) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=64)) as chat,
+    ):
+        with pytest.raises(BadRequest, match="maximum context length is 2") as caught:
+            say_hello(chat)
+        assert tokens_of(server) == [64, 32, 20]
+        assert caught.value.hint == "20 tokens for the reply are refused, too."
+
+
+def test_tries_that_were_cut_off_in_an_earlier_run_are_not_made_again(tmp_path: Path) -> None:
+    def tokens(n: int, script: Callable[[Script], Script] = lambda script: script) -> list[int]:
+        with (
+            OpenAIServer(script(partial(thinks, n))) as server,
+            ReplyCache(tmp_path / "replies") as cache,
+            Connection(Endpoint(model="m", base_url=server.base_url), cache=cache) as chat,
+        ):
+            with suppress(CutOff):
+                say_hello(chat)
+            return tokens_of(server)
+
+    assert tokens(80_000, partial(with_context, 4_000)) == [20, 2_068, 8_212, 4_106]
+    assert tokens(80_000, partial(with_context, 4_000)) == [8_212, 4_106], "refused, at no cost"
+    assert tokens(80_000) == [8_212, 32_788]
+    assert tokens(80_000) == [32_788], "one try, since the server may have changed"
+    assert tokens(3_000) == [32_788]
+    assert tokens(3_000) == [], "from the cache"
+
+
+def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost_once(tmp_path: Path) -> None:
+    async def twice(chat: Connection) -> list[object]:
+        return await asyncio.gather(chat.reply(HELLO), chat.reply(HELLO), return_exceptions=True)
+
+    with OpenAIServer(partial(thinks, 80_000)) as server, ReplyCache(tmp_path / "replies") as cache:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=0, price_out=1_000_000)
+        with Connection(endpoint, cache=cache) as chat:
+            errors = asyncio.run(twice(chat))
+            paid = [(error.output_tokens, error.cost_usd) for error in errors if isinstance(error, CutOff)]
+            assert sorted(paid) == [(0, 0.0), (20 + 2_068 + 8_212 + 32_788, 43_088.0)]
+            assert chat.budget.meter.spent_usd == 43_088
