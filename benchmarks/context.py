@@ -21,11 +21,11 @@ import kb
 import recognize
 from cli.common.config import resolve
 from kb.distill.prompts import DistilPrompts
+from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings
 from kb.lookup.gathering import Explainer, gather
 from kb.lookup.passages import compose
-from kb.lookup.settings import ContextSettings
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
 from kb.sources.mediawiki.source import WikipediaSource

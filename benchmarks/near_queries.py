@@ -20,8 +20,7 @@ import recognize
 from benchmarks.context import read
 from cli.common.config import resolve
 from data.contracts import TextEncoder
-from kb.lookup.index import index_of
-from kb.lookup.query_key import query_key
+from kb.lookup.index import index_of, query_key
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from training.tables import markdown

@@ -222,7 +222,7 @@ def settings() -> str:
     """Return the page of all settings: of every run, of endpoints, and of methods."""
     from cli.common.config import PREFIX, Settings
     from kb.endpoints.endpoint import Endpoint
-    from kb.lookup.settings import ContextSettings
+    from kb.lookup.context_settings import ContextSettings
 
     parts = [
         "# Settings",

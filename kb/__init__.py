@@ -12,7 +12,7 @@ import fieldmark
 if TYPE_CHECKING:
     from kb.bundle.exporter import export_bundle as export_bundle
     from kb.bundle.importer import import_bundle as import_bundle
-    from kb.checklist.birds import profile_for as profile_for
+    from kb.checklist.avilist import profile_for as profile_for
     from kb.curate.add import OwnPhoto as OwnPhoto
     from kb.curate.add import OwnText as OwnText
     from kb.curate.add import add as add
@@ -43,7 +43,7 @@ _MODULES: Final = {
     "import_bundle": "kb.bundle.importer",
     "lint": "kb.curate.lint",
     "open": "kb.shipped:open_knowledge_base",
-    "profile_for": "kb.checklist.birds",
+    "profile_for": "kb.checklist.avilist",
     "remove": "kb.curate.remove",
     "search": "kb.lookup.search",
     "update": "kb.pipeline.updater",

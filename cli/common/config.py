@@ -20,7 +20,7 @@ from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.distill.names import DistillerName
 from kb.endpoints.endpoint import Endpoint
-from kb.lookup.settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings
 from kb.sources.web.settings import PAUSE_S, PageSettings
 from recognize.settings import Profile
 

@@ -39,7 +39,7 @@ def open_generator(
     if visret.origin == "anchors" and anchors is not None:
         return AnchorGenerator(anchors), None
     if visret.origin == "diffusers":
-        from kb.endpoints.drawing.cache import DrawingCache
+        from kb.endpoints.drawing.connection import DrawingCache
         from kb.endpoints.drawing.pipeline import PipelineImages
 
         cache = DrawingCache(settings.home / DRAWINGS)

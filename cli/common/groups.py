@@ -48,7 +48,7 @@ def note_group(store: KnowledgeBase) -> None:
 
 def n_others(store: KnowledgeBase) -> int:
     """Return the number of species that are not birds, among up to 64 of them."""
-    from kb.checklist.birds import is_bird
+    from kb.checklist.avilist import is_bird
 
     ids = store.taxon_ids
     asked = [ids[at * len(ids) // _ASKED] for at in range(_ASKED)] if len(ids) > _ASKED else ids

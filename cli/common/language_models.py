@@ -108,8 +108,7 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from kb.endpoints.drawing.cache import DrawingCache
-    from kb.endpoints.drawing.connection import ImageConnection
+    from kb.endpoints.drawing.connection import DrawingCache, ImageConnection
 
     endpoint = settings.llm.get("image")
     if endpoint is None:

@@ -16,7 +16,7 @@ from cli.common.method_settings import borrowed_keys, keys_of
 from data.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from kb.lookup.settings import ContextSettings
+    from kb.lookup.context_settings import ContextSettings
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 SettingsT = TypeVar("SettingsT")
@@ -148,7 +148,7 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
 
 def context_settings(*, preset: str = "default", wiki: bool | None = None, web: bool | None = None) -> ContextSettings:
     """Return the sources of context in this run; the flags mean always or never."""
-    from kb.lookup.settings import CONTEXT_PRESETS, ContextSettings
+    from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings
 
     flags = {name: "always" if flag else "never" for name, flag in (("wiki", wiki), ("web", web)) if flag is not None}
     base = CONTEXT_PRESETS.get(preset, CONTEXT_PRESETS["default"])

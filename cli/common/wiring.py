@@ -19,7 +19,7 @@ from cli.common.output import log_to_stderr, note, warn
 from data.engines.contract import LOCAL
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
-from kb.lookup.settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings
 from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:

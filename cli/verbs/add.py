@@ -83,7 +83,7 @@ def add(
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
     import kb as library
-    from kb.checklist.birds import is_bird
+    from kb.checklist.avilist import is_bird
     from kb.checklist.selection import species_named
     from kb.curate.add import read_text_file
     from kb.store.layout import Layout

@@ -78,7 +78,7 @@ def context(
     from data.codec import to_json
     from kb.endpoints.budget import Budget
     from kb.lookup.query_file import FileQuery, read_queries
-    from kb.lookup.suggestions import suggestions
+    from kb.lookup.search import suggestions
 
     if bool(" ".join(words).strip()) == (file is not None):
         raise UsageError("Expected either a QUERY or --file FILE.")

@@ -1,4 +1,4 @@
-"""AviList 2025, the checklist of the birds of the world, searched by any name.
+"""AviList 2025, the checklist of the birds of the world, searched by any name; birds among species.
 
 The tables are the CSV files of the package `birdnames`, which is not imported. AviList defines the species and their
 names; eBird and BirdLife add codes, further English names, and the scientific names on other lists. Subspecies are not
@@ -10,16 +10,30 @@ from __future__ import annotations
 import csv
 import importlib.util
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from data.errors import MissingRequirement
 from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Taxon, taxon_id
-from kb.checklist.english_groups import english_groups
 from kb.checklist.names import NearNames, epithet_stem, fold
+
+
+@cache
+def english_groups() -> Mapping[str, tuple[str, ...]]:
+    """Return order or family -> its English names, without groups that are named after their only species.
+
+    Example:
+        >>> english_groups()["Columbiformes"]
+        ('Pigeons and Doves', 'Pigeons', 'Doves')
+    """
+    table = files("kb.checklist").joinpath("english_groups.csv").read_text(encoding="utf-8")
+    return {row["group"]: tuple(row["english_names"].split(";")) for row in csv.DictReader(table.splitlines())}
+
 
 CLASS_NAME = "Aves"
 RANKS = (*HIGHER_RANKS, "species")
@@ -289,3 +303,33 @@ def _taxon(entry: _Entry) -> Taxon:
 
 def _stem_key(family: str, scientific_name: str) -> tuple[str, str]:
     return family, epithet_stem(scientific_name)
+
+
+BIRDS: Final = "starter"
+"""Profile of knowledge bases of birds (`recognize.settings.BIRD_PROFILE`)."""
+ANY_GROUP: Final = "general"
+"""Profile of others (`recognize.settings.GENERAL_PROFILE`)."""
+
+
+def profile_for(taxa: Iterable[Taxon]) -> str:
+    """Return the profile of the small models for some species: `starter` if all are birds, else `general`.
+
+    Example:
+        >>> profile_for([Taxon(taxon_id="vanessa-atalanta", scientific_name="Vanessa atalanta", rank="species")])
+        'general'
+    """
+    return BIRDS if all(map(is_bird, taxa)) else ANY_GROUP
+
+
+def is_bird(taxon: Taxon) -> bool:
+    """Return whether a taxon is a bird: by its class; without one, if AviList has its name, family or order.
+
+    A genus alone decides nothing: birds share some with plants, as Prunella.
+    """
+    above = taxon.lineage
+    if given := above.get("class"):
+        return given == CLASS_NAME
+    if "kingdom" in above and above["kingdom"] != "Animalia":
+        return False
+    names = (taxon.scientific_name, above.get("family"), above.get("order"))
+    return any(load_checklist().find(name) is not None for name in names if name)

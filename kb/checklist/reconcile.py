@@ -18,8 +18,7 @@ from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key, without_authorship
 from kb.checklist.selection import choices
-from kb.checklist.species_names import BirdNames, Fitting, NamesInMemory, SpeciesNames
-from kb.checklist.stored.species_names import StoredNames
+from kb.checklist.species_names import BirdNames, Fitting, NamesInMemory, SpeciesNames, StoredNames
 from kb.checklist.stored.stored_checklist import StoredChecklist
 
 MatchKind = Literal[

@@ -1,12 +1,54 @@
-"""Scientific names in parts: one reader for checklists, taxoboxes and typed names."""
+"""Scientific names in parts: one reader for checklists, taxoboxes and typed names, and the words in them."""
 
 from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
 
-from kb.checklist import name_words as known
 from kb.checklist.names import fold
+
+BELOW_SPECIES: Final = {
+    **dict.fromkeys(("subsp", "ssp", "nothosubsp", "subspecies", "morph", "ab", "race", "natio"), "subspecies"),
+    **dict.fromkeys(("var", "subvar", "nothovar", "convar", "varietas", "variety"), "variety"),
+    **dict.fromkeys(("f", "fo", "forma", "form", "subf"), "form"),
+}
+"""Marker before an epithet below the species -> rank."""
+BELOW_GENUS: Final = {
+    **dict.fromkeys(("sect", "subsect", "section", "subsection"), "section"),
+    **dict.fromkeys(("subg", "subgen", "subgenus"), "subgenus"),
+    **dict.fromkeys(("ser", "subser", "series"), "series"),
+}
+"""Marker before a name between genus and species -> rank."""
+MARKERS: Final = frozenset({*BELOW_SPECIES, *BELOW_GENUS, "kl", "nothosp", "cv"})
+SKIPPED: Final = frozenset({"kl", "klepton", "nothosp", "nothospecies"})
+"""Words that say how a species arose; the epithet follows."""
+UNSURE: Final = frozenset({"cf", "aff", "nr", "indet"})
+"""Likeness or doubt: the name is not that of the organism."""
+UNNAMED: Final = frozenset({"sp", "spp"})
+"""In place of an epithet; after one, as in "sp. nov.", a note."""
+SEVERAL: Final = frozenset({"agg", "aggr", "aggregate", "complex", "coll", "group", "superspecies"})
+"""After a binomial: the species with its nearest relatives."""
+VIRUSES: Final = frozenset({"virus", "phage", "viroid"})
+_NOTES: Final = frozenset(
+    {"gen", "ined", "lat", "ms", "n", "nov", "pro", "s", "sic", "sl", "species", "ss", "str", "strain", "uncultured"}
+)
+# Words of authorships that begin with a small letter: "Aus bus de Vries", "Aus bus auct. non L.".
+_OF_AUTHORS: Final = frozenset(
+    {
+        *("af", "al", "and", "apud", "auct", "d", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do"),
+        *("dos", "du", "e", "emend", "et", "ex", "fide", "in", "la", "le", "nec", "nom", "nomen", "non", "of", "sensu"),
+        *("ten", "ter", "van", "vel", "vom", "von", "y", "zu", "zum", "zur"),
+    }
+)
+NO_EPITHETS: Final = frozenset(
+    {*BELOW_SPECIES, *BELOW_GENUS, *SKIPPED, *UNSURE, *UNNAMED, *SEVERAL, *VIRUSES, *_NOTES, *_OF_AUTHORS}
+)
+LADDER: Final = (
+    *("kingdom", "phylum", "class", "order", "superfamily", "family", "subfamily", "tribe", "subtribe"),
+    *("genus", "subgenus"),
+)
+"""Ranks that files give in columns, the highest first."""
+
 
 _PLAIN: Final = re.compile(r"[A-Z][a-z-]+(?: [a-z-]{2,}){0,2}")
 _WITH_YEAR: Final = re.compile(  # the usual form in large checklists
@@ -47,9 +89,9 @@ def parse_name(name: str) -> ScientificName:
         >>> [parse_name(name).rank for name in ("Aus sp.", "Rosa 'Peace'", "Rosa canina × Rosa gallica")]
         ['unnamed', 'cultivar', 'hybrid']
     """
-    if _PLAIN.fullmatch(name) and known.NO_EPITHETS.isdisjoint(words := name.split()):
+    if _PLAIN.fullmatch(name) and NO_EPITHETS.isdisjoint(words := name.split()):
         return ScientificName(name, _BY_NUMBER[len(words)])
-    if (usual := _WITH_YEAR.fullmatch(name)) and known.NO_EPITHETS.isdisjoint(words := usual[1].split()):
+    if (usual := _WITH_YEAR.fullmatch(name)) and NO_EPITHETS.isdisjoint(words := usual[1].split()):
         return ScientificName(usual[1], _BY_NUMBER[len(words)])
     if "<" in name or "_" in name:  # "<i>Aus bus</i>", "Aus_bus"
         name = _MARKUP.sub(" ", name)
@@ -59,7 +101,7 @@ def parse_name(name: str) -> ScientificName:
     if _MAY_BE_CULTIVAR.search(whole) and (cultivar := _CULTIVAR.search(whole)):
         return ScientificName(whole[: cultivar.end()], "cultivar")
     words = _IN_BRACKETS.sub(" ", whole).replace("×", " × ").split()
-    if len(words) > 1 and words[-1] in known.VIRUSES:
+    if len(words) > 1 and words[-1] in VIRUSES:
         return ScientificName(whole, "species")
     if len(words) > 1 and words[0].strip("'\"‘’") in ("Candidatus", "Ca."):
         words = words[1:]
@@ -74,27 +116,27 @@ def _read(words: list[str]) -> ScientificName | None:
     has_genus = is_past_author = is_several = False
     for word in words:
         bare = word.strip(".,;:\"'‘’?")
-        if bare.lower() in known.UNSURE or (bare in known.UNNAMED and has_genus and not n_epithets):
+        if bare.lower() in UNSURE or (bare in UNNAMED and has_genus and not n_epithets):
             return None
         if word in _SIGNS:
             kept += ["×"] if not is_past_author else []
         elif not has_genus:
             kept.append(bare if len(bare) > 2 else word.rstrip(",;"))
             has_genus = True
-        elif marker in known.BELOW_GENUS:
-            section, rank, marker, is_past_author = f" {marker}. {bare}", known.BELOW_GENUS[marker], "", False
-        elif bare in known.BELOW_GENUS and not n_epithets:
+        elif marker in BELOW_GENUS:
+            section, rank, marker, is_past_author = f" {marker}. {bare}", BELOW_GENUS[marker], "", False
+        elif bare in BELOW_GENUS and not n_epithets:
             marker = bare
-        elif bare in known.BELOW_SPECIES and (word.endswith(".") or len(bare) > 2):
+        elif bare in BELOW_SPECIES and (word.endswith(".") or len(bare) > 2):
             marker = word
-        elif bare in known.SKIPPED:
+        elif bare in SKIPPED:
             continue
         elif (not is_past_author or marker) and _is_epithet(bare) and (not word.endswith(".") or word is words[-1]):
             kept += [marker, bare] if marker else [bare]
-            rank, section = known.BELOW_SPECIES.get(marker.rstrip("."), ""), ""
+            rank, section = BELOW_SPECIES.get(marker.rstrip("."), ""), ""
             n_epithets, marker = n_epithets + 1, ""
         else:
-            is_several = is_several or bare in known.SEVERAL
+            is_several = is_several or bare in SEVERAL
             is_past_author, marker = True, ""
     while kept and kept[-1] == "×":
         kept.pop()
@@ -102,7 +144,7 @@ def _read(words: list[str]) -> ScientificName | None:
 
 
 def _is_epithet(word: str) -> bool:
-    is_long = len(word) > 1 and word not in known.NO_EPITHETS
+    is_long = len(word) > 1 and word not in NO_EPITHETS
     return is_long and word == word.lower() and _EPITHET.fullmatch(word) is not None
 
 
@@ -117,7 +159,7 @@ def _in_sentence_case(words: list[str]) -> list[str]:
     if all(word.isupper() for word in rest if word[0].isalpha()):
         for i, word in enumerate(rest):
             following = rest[i + 1] if i + 1 < len(rest) else ""
-            is_short = word.endswith(".") and word[:-1].lower() not in known.NO_EPITHETS
+            is_short = word.endswith(".") and word[:-1].lower() not in NO_EPITHETS
             if is_short or word.endswith(",") or following in ("&", "ET", "EX", "IN") or following.isdigit():
                 break
             rest[i] = word.lower()
@@ -150,7 +192,7 @@ def name_key(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return fold(name)
     words = _HYBRID_SIGN.sub(" ", name).split()
-    is_marker = (word.endswith(".") and word.rstrip(".").lower() in known.MARKERS for word in words)
+    is_marker = (word.endswith(".") and word.rstrip(".").lower() in MARKERS for word in words)
     return fold(" ".join(word for word, marker in zip(words, is_marker, strict=True) if not marker))
 
 

@@ -1,14 +1,16 @@
-"""Files of names: text, rows and known columns of tables."""
+"""Files of names: text, rows and known columns of tables, cells of several names, names in several columns."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from data.errors import BadInput
 from kb.checklist.names import fold
+from kb.checklist.scientific_names import BELOW_SPECIES, LADDER
 
 MAX_BYTES: Final = 64 * 2**20
 EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
@@ -109,3 +111,58 @@ def with_genus(name: str, genus: str) -> str:
     """
     is_whole = " " in name and name.split()[0] == genus.lower()
     return f"{genus} {name}" if genus and name[:1].islower() and not is_whole else name
+
+
+SEVERAL: Final = re.compile(r"[;|]")
+
+
+def common_names_in(cell: str) -> tuple[str, ...]:
+    """Return the common names in a cell.
+
+    Bars, which Darwin Core recommends, and semicolons always separate names. Commas do where each part has two words or
+    more: a part of one word belongs to an inverted name, which stays whole.
+
+    Source: Darwin Core quick reference guide: "separate the values in a list with space vertical bar space".
+
+    Example:
+        >>> common_names_in("Snowy Owl | Arctic Owl"), common_names_in("Snowy Owl, Great White Owl")
+        (('Snowy Owl', 'Arctic Owl'), ('Snowy Owl', 'Great White Owl'))
+        >>> common_names_in("Owl, Great Horned; Screech Owl, Eastern")
+        ('Owl, Great Horned', 'Screech Owl, Eastern')
+    """
+    found: list[str] = []
+    for text in SEVERAL.split(cell):
+        parts = [name for part in text.split(",") if (name := part.strip())]
+        found += parts if all(len(part.split()) > 1 for part in parts) else [", ".join(parts)]
+    return tuple(found)
+
+
+_GENUS: Final = ("genericname", "genus")
+_LOWEST: Final = ("infraspecificepithet", "subspecies")
+
+
+def are_named_in_parts(columns: Collection[str]) -> bool:
+    """Return whether a table (its headings folded) has columns of genus and epithet, or of single names."""
+    has_binomial = not set(_GENUS).isdisjoint(columns) and not set(EPITHETS).isdisjoint(columns)
+    return has_binomial or "uninomial" in columns
+
+
+def name_from_parts(row: Mapping[str, str]) -> str:
+    """Return the name composed of the columns of a row, or the lowest of its higher taxa; empty if it has none.
+
+    Example:
+        >>> name_from_parts({"genus": "Salix", "specificepithet": "alba", "infraspecificepithet": "vitellina"})
+        'Salix alba vitellina'
+    """
+    genus, epithet, lowest = (_first(row, keys) for keys in (_GENUS, EPITHETS, _LOWEST))
+    if genus and epithet:
+        rank = (row.get("taxonrank") or row.get("rank") or "").lower().rstrip(".")
+        word = BELOW_SPECIES.get(rank, rank)
+        marker = {"variety": "var.", "form": "f."}.get(word, "") if lowest else ""
+        sign = "×" if row.get("notho", "").lower() == "specific" else ""
+        return " ".join(filter(None, (genus, sign, epithet.lower(), marker, lowest.lower())))
+    return row.get("uninomial") or genus or next((row[rank] for rank in LADDER[::-1] if row.get(rank)), "")
+
+
+def _first(row: Mapping[str, str], keys: Collection[str]) -> str:
+    return next((row[key] for key in keys if row.get(key)), "")

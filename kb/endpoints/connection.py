@@ -10,7 +10,7 @@ from kb.endpoints.budget import Budget, BudgetedChat
 from kb.endpoints.cached_chat import CachedChat
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.growing_chat import GrowingChat
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 

@@ -16,14 +16,13 @@ from data.contracts import ChatModel, TextEncoder
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
 from data.records import Context, Term
 from kb.distill.prompts import DistilPrompts
+from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings
 from kb.lookup.gathering import Explainer, gather
-from kb.lookup.index import Lookup, index_of
+from kb.lookup.index import Lookup, index_of, query_key
 from kb.lookup.learning import remember
 from kb.lookup.passages import compose
-from kb.lookup.query_key import query_key
-from kb.lookup.settings import ContextSettings
 from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase
 

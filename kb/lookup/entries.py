@@ -15,7 +15,7 @@ from data.words import plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, taxa_named
 from kb.lookup.index import index_of
-from kb.lookup.not_included import why_missing
+from kb.lookup.species_list import why_missing
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase

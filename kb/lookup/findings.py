@@ -16,8 +16,7 @@ from kb.lookup.bm25 import tokens
 from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_lists
-from kb.lookup.sex_age import sex_age_part
-from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, variant_of
+from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, sex_age_part, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_SPECIES = 4

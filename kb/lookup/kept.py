@@ -23,7 +23,7 @@ from data.checksums import file_checksum
 from data.errors import FieldmarkError
 from data.files import sha256_hex
 from data.version import fieldmark_version
-from kb.lookup.postings import Postings
+from kb.lookup.bm25 import Postings
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.matrices import prefix_of_lookups
 

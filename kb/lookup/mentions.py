@@ -14,7 +14,7 @@ from typing import Literal
 from data.arrays import rank_descending
 from data.lexicon.word_groups import group_of
 from data.records import Taxon, Term
-from kb.checklist.english_groups import english_groups
+from kb.checklist.avilist import english_groups
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25
 from kb.lookup.senses import (

@@ -9,18 +9,21 @@ from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.sentences import split_sentences
 from kb.lookup.bm25 import tokens
-from kb.lookup.early_stages import early_stages, stages_in
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in
-from kb.lookup.variant_words import SEXES_AND_AGES, kinds_of, variant_words_in
 from kb.lookup.variants import (
+    SEXES_AND_AGES,
     Variant,
+    early_stages,
     fitting_sentences,
     in_its_plumage,
+    kinds_of,
     sentences_without_looks,
+    stages_in,
     states_looks,
     variant_of,
+    variant_words_in,
 )
 from kb.store.knowledge_base import KnowledgeBase
 

@@ -1,4 +1,4 @@
-"""Species of a knowledge base, with the species of the checklist that it lacks."""
+"""Species that a knowledge base holds, species of the checklist that it lacks, and articles that it could not read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ from data.errors import UnknownTaxon
 from data.records import Taxon
 from kb.checklist.names import fold
 from kb.checklist.selection import select
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from data.words import plural
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -105,3 +116,67 @@ def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Tax
         listed = []
     ids = {taxon.taxon_id for taxon in listed}
     return [*listed, *(taxon for taxon in own if taxon.taxon_id not in ids)]
+
+
+RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
+N_NAMED = 5
+MAX_NAME_WORDS = 5
+"""Longer texts are descriptions; the checklist is not opened for them."""
+
+
+def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
+    """Return the species of the checklist with that name if the knowledge base lacks it, else None."""
+    taxon = store.checklist.find(name) if len(name.split()) <= MAX_NAME_WORDS else None
+    is_missing = taxon is not None and taxon.rank == "species" and taxon.taxon_id not in store.taxon_ids
+    return taxon if is_missing else None
+
+
+def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
+    """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
+    for rank in RELATIVES:
+        name = taxon.lineage.get(rank, "")
+        found = [other for other in store.taxa() if name and other.lineage.get(rank) == name]
+        if found:
+            return name, found
+    return "", []
+
+
+def why_missing(store: KnowledgeBase, taxon: Taxon) -> tuple[str, str]:
+    """Return two sentences: that the knowledge base lacks a species, and which related species it holds."""
+    above, members = relatives(store, taxon)
+    names = ", ".join(member.common_name for member in members[:N_NAMED])
+    more = f" and {len(members) - N_NAMED:,} more" if len(members) > N_NAMED else ""
+    scientific = f" ({taxon.scientific_name})" if taxon.common_names else ""
+    listed = store.checklist.name
+    return (
+        f"{taxon.common_name}{scientific} is not in the knowledge base {store.path}: known by name only ({listed}).",
+        f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
+    )
+
+
+NAMES: Final = {
+    "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "es": "Spanish", "fi": "Finnish",
+    "fr": "French", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "no": "Norwegian",
+    "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian",
+    "zh": "Chinese",
+}  # fmt: skip
+
+
+def unread_text(store: KnowledgeBase) -> str:
+    """Return a sentence on species whose articles the extractive distiller could not read; empty if there are none."""
+    entries = store.species(store.taxon_ids)
+    counts = Counter(
+        entry.source.language
+        for entry in entries
+        if entry.source is not None
+        and entry.source.language != "en"
+        and (entry.summary is None or entry.summary.distiller.startswith("extractive"))
+    )
+    if not counts:
+        return ""
+    languages = " and ".join(f"{NAMES[code]} ({code})" if code in NAMES else code for code in sorted(counts))
+    return (
+        f"The articles of {plural(counts.total(), 'species', 'species')} are in {languages}. The extractive distiller "
+        "reads English alone, so their descriptions are missing or poor: --distiller model with a model in "
+        "[llm.text] writes them. Names, photos and look-ups by name work."
+    )

@@ -1,14 +1,105 @@
-"""Variants: individuals for which the marks of an ordinary adult need not hold, such as an albino or a duckling."""
+"""Variants: individuals for which the marks of an ordinary adult need not hold, such as an albino or a duckling.
+
+The words for them are in `variants.txt`, the table `sexes` of the lexicon, and its words for caterpillars and pupae.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 
+from data.lexicon.appearance import appearance
+from data.lexicon.tables import BIRDS, column
+from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import group_of, groups, words_of
-from data.records import Taxon
-from kb.lookup.variant_words import SEXES_AND_AGES, kinds_of, variant_words, variant_words_in
+from data.records import QueryPart, SpeciesEntry, Taxon
+from kb.distill.subjects import Subject, stated_subject, with_subject
+from kb.lookup.mentions import Mention
+
+SEXES_AND_AGES = frozenset(("male", "female", "juvenile"))
+_LONGEST = 3  # words of a phrase
+_ORDINALS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
+_ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantWords:
+    """Contents of `variants.txt`; phrases are joined by hyphens."""
+
+    anywhere: Mapping[str, str]
+    """Word -> kind of variant, wherever the word stands in a query."""
+    beside: Mapping[str, str]
+    """Word -> kind of variant beside the name of a species; also `adult`."""
+    breeding: frozenset[str]
+    """Words for the breeding plumage in descriptions."""
+    winter_genera: frozenset[str]
+    """Genera, in lower case, whose adults look different in winter."""
+
+    @property
+    def phrases(self) -> Collection[str]:
+        """All words and phrases."""
+        return self.anywhere.keys() | self.beside.keys() | self.breeding
+
+
+@cache
+def variant_words() -> VariantWords:
+    """Return the words, read once.
+
+    Example:
+        >>> words = variant_words()
+        >>> words.beside["duckling"], words.beside["drake"], words.anywhere["non-breeding"]
+        ('juvenile', 'male', 'nonbreeding')
+    """
+    found: dict[str, dict[str, str]] = {"beside": dict(column("sexes", "subject"))}
+    kind, where = "", ""
+    for line in files("kb.lookup").joinpath("variants.txt").read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            kind, where = text.strip("[]").split()
+        elif text:
+            found.setdefault(where, {}).update(dict.fromkeys(text.split(), kind))
+    return VariantWords(
+        anywhere=found["anywhere"],
+        beside=found["beside"],
+        breeding=frozenset(found["text"]),
+        winter_genera=frozenset(found["genera"]),
+    )
+
+
+def variant_words_in(text: str) -> list[str]:
+    """Return the words of a text in lower case, those of a phrase of `variants.txt` joined; longer phrases first.
+
+    Example:
+        >>> variant_words_in("A 1st winter gull, not in non-breeding plumage")
+        ['a', 'first-winter', 'gull', 'not', 'in', 'non-breeding', 'plumage']
+    """
+    return list(_joined(words_of(_ORDINAL.sub(lambda found: _ORDINALS[found[0].lower()], text))))
+
+
+def kinds_of(words: Collection[str]) -> frozenset[str]:
+    """Return the kinds of variants that a sentence of a description states: `breeding` too, and `adult`.
+
+    Example:
+        >>> sorted(kinds_of(variant_words_in("In winter males are dull.")))
+        ['male', 'nonbreeding']
+    """
+    table = variant_words()
+    found = {table.anywhere.get(word) or table.beside.get(word, "") for word in words}
+    found |= {"breeding"} if table.breeding.intersection(words) else set()
+    return frozenset("nonbreeding" if kind == "winter" else kind for kind in found if kind)
+
+
+def _joined(words: list[str]) -> Iterator[str]:
+    phrases, place = variant_words().phrases, 0
+    while place < len(words):
+        lengths = range(min(_LONGEST, len(words) - place), 1, -1)
+        length = next((n for n in lengths if "-".join(words[place : place + n]) in phrases), 1)
+        yield "-".join(words[place : place + length])
+        place += length
+
 
 _ALIKE = re.compile(r"\b(?:sexes (?:are |look )?(?:alike|similar|identical)|both sexes|similar sexes)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r";\s+|,? (?:while|whereas) |(?<=[.!?])\s+")
@@ -232,3 +323,81 @@ def _build(clause: str, *, without_numbers: bool = False) -> list[str]:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip(_END)}."
+
+
+EARLY_STAGES = ("larva", "pupa")
+
+
+def early_stages(taxon: Taxon) -> Mapping[str, str]:
+    """Return word -> stage, of the words for early stages of a taxon.
+
+    Example:
+        >>> apollo = Taxon(taxon_id="p-a", scientific_name="Parnassius apollo", rank="species",
+        ...                lineage={"order": "Lepidoptera"})
+        >>> early_stages(apollo)["chrysalis"]
+        'pupa'
+    """
+    others = appearance(group_of_taxon(taxon.lineage, taxon.scientific_name)).others
+    return {word: stage for word, stage in others.items() if stage in EARLY_STAGES}
+
+
+def stages_in(text: str, stages: Mapping[str, str]) -> frozenset[str]:
+    """Return the stages that a text names."""
+    return frozenset(stages[word] for word in words_of(text) if word in stages)
+
+
+def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
+    """Return the words that fit every species of other groups than birds ("butterfly", "larva"), so tell none apart.
+
+    Empty if one of them is a bird: the words of birds were measured.
+
+    Example:
+        >>> apollo = Taxon(taxon_id="p-a", scientific_name="Parnassius apollo", rank="species",
+        ...                lineage={"order": "Lepidoptera"})
+        >>> [word in words_of_any([apollo]) for word in ("butterfly", "caterpillar", "osmeterium")]
+        [True, True, False]
+    """
+    groups = {group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa}
+    found = set()
+    for looks in map(appearance, groups if BIRDS not in groups else ()):
+        named = {*looks.adults, *(word for word, stage in looks.others.items() if stage in EARLY_STAGES)}
+        found |= {word for word in named if looks.part_at([word], 0) in (None, looks.whole)}
+    return found
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_BETWEEN = 2  # other words between the sex and the name: "a male breeding Mallard"
+
+
+def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
+    """Return the sex or age of a species that a query names; None without one, or if the summary does not tell it.
+
+    The word stands before the name or directly after it.
+    """
+    sexes = {word: kind for word, kind in variant_words().beside.items() if kind in SEXES_AND_AGES}
+    before = [word[0] for word in _WORD.finditer(query[: mention.start])][-1 - _BETWEEN :]
+    after = [word[0] for word in _WORD.finditer(query[mention.start + len(mention.text) :])][:1]
+    word = next((word for word in (*reversed(before), *after) if word.lower() in sexes), None)
+    if word is None or entry.summary is None:
+        return None
+    wanted = sexes[word.lower()]
+    texts: dict[str, list[str]] = {}
+    subject: Subject = ""
+    for statement in entry.summary.statements:
+        stated = stated_subject(statement.text)
+        is_continued = stated is None and with_subject(statement.text, subject) is not None  # "It has a red crest."
+        subject = subject if is_continued else stated or ""
+        texts.setdefault(subject, []).append(statement.text)
+    own = texts.pop(wanted, [])
+    others = [text for subject in ("adult", "male", "female", "juvenile") for text in texts.get(subject, ())]
+    unlike = others or texts.get("", [])
+    if not own or not unlike:
+        return None
+    return QueryPart(
+        kind="sex_age",
+        text=word,
+        name=f"{wanted} {entry.taxon.common_name}",
+        looks=" ".join(own),
+        unlike=" ".join(unlike),
+        taxon_ids=mention.ids,
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kb.checklist.avilist import AVILIST_NAME
-from kb.checklist.birds import is_bird
+from kb.checklist.avilist import AVILIST_NAME, is_bird
 from kb.checklist.shelf import name_of_file
 from kb.checklist.stored.of_species import checklist_of_species
 from kb.checklist.wiki_checklist import WIKI, WithTaxoboxes

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from data.records import LeftOut, Taxon
-from kb.checklist.birds import profile_for
+from kb.checklist.avilist import profile_for
 
 if TYPE_CHECKING:
     from kb.pipeline.selection import Selection

@@ -16,7 +16,7 @@ from typing import Final
 
 from data.places.gazetteer import canonical_name, direction_of, names_as_written
 from data.records import RangeFact, RangeRole
-from kb.checklist.english_groups import english_groups
+from kb.checklist.avilist import english_groups
 from kb.distill.sentences import split_sentences
 from kb.ranges.cues import (
     AFTER,

@@ -19,7 +19,7 @@ from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 from kb.sources.mediawiki.client import retry as of_wikis
 from kb.sources.mediawiki.source import WikipediaSource

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from tests.servers.openai_server import Call, OpenAIServer, Script
 
 

@@ -13,7 +13,7 @@ from data.event_loop import wait_for
 from data.records import Article, Section, Source, Taxon
 from kb.distill.model import PASSES, Mode, ModelDistiller
 from kb.distill.model_reply import SCHEMA
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from tests.security.conftest import Model
 from tests.security.obedient_model import ATTACKS, gullible, obedient
 from tests.servers.openai_server import Call, text_of

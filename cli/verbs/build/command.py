@@ -272,7 +272,7 @@ def select(
 def _unread_text(path: Path) -> str:
     """Return a sentence on articles in languages that their distiller does not read."""
     import kb
-    from kb.lookup.unread import unread_text
+    from kb.lookup.species_list import unread_text
 
     with kb.open(path) as store:
         return unread_text(store)

@@ -75,8 +75,7 @@ def _installation(settings: Settings) -> dict[str, str]:
 
 
 def _probes(settings: Settings) -> list[Probe]:
-    from kb.endpoints.drawing.probe import probe_images
-    from kb.endpoints.probe import WITHOUT, Probe, probe
+    from kb.endpoints.probe import WITHOUT, Probe, probe, probe_images
 
     found: list[Probe] = []
     for kind in ENDPOINTS:

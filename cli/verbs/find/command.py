@@ -16,7 +16,7 @@ from cli.verbs.find.output import FORMATS, check_output, write_found
 from cli.verbs.rerank.output import costs
 from cli.verbs.rerank.resources import OpenResources, open_resources
 from data.errors import UsageError
-from kb.lookup.settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings
 from rerank.captions.settings import CaptionSettings
 from rerank.retrieval import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
 from rerank.run_plan import plan_run

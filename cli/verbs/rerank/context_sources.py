@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import options, output, wiring
 from cli.common.config import Settings
-from kb.lookup.settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings
 
 if TYPE_CHECKING:
     from rerank.settings import RerankSettings

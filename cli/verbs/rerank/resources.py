@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
     from kb.endpoints.drawing.connection import ImageConnection
-    from kb.lookup.settings import ContextSettings
+    from kb.lookup.context_settings import ContextSettings
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
 

@@ -14,11 +14,19 @@ from functools import partial
 
 from data.batches import grouped
 from data.errors import BadInput
-from kb.checklist.name_parts import are_named_in_parts, name_from_parts
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading, higher_of
-from kb.checklist.stored.status import status_of
-from kb.checklist.stored.usage import ChecklistFile, CommonName, Problems, Status, Usage, language_code, licence_name
+from kb.checklist.stored.usage import (
+    ChecklistFile,
+    CommonName,
+    Problems,
+    Status,
+    Usage,
+    language_code,
+    licence_name,
+    status_of,
+)
+from kb.checklist.tables import are_named_in_parts, name_from_parts
 
 METADATA = "metadata.yaml"
 N_AT_A_TIME = 10_000

@@ -14,11 +14,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
-from kb.checklist.name_parts import are_named_in_parts, name_from_parts
-from kb.checklist.name_words import LADDER
-from kb.checklist.several_names import common_names_in
+from kb.checklist.scientific_names import LADDER
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.status import status_of
 from kb.checklist.stored.usage import (
     ChecklistFile,
     CommonName,
@@ -26,7 +23,9 @@ from kb.checklist.stored.usage import (
     Usage,
     language_code,
     licence_name,
+    status_of,
 )
+from kb.checklist.tables import are_named_in_parts, common_names_in, name_from_parts
 
 META: Final = "meta.xml"
 _ID: Final = "id"

@@ -20,12 +20,11 @@ from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
 from data.storage_errors import storage_errors
-from kb.checklist.name_words import LADDER
 from kb.checklist.names import fold
-from kb.checklist.scientific_names import ScientificName, name_key, parse_name, without_authorship
+from kb.checklist.scientific_names import LADDER, ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema
 from kb.checklist.stored.rows import write_meta
-from kb.checklist.stored.seal import seal
+from kb.checklist.stored.schema import seal
 from kb.checklist.stored.tree import Order, in_order
 from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 

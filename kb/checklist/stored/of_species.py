@@ -12,7 +12,7 @@ from data.codec import dumps
 from data.contracts import Checklist
 from data.files import sha256_hex
 from data.records import Taxon
-from kb.checklist.name_words import LADDER
+from kb.checklist.scientific_names import LADDER
 from kb.checklist.stored.index import index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.checklist.stored.usage import ChecklistFile, Problems, Usage

@@ -17,7 +17,7 @@ from data.storage_errors import storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key
 from kb.checklist.stored import schema
-from kb.checklist.stored.seal import seal
+from kb.checklist.stored.schema import seal
 
 N_AT_A_TIME: Final = 20_000
 MAX_NAME: Final = 2_000  # characters; the longest names of crosses and of common names have some hundred

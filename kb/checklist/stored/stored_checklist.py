@@ -14,7 +14,7 @@ from data.sqlite import closed_on_error
 from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema
-from kb.checklist.stored.seal import is_intact
+from kb.checklist.stored.schema import is_intact
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 _REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"

@@ -94,7 +94,7 @@ class KnowledgeBase(Closing):
     @cached_property
     def checklist(self) -> Checklist:
         """The checklist of the last build, or the part of it that is kept; without it, the species are their own."""
-        from kb.checklist.kept import checklist_for
+        from kb.checklist.shelf import checklist_for
         from kb.checklist.wiki_checklist import WikiChecklist
 
         name, digest = self.info.checklist, self.info.checklist_digest

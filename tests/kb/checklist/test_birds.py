@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from data.records import LeftOut, Taxon
-from kb.checklist.birds import is_bird, profile_for
+from kb.checklist.avilist import is_bird, profile_for
 from kb.pipeline.profile import N_ASKED, with_profile
 from kb.pipeline.selection import Selection
 from kb.sources.own import OwnSource

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kb.checklist.avilist import load_checklist
-from kb.checklist.english_groups import english_groups
+from kb.checklist.avilist import english_groups, load_checklist
 
 
 def test_english_names_find_their_order_or_family() -> None:

@@ -26,7 +26,7 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 

@@ -17,9 +17,9 @@ from data.errors import CostStop, NotCached, RateLimited, Refused, SourceError, 
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
 from kb.lookup.context import N_PARALLEL, contexts
+from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings
 from kb.lookup.findings import look_up
 from kb.lookup.learning import remember
-from kb.lookup.settings import CONTEXT_PRESETS, ContextSettings
 from kb.lookup.writing import is_supported, parse_reply, request_for, supported, texts_of
 from kb.sources.starter import StarterSource
 from tests.kb.lookup.shelf import BUTTERFLIES, entry

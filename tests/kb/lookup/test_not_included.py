@@ -11,8 +11,8 @@ import kb
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.curate.add import OwnText
-from kb.lookup.not_included import missing_species, relatives, why_missing
 from kb.lookup.search import search
+from kb.lookup.species_list import missing_species, relatives, why_missing
 from kb.store.knowledge_base import KnowledgeBase
 from tests.toy.encoders import toy_encoders
 

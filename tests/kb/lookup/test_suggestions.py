@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.lookup.suggestions import MAX_QUERY_WORDS, suggestions
+from kb.lookup.search import MAX_QUERY_WORDS, suggestions
 from tests.kb.lookup.shelf import STORE
 
 

@@ -17,8 +17,8 @@ from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.lookup.context import contexts
-from kb.lookup.settings import CONTEXT_PRESETS
-from kb.lookup.web_search import search_web
+from kb.lookup.context_settings import CONTEXT_PRESETS
+from kb.lookup.gathering import search_web
 from kb.sources.starter import StarterSource
 from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, Call, OpenAIServer

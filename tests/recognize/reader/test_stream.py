@@ -10,7 +10,7 @@ import pytest
 from data.errors import CostStop
 from data.records import Answer, Box, Candidate, Identification
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_chat import OpenAIChat
+from kb.endpoints.openai_client import OpenAIChat
 from recognize.reader.reader import Reader
 from recognize.reader.stream import AHEAD, read_over
 from tests.servers.openai_server import Answer as Says

@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cache
 
 from data.records import Article, Taxon
-from kb.checklist.english_groups import english_groups
+from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
 from kb.sources.mediawiki.html.taxobox import stated_taxon
 from kb.sources.mediawiki.pages.taxobox_template import Box, read_box

@@ -10,9 +10,8 @@ import pytest
 from data.errors import BadInput, StoreError
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
-from kb.checklist.kept import checklist_for, kept_checklist
 from kb.checklist.selection import select
-from kb.checklist.shelf import Shelf
+from kb.checklist.shelf import Shelf, checklist_for, kept_checklist
 from kb.checklist.stored import part
 from kb.checklist.stored.rows import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist

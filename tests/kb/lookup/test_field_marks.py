@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.lookup.descriptions.mark_index import CONFLICT, MARKING, SOME_PART, MarkIndex, marks_of_query, marks_of_text
+from kb.lookup.field_marks import CONFLICT, MARKING, SOME_PART, MarkIndex, marks_of_query, marks_of_text
 
 
 def fits(query: str, *texts: str) -> list[float]:

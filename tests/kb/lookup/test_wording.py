@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.lookup.descriptions.wording import corrected, in_lexicon_words
+from kb.lookup.wording import corrected, in_lexicon_words
 
 
 @pytest.mark.parametrize(

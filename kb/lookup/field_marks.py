@@ -15,8 +15,8 @@ from data.lexicon.marks import every_mark
 from data.lexicon.near import near_colours, near_parts
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import groups
-from kb.lookup.early_stages import EARLY_STAGES
-from kb.lookup.postings import Postings
+from kb.lookup.bm25 import Postings
+from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
 SOME_PART = 0.25

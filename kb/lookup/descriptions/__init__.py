@@ -1,1 +1,0 @@
-"""Descriptions of birds: everyday words, and field marks."""
