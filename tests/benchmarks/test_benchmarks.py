@@ -82,6 +82,7 @@ def few_birds(birds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return few
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs(
     name: str, few_birds: Path, birds: Path, tmp_path: Path, unpacked: Path, request: pytest.FixtureRequest

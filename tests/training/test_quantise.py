@@ -56,8 +56,3 @@ def test_a_quantised_model_gives_nearly_the_same(tmp_path: Path) -> None:
     batch = next(inputs(1))
     exact, found = (session.run(None, {"pixels": batch})[0] for session in sessions)
     assert 0 < np.abs(exact - found).mean() < 0.02 * exact.std()
-
-
-def test_a_named_convolution_stays_float(tmp_path: Path) -> None:
-    quantise(two_convolutions(), inputs(2), tmp_path / "half.onnx", stays_float=lambda name: name == "first")
-    assert int8_weights(tmp_path / "half.onnx") == 1

@@ -56,7 +56,3 @@ def test_padding_and_sizes_go_and_the_output_stays() -> None:
     assert kinds(light) == ["Conv", "Resize"]
     assert list(onnx.load_from_string(light).graph.node[1].input)[1:] == ["", "large.factors"]
     np.testing.assert_allclose(output(light, pixels), output(model, pixels), atol=1e-6)
-
-
-def test_padding_by_another_number_stays() -> None:
-    assert "Pad" in kinds(without_pads(padded(-1.0)))

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.calibration import calibration_curve
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
@@ -64,21 +63,6 @@ def test_the_fit_recovers_the_true_weights() -> None:
     stages = rng.normal(size=(4000, 12, 6)).astype(np.float32)
     truth = np.array([rng.choice(12, p=row) for row in softmax(stages.astype(np.float64) @ made_with)])
     assert fit_weights([Sample(stages=stages, truth=truth, share=1.0)]) == pytest.approx(made_with, abs=0.15)
-
-
-def test_an_empty_stage_gets_no_weight() -> None:
-    rng = np.random.default_rng(0)
-    stages = rng.normal(size=(200, 5, 6)).astype(np.float32)
-    stages[..., 3] = 0
-    assert fit_weights([Sample(stages=stages, truth=np.zeros(200, dtype=np.intp), share=1.0)])[3] == 0
-
-
-def test_the_calibration_error_equals_scikit_learn_quantile_bins() -> None:
-    rng = np.random.default_rng(3)
-    sure = rng.random(1_000)
-    right = rng.random(1_000) < sure**2
-    share_right, mean_sure = calibration_curve(right, sure, n_bins=10, strategy="quantile")
-    assert calibration_error(sure, right) == pytest.approx(np.abs(share_right - mean_sure).mean(), abs=1e-3)
 
 
 def test_the_calibration_error_by_hand() -> None:

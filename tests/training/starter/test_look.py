@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch of the extra `models` is not 
 
 from data.arrays import as_unit_rows  # noqa: E402
 from tests.training.starter.world import LABELS, two_views  # noqa: E402
-from training.starter.look import SMOOTHING, TEMPERATURE, _Start, draw_views, fit_discriminants, train_look  # noqa: E402
+from training.starter.look import SMOOTHING, TEMPERATURE, _Start, train_look  # noqa: E402
 
 VOCABULARY = ("Aus aus", "Bus bus")
 
@@ -25,23 +25,6 @@ def test_the_nearest_prototype_of_a_training_photo_is_its_species(features: Any)
     assert (look.encode(features[0]) @ look.prototypes.T).argmax(axis=1).tolist() == LABELS.tolist()
 
 
-def test_a_prototype_is_the_mean_direction_of_its_training_photos(features: Any) -> None:
-    """Each photo as the mean of its first two views, as in recognition; other views and photos do not count."""
-    photos = np.arange(0, 24, 2)
-    views = np.concatenate([features, np.roll(features, 3, axis=2)])
-    look = train_look(views, ["Aus aus"] * 12 + ["Bus bus"] * 12, photos, dim=4, epochs=2)
-    birds = as_unit_rows(look.encode(features[0]) + look.encode(features[1]))[photos]
-    expected = as_unit_rows(np.stack([birds[LABELS[photos] == kind].sum(axis=0) for kind in (0, 1)]))
-    assert look.prototypes == pytest.approx(expected, abs=1e-5)
-
-
-def test_each_photo_has_a_view_of_the_whole_and_one_of_the_crop() -> None:
-    """Even views are of whole photos, odd ones of crops; each pair is drawn."""
-    whole, crop = draw_views(np.random.default_rng(0), 8)
-    assert (set(whole), set(crop)) == ({0, 2, 4, 6}, {1, 3, 5, 7})
-    assert len(set(zip(whole.tolist(), crop.tolist(), strict=True))) == 16
-
-
 def test_the_loss_is_of_the_mean_of_both_views(features: Any) -> None:
     """Two views that point to different species are as good as one between them, whatever their lengths."""
     start = _Start.of(features, ["Aus aus"] * 12 + ["Bus bus"] * 12, np.arange(24), 4)
@@ -51,10 +34,3 @@ def test_the_loss_is_of_the_mean_of_both_views(features: Any) -> None:
     expected = torch.nn.functional.cross_entropy(TEMPERATURE * cosines, start.targets, label_smoothing=SMOOTHING)
     assert start.loss([3 * rows[0], rows[1]], start.targets).item() == pytest.approx(expected.item(), abs=1e-5)
     assert start.loss(rows[:1], start.targets).item() != pytest.approx(expected.item(), abs=1e-3)
-
-
-def test_discriminants_separate_the_species(features: Any) -> None:
-    mean, matrix = fit_discriminants(features, LABELS, 1)
-    line = ((as_unit_rows(features[0]) - mean) @ matrix).ravel()
-    within = max(line[:12].std(), line[12:].std())
-    assert abs(line[:12].mean() - line[12:].mean()) > 4 * within
