@@ -1,4 +1,4 @@
-"""In-memory knowledge base of four birds, each of one colour."""
+"""Knowledge base in memory: four birds of one colour each."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from PIL import Image, ImageDraw
 from tests.toy.store import MemoryStore, Sketch
 
 BIRDS = {
-    "Cardinalis cardinalis": ("crimson", "Plumage bright red. Crest red, face black."),
-    "Cyanocitta cristata": ("royalblue", "Upperparts blue, underparts white. Crest blue."),
-    "Spinus tristis": ("gold", "Body bright yellow. Cap black, wings black."),
-    "Corvus corax": ("black", "All black, with a heavy black bill."),
+    "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
+    "Cyanocitta cristata": ("royalblue", "Blue Jay", "Upperparts blue, underparts white. Crest blue."),
+    "Spinus tristis": ("gold", "American Goldfinch", "Body bright yellow. Cap black, wings black."),
+    "Corvus corax": ("black", "Common Raven", "All black, with a heavy black bill."),
 }
 
 
@@ -21,10 +21,8 @@ def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
 
 
 def memory_store(encoders: Any) -> MemoryStore:
-    return MemoryStore(
-        {
-            name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)])
-            for name, (colour, text) in BIRDS.items()
-        },
-        encoders,
-    )
+    sketches = {
+        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
+        for name, (colour, common, text) in BIRDS.items()
+    }
+    return MemoryStore(sketches, encoders)

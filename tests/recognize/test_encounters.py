@@ -19,9 +19,7 @@ from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
 from recognize.encounters import MOST_PHOTOS, encode_encounters
 from recognize.photos import encode_pictures
-from tests.recognize.test_recognizer import BIRDS, bird
-from tests.toy.encoders import toy_encoders
-from tests.toy.store import MemoryStore, Sketch
+from tests.recognize.birds_in_memory import bird
 
 START = datetime(2026, 5, 1, 23, 59, 58)
 
@@ -34,30 +32,16 @@ def grouped(moments: dict[str, Moment | None], *, seconds: float = 2) -> list[tu
     return list(bursts(moments, seconds=seconds, moment=moments.__getitem__))
 
 
-def test_a_burst_holds_photos_within_seconds_of_the_one_before() -> None:
+def test_a_burst_holds_photos_of_one_camera_and_folder_within_seconds_of_the_one_before() -> None:
     found = grouped({"a": taken(0), "b": taken(2), "c": taken(4), "d": taken(6.1)})
     assert found == [("a", "b", "c"), ("d",)], "also across midnight"
-
-
-def test_fractions_of_a_second_separate_bursts() -> None:
     assert grouped({"a": taken(0), "b": taken(0.4), "c": taken(1.0)}, seconds=0.5) == [("a", "b"), ("c",)]
-
-
-def test_photos_in_falling_order_of_time_are_bursts_too() -> None:
-    assert grouped({"a": taken(9), "b": taken(8), "c": taken(3)}) == [("a", "b"), ("c",)]
-
-
-def test_a_photo_without_a_time_is_alone() -> None:
-    assert grouped({"a": taken(0), "b": None, "c": taken(1), "d": None}) == [("a", "c"), ("b",), ("d",)]
-
-
-def test_folders_separate_bursts() -> None:
+    assert grouped({"a": taken(9), "b": taken(8), "c": taken(3)}) == [("a", "b"), ("c",)], "in falling order"
+    without = grouped({"a": taken(0), "b": None, "c": taken(1), "d": None})
+    assert without == [("a", "c"), ("b",), ("d",)], "a photo without a time is alone"
     assert grouped({"x/a": taken(0), "y/b": taken(0), "y/c": taken(1)}) == [("x/a",), ("y/b", "y/c")]
-
-
-def test_cameras_separate_bursts_and_may_alternate() -> None:
     moments = {"a": taken(0, "A"), "b": taken(900, "B"), "c": taken(1, "A"), "d": taken(901, "B"), "e": taken(99, "A")}
-    assert grouped(moments) == [("a", "c"), ("b", "d"), ("e",)]
+    assert grouped(moments) == [("a", "c"), ("b", "d"), ("e",)], "cameras may alternate"
 
 
 def test_an_endless_stream_of_photos_gives_bursts_with_bounded_memory() -> None:
@@ -80,20 +64,6 @@ def test_an_endless_stream_of_photos_gives_bursts_with_bounded_memory() -> None:
     long = list(islice(bursts(stream(), seconds=2, moment=of_two_cameras), 3))
     assert [len(burst) for burst in long] == [MOST_PHOTOS, 1, MOST_PHOTOS]
     assert next(read) < 3 * MOST_PHOTOS
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
-def store(encoders: Any) -> MemoryStore:
-    sketches = {
-        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common)
-        for name, (colour, common, text) in BIRDS.items()
-    }
-    return MemoryStore(sketches, encoders)
 
 
 def test_the_query_of_an_encounter_is_the_mean_of_its_photos(encoders: Any) -> None:

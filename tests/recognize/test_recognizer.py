@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
 import kb
 from data.codec import to_json
@@ -19,35 +19,8 @@ from data.images.decode import Photo
 from recognize import PRESETS, FusionWeights, Recognizer
 from recognize.settings import CHUNK_PRESETS
 from tests.pages import made_up_taxa
-from tests.toy.encoders import toy_encoders
+from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.store import MemoryStore, Sketch
-
-BIRDS = {
-    "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
-    "Cyanocitta cristata": ("royalblue", "Blue Jay", "Upperparts blue, underparts white. Crest blue."),
-    "Spinus tristis": ("gold", "American Goldfinch", "Body bright yellow. Cap black, wings black."),
-    "Corvus corax": ("black", "Common Raven", "All black, with a heavy black bill."),
-}
-
-
-def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
-    picture = Image.new("RGB", (size, size), "white")
-    ImageDraw.Draw(picture).ellipse((size // 4 + x, size // 3, 3 * size // 4 + x, 3 * size // 4), fill=colour)
-    return picture
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
-def store(encoders: Any) -> MemoryStore:
-    sketches = {
-        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
-        for name, (colour, common, text) in BIRDS.items()
-    }
-    return MemoryStore(sketches, encoders)
 
 
 @pytest.fixture
@@ -82,13 +55,6 @@ def test_a_row_has_every_documented_field(store: Any, encoders: Any, folder: Any
     assert to_json(row)["candidates"][0]["scores"]["text"] == first.scores["text"]
 
 
-def test_candidates_are_sorted_by_falling_score(store: Any, encoders: Any) -> None:
-    for row in Recognizer(store, encoders, k=4).identify([bird("crimson"), bird("grey")]):
-        scores = [candidate.score for candidate in row.candidates]
-        assert scores == sorted(scores, reverse=True)
-        assert len(scores) == 4
-
-
 def test_paths_bytes_pictures_and_photos_are_accepted(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Corvus corax.png"
     sources = [str(path), path, path.read_bytes(), Image.open(path), bird("black"), Photo(image=bird("black"))]
@@ -116,21 +82,12 @@ def test_one_photo_instead_of_a_list_is_a_type_error(store: Any, encoders: Any, 
             next(Recognizer(store, encoders).identify(one))  # type: ignore[arg-type]
 
 
-def test_only_bad_pictures_give_only_error_rows(store: Any, encoders: Any) -> None:
-    rows = list(Recognizer(store, encoders, batch_size=2).identify([b"x"] * 25))
-    assert [row.status for row in rows] == ["error"] * 25
-
-
 def test_an_unsupported_source_type_gives_an_error_row(store: Any, encoders: Any) -> None:
     rows = list(Recognizer(store, encoders).identify([None, 7]))
     assert [row.error for row in rows] == [
         "Expected a path, bytes or a picture, got NoneType",
         "Expected a path, bytes or a picture, got int",
     ]
-
-
-def test_no_photos_give_no_rows(store: Any, encoders: Any) -> None:
-    assert list(Recognizer(store, encoders).identify([])) == []
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
@@ -218,17 +175,6 @@ def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
     recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
     rows = recognizer.identify([*[png.getvalue()] * 7, Watched(png.getvalue())])
     assert [row.status for row in rows] == ["identified"] * 8
-
-
-def test_two_streams_share_a_recognizer_with_a_small_cache(
-    store: Any, encoders: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("recognize.candidates._CACHED", 1)
-    birds = [bird(colour) for colour, *_ in BIRDS.values()]
-    recognizer = Recognizer(store, encoders, k=1, batch_size=2)
-    streams = recognizer.identify(birds), recognizer.identify(reversed(birds))
-    both = [(one.answer.name, other.answer.name) for one, other in zip(*streams, strict=True)]
-    assert both == list(zip(BIRDS, reversed(BIRDS), strict=True))
 
 
 def test_an_encoder_used_by_both_stages_runs_once(encoders: Any) -> None:
@@ -330,9 +276,3 @@ def test_unknown_presets_and_settings_are_refused(store: Any, encoders: Any) -> 
         Recognizer(store, encoders, k=0)
     with pytest.raises(UsageError, match="m = 0"):
         Recognizer(store, encoders, m=0)
-
-
-def test_place_and_date_are_copied_to_the_row(store: Any, encoders: Any) -> None:
-    photo = Photo(image=bird("red"), place=(47.5, -122.25), date="2024-05-03T07:12:09")
-    row = next(Recognizer(store, encoders).identify([photo]))
-    assert (row.place, row.date) == ((47.5, -122.25), "2024-05-03T07:12:09")

@@ -13,7 +13,7 @@ from data.errors import BadImage, MissingKnowledgeBase
 from recognize import Recognizer
 from recognize.confidence.calibration import shipped_calibration
 from recognize.scorer import RecognizerScorer
-from tests.recognize.test_recognizer import BIRDS, bird
+from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
@@ -102,12 +102,6 @@ def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equall
     alone = RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
     expected = [alone.chance(path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths[:5]]
     assert found == pytest.approx(expected, abs=1e-6)
-
-
-def test_an_unreadable_photo_is_an_error(scorer: SpeciesScorer, tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(b"no picture")
-    with pytest.raises(BadImage):
-        scorer.chance(tmp_path / "a.png", ["corvus-corax"])
 
 
 def test_an_empty_knowledge_base_knows_no_species(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from PIL import Image, ImageDraw
 from data.contracts import Encoders
 from data.errors import BadInput, MissingContents
 from recognize import Recognizer
-from recognize.calibration import calibrate as calibration_module
 from recognize.calibration.calibrate import calibrate
 from recognize.calibration.sources import LabelledSource, photos_of_anchors, photos_of_files
 from recognize.confidence.calibration import calibration_bytes
@@ -218,9 +217,3 @@ def test_a_preset_without_its_contents_is_refused(world: World) -> None:
                                                   for t in world.knowledge.chunks))  # fmt: skip
     with pytest.raises(MissingContents, match="descriptions"):
         calibrate(world.store, world.encoders, empty, world.anchors(), preset="vr-rag-v1")
-
-
-def test_many_photos_are_limited_evenly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration_module, "MOST_PHOTOS", 60)
-    quality = world.calibrate(world.anchors()).quality
-    assert (quality.n_photos, quality.n_species) == (60, 14)

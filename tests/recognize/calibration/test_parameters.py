@@ -69,20 +69,6 @@ def test_the_chance_of_an_unknown_species_is_fitted_at_even_odds(base: Parameter
     assert ((chances > 0.5) == is_unknown).mean() > 0.8
 
 
-def test_few_photos_change_good_shipped_parameters_little() -> None:
-    others = cases(4_000, seed=99)
-    rows, is_right, even = others.held, others.is_right["species"], np.ones(len(others))
-    errors = [
-        calibration_error(chances_by(fit(cases(60, seed=seed), shipped()).held["species"], rows), is_right, even)
-        for seed in range(10)
-    ]
-    assert np.mean(errors) < 0.06
-
-
-def test_a_constant_feature_gets_no_weight() -> None:
-    assert fit(cases(100), None).held["species"]["visual"] == 0
-
-
 def test_higher_ranks_are_fitted_with_the_species_and_without_it() -> None:
     fitted = fit(cases(400), None)
     assert set(fitted.held) == set(RANKS)

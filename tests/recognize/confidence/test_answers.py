@@ -116,16 +116,3 @@ def test_an_entry_for_a_genus_is_never_named_as_a_species() -> None:
     assert (unsure.rank, unsure.name, unsure.common_name) == ("family", "Russulaceae", None)
     plain = answer_of(GENUS, None, lineage_with_self(GENUS), min_confidence=1.0)
     assert (plain.rank, plain.name, plain.common_name, plain.confidence) == ("genus", "Russula", "Brittlegills", None)
-
-
-def test_an_entry_for_a_family_rolls_up_to_its_order() -> None:
-    family = Taxon(
-        taxon_id="russulaceae", scientific_name="Russulaceae", rank="family", lineage={"order": "Russulales"}
-    )
-    for held, expected in (
-        ((0.2, 0.2, 0.6, 0.9), ("family", "Russulaceae")),
-        ((0.2, 0.2, 0.3, 0.9), ("order", "Russulales")),
-    ):
-        chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=0.0)
-        answer = answer_of(family, chances, lineage_with_self(family), min_confidence=0.5)
-        assert (answer.rank, answer.name) == expected

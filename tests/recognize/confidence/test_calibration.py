@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
 
 from data.errors import StoreError, UsageError
 from data.records import vocabulary_hash
@@ -21,7 +20,7 @@ from recognize.confidence.calibration import (
 from recognize.confidence.ranks import RANKS
 from recognize.scoring.fusion import WEIGHTS
 from recognize.starter.encoders import load_starter
-from tests.toy.encoders import toy_encoders
+from tests.recognize.birds_in_memory import bird
 from tests.toy.store import MemoryStore, Sketch
 
 
@@ -119,21 +118,10 @@ def test_the_shipped_calibration_fits_the_starter_in_every_preset(preset: str, m
 BIRDS = {"Rubra rubra": "crimson", "Rubra alta": "firebrick", "Caerulea caerulea": "royalblue", "Nigra nigra": "black"}
 
 
-def bird(colour: Any, x: int = 0) -> Any:
-    picture = Image.new("RGB", (96, 96), "white")
-    ImageDraw.Draw(picture).ellipse((24 + x, 32, 72 + x, 72), fill=colour)
-    return picture
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
-
-
 def store_of(names: Any, encoders: Any) -> MemoryStore:
     sketches = {
         name: Sketch(
-            pictures=[bird(BIRDS[name]), bird(BIRDS[name], 4)],
+            pictures=[bird(BIRDS[name]), bird(BIRDS[name], x=4)],
             lineage={"genus": name.split()[0], "family": "Avidae"},
         )
         for name in names
@@ -156,7 +144,7 @@ def fitting(store: Any, encoders: Any) -> Calibration:
 
 def test_a_calibrated_row_has_calibration_id_and_confidence(store: Any, encoders: Any, fitting: Any) -> None:
     recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=0.0)
-    row = next(recognizer.identify([bird("royalblue", 2)]))
+    row = next(recognizer.identify([bird("royalblue", x=2)]))
     assert row.calibration == fitting.id == recognizer.calibration_id
     assert row.answer.name == "Caerulea caerulea"
     assert 0 < row.answer.confidence <= 1
@@ -164,7 +152,7 @@ def test_a_calibrated_row_has_calibration_id_and_confidence(store: Any, encoders
 
 
 def test_two_similar_species_roll_up_to_their_genus(store: Any, encoders: Any, fitting: Any) -> None:
-    row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.6).identify([bird("#c81c2f", 2)]))
+    row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=0.6).identify([bird("#c81c2f", x=2)]))
     assert {candidate.scientific_name for candidate in row.candidates[:2]} == {"Rubra rubra", "Rubra alta"}
     assert (row.answer.rank, row.answer.name) == ("genus", "Rubra")
 
@@ -179,7 +167,7 @@ def test_a_probably_unknown_species_is_answered_none(store: Any, encoders: Any, 
 
 
 def test_confidence_does_not_depend_on_batch_or_order(store: Any, encoders: Any, fitting: Any) -> None:
-    photos = [bird(colour, x) for colour in ("crimson", "grey", "royalblue", "black") for x in (0, 3)]
+    photos = [bird(colour, x=x) for colour in ("crimson", "grey", "royalblue", "black") for x in (0, 3)]
 
     def answers(pictures: Any, batch_size: Any) -> Any:
         recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=0.0, batch_size=batch_size)
@@ -188,14 +176,6 @@ def test_confidence_does_not_depend_on_batch_or_order(store: Any, encoders: Any,
     alone = answers(photos, 1)
     assert answers(photos, 32) == alone
     assert answers(photos[::-1], 3)[::-1] == alone
-
-
-def test_confidence_does_not_depend_on_the_number_of_candidates(store: Any, encoders: Any, fitting: Any) -> None:
-    rows = [
-        next(Recognizer(store, encoders, calibration=fitting, k=k, min_confidence=0.0).identify([bird("crimson", 2)]))
-        for k in (1, 4)
-    ]
-    assert rows[0].answer == rows[1].answer
 
 
 @pytest.mark.parametrize(

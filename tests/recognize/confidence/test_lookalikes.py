@@ -29,7 +29,7 @@ class TrainedLook:
         return getattr(self.look, name)
 
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
-        return tuple(BIRDS), self.look.encode_images([bird(colour) for colour, _ in BIRDS.values()])
+        return tuple(BIRDS), self.look.encode_images([bird(colour) for colour, *_ in BIRDS.values()])
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def store_without(names: set[str], encoders: Any) -> MemoryStore:
     kept = {name: each for name, each in BIRDS.items() if name not in names}
     sketches = {
         name: Sketch(texts=[text], pictures=[bird(colour, x=3)], lineage={"genus": name.split()[0]})
-        for name, (colour, text) in kept.items()
+        for name, (colour, _, text) in kept.items()
     }
     return MemoryStore(sketches, encoders)
 

@@ -16,9 +16,7 @@ from recognize.confidence.calibration import shipped_calibration
 from recognize.confidence.chances import Chances
 from recognize.confidence.prior import TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking
-from recognize.settings import OFF_LIST_SHARE
-from tests.recognize.birds_in_memory import BIRDS, bird, memory_store
-from tests.toy.encoders import toy_encoders
+from tests.recognize.birds_in_memory import BIRDS, bird
 
 IDS = tuple(f"species-{i}" for i in range(10))
 LINEAGES = [{"genus": f"G{i // 2}", "family": f"F{i // 4}", "order": f"O{i // 8}"} for i in range(10)]
@@ -70,10 +68,6 @@ def test_species_of_equal_score_keep_their_order() -> None:
     assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
 
 
-def test_a_list_adds_no_species_to_a_ranking() -> None:
-    assert set(prior(0, 9).apply(ranking([3.0, 2.0], species=[4, 9]), None).species) == {4, 9}
-
-
 @pytest.mark.parametrize(
     ("date", "quarter"),
     [
@@ -91,12 +85,6 @@ def test_the_list_follows_the_season_of_a_dated_photo() -> None:
     assert swallow.listed("2026-01-01").nonzero()[0].tolist() == [1]
     assert swallow.listed(None).nonzero()[0].tolist() == [0, 1]
     assert swallow.log_odds("2026-01-01") == pytest.approx(math.log((0.8 / 1) / (0.2 / 9)))
-
-
-def test_a_season_without_listed_species_gives_no_boost() -> None:
-    summer = prior(0, quarters={IDS[0]: frozenset([24])})
-    before = ranking(range(10))
-    assert summer.apply(before, "2026-01-01").species.tolist() == before.species.tolist()
 
 
 def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) -> Any:
@@ -195,16 +183,6 @@ def test_presets_have_temperatures() -> None:
 # --- in the recognizer -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
-def store(encoders: Any) -> Any:
-    return memory_store(encoders)
-
-
 def listed(*names: Any, **changes: Any) -> SpeciesList:
     return SpeciesList(taxon_ids=frozenset(name.lower().replace(" ", "-") for name in names), **changes)
 
@@ -244,25 +222,8 @@ def test_an_explanation_names_the_list_as_the_deciding_stage(store: Any, encoder
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
 
 
-def test_rankings_include_the_list_boost(store: Any, encoders: Any) -> None:
-    sure = listed("Spinus tristis", off_list_share=1e-12)
-    ranked = next(Recognizer(store, encoders, species_list=sure).rank([bird("black", x=2)]))
-    assert ranked.taxon_ids[0] == "spinus-tristis"
-    assert len(ranked.taxon_ids) == len(BIRDS)
-
-
 def test_the_date_of_a_photo_decides_if_a_species_is_expected(store: Any, encoders: Any) -> None:
     summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
     photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
     rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
     assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
-
-
-def test_an_error_row_names_its_species_list(store: Any, encoders: Any) -> None:
-    recognizer = Recognizer(store, encoders, species_list=listed("Spinus tristis"))
-    (row,) = recognizer.identify([b"no picture"])
-    assert (row.status, row.species_list, row.answer_without_list) == ("error", recognizer.species_list.id, None)
-
-
-def test_the_default_share_off_the_list_is_0_1() -> None:
-    assert SpeciesList(taxon_ids=frozenset(IDS)).off_list_share == OFF_LIST_SHARE == 0.1

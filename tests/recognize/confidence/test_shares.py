@@ -52,10 +52,6 @@ def test_no_alternative_exceeds_the_first_species() -> None:
     assert candidate_confidences(ranking(1.0, 0.9), sure(0.3), temperature=1.0, n=2) == (0.3, 0.3)
 
 
-def test_a_sole_species_has_its_own_confidence() -> None:
-    assert candidate_confidences(ranking(1.0), sure(0.6), temperature=1.0, n=5) == (0.6,)
-
-
 def test_candidates_and_the_unknown_species_share_the_whole() -> None:
     found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), sure(0.8, 0.25), temperature=2.0, n=3)
     assert found == pytest.approx((0.6, 0.1125, 0.0375), abs=1e-4)

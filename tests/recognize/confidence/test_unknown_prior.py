@@ -16,8 +16,7 @@ from recognize.confidence.unknown_prior import N_SAMPLED, STRENGTH, estimate_pri
 from recognize.photos import encode_in_batches
 from recognize.scoring.fusion import WEIGHTS
 from recognize.settings import UNKNOWN_PRIOR
-from tests.recognize.birds_in_memory import bird, memory_store
-from tests.toy.encoders import toy_encoders
+from tests.recognize.birds_in_memory import bird
 
 
 def best_share(even: Any) -> float:
@@ -40,15 +39,6 @@ def test_the_estimate_is_the_most_probable_share(share: float, n: int) -> None:
     assert estimate_prior(even) == pytest.approx(np.clip(best_share(even), 0.01, 0.99), abs=1e-3)
 
 
-def test_many_photos_tell_the_share() -> None:
-    """Evidence of logit N(+-2, 2), the odds of which are the likelihood ratio."""
-    rng = np.random.default_rng(0)
-    for share in (0.05, 0.3, 0.8):
-        is_unknown = rng.random(20_000) < share
-        even = 1 / (1 + np.exp(-rng.normal(np.where(is_unknown, 2.0, -2.0), 2.0)))
-        assert estimate_prior(even) == pytest.approx(share, abs=0.02)
-
-
 def test_one_photo_and_photos_without_evidence_get_the_default() -> None:
     assert estimate_prior(np.array([0.999])) == estimate_prior(np.empty(0)) == UNKNOWN_PRIOR
     assert estimate_prior(np.full(50, 0.5)) == UNKNOWN_PRIOR
@@ -66,16 +56,6 @@ def test_a_sample_is_spread_over_all_photos() -> None:
 
 
 # --- in the recognizer -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
-def store(encoders: Any) -> Any:
-    return memory_store(encoders)
 
 
 @pytest.fixture(scope="module")
@@ -138,11 +118,6 @@ def test_an_encounter_counts_once(store: Any, encoders: Any, calibration: Any) -
     groups = [photos[:3], photos[3:9], photos[9:]]
     assert recognizer.estimate_unknown_prior(groups) == recognizer.estimate_unknown_prior([each[0] for each in groups])
     assert len(list(recognizer.identify(groups))) == 3
-
-
-def test_unreadable_photos_alone_are_rows_with_errors(store: Any, encoders: Any, calibration: Any) -> None:
-    rows = list(Recognizer(store, encoders, calibration=calibration).identify([b"", b"none"]))
-    assert [row.status for row in rows] == ["error", "error"]
 
 
 class NoBirds:

@@ -6,10 +6,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from data.errors import UsageError
-from data.lexicon.marks import find_marks
 from data.records import AnchorMatch, Candidate, Identification
 from recognize import PRESETS, Recognizer, explain
-from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
 
@@ -17,11 +15,6 @@ def bird(colour: Any) -> Any:
     picture = Image.new("RGB", (96, 96), "white")
     ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
     return picture
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Any:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")
@@ -170,31 +163,9 @@ def test_a_single_candidate_is_explained(encoders: Any) -> None:
     assert why.text == "A a is the only candidate."
 
 
-def test_a_missing_description_is_stated(encoders: Any) -> None:
-    store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "no description of A a" in why.text
-
-
 def test_an_error_row_cannot_be_explained(store: Any) -> None:
     with pytest.raises(UsageError, match="broken"):
         explain(store, Identification(image="x", status="error", error="broken"))
-
-
-@pytest.mark.parametrize(
-    ("text", "marks"),
-    [
-        ("A broad black stripe over the eye.", ["black stripe"]),
-        ("Red-crowned, with white-bellied young.", ["red crown", "white belly"]),
-        ("A bird of no known colour.", []),
-        ("The bill is long and decurved.", ["long bill", "curved bill"]),
-        ("Scarlet. The cap is crimson.", ["red crown"]),
-        ("Streaked brown underparts", ["streaked underparts", "brown underparts"]),
-        ("", []),
-    ],
-)
-def test_marks_are_found_in_texts(text: str, marks: Any) -> None:
-    assert [str(mark) for mark in find_marks(text)] == marks
 
 
 def test_a_stage_with_equal_scores_is_not_mentioned(store: Any) -> None:
@@ -217,10 +188,3 @@ def test_marks_beyond_the_listed_parts_are_listed_separately(encoders: Any) -> N
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "The breast is red in A a and blue in B b. Only the A a description mentions red tail." in why.text
-
-
-def test_a_colour_without_a_part_is_named_as_last_resort(encoders: Any) -> None:
-    store = MemoryStore({"A a": Sketch(texts=["Yellow. A red crown."]), "B b": Sketch(texts=["Blue."])}, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "Only the A a description mentions red crown." in why.text
-    assert "Only the B b description mentions blue." in why.text

@@ -7,7 +7,7 @@ import pytest
 
 import recognize
 from data.contracts import TrainedOnPhotos, TrainedOnSpecies
-from recognize.general.features import DIM, N_TRUNKS, signs, summed
+from recognize.general.features import N_TRUNKS, signs, summed
 from training.creatures.butterflies import BUTTERFLIES
 from training.creatures.others import DRAWN, draw
 
@@ -19,14 +19,6 @@ def test_each_network_of_the_tower_counts_the_same() -> None:
     louder[:, :12] *= 9
     matrix = rng.choice([-1.0, 1.0], (12 * N_TRUNKS, 8)).astype(np.float32)
     np.testing.assert_allclose(summed(features, matrix), summed(louder, matrix), atol=1e-6)
-
-
-def test_a_row_does_not_depend_on_its_batch_and_no_pictures_give_no_rows() -> None:
-    features = np.random.default_rng(0).uniform(0, 1, (5, 30)).astype(np.float32)
-    matrix = signs(30)
-    together = summed(features, matrix)
-    assert all((summed(features[i : i + 1], matrix) == together[i]).all() for i in range(5))
-    assert summed(features[:0], matrix).shape == (0, DIM)
 
 
 def test_the_signs_stay_the_same_since_stored_vectors_depend_on_them() -> None:

@@ -67,29 +67,11 @@ def test_a_request_has_photo_descriptions_and_a_label_enum() -> None:
     assert counts.by_rule == {"json": 1}
 
 
-def test_none_of_these_is_a_valid_choice() -> None:
-    reading, _, counts = read('{"reason": "A heron.", "answer": "none"}')
-    assert (reading.choice, reading.agreement, reading.reason) == (None, 1.0, "A heron.")
-    assert counts.by_rule == {"json": 1}
-
-
-def test_the_same_choice_in_every_order_gives_full_agreement() -> None:
-    reading, calls, _ = read(choosing("Eastern Bluebird"), n_samples=6)
-    assert (reading.choice, reading.agreement) == ("sialia-sialis", 1.0)
-    orders = {tuple(re.findall(r"^[A-Z]\. (\w+ \w+)", call.text, re.MULTILINE)) for call in calls}
-    assert len(orders) > 1
-
-
 def test_always_answering_a_lowers_the_agreement() -> None:
     reading, calls, _ = read('{"reason": "", "answer": "A"}', n_samples=9)
     firsts = [re.search(r"^A\. (\w+ \w+)", call.text, re.MULTILINE).group(1) for call in calls]
     most = max(set(firsts), key=firsts.count)
     assert reading.agreement == firsts.count(most) / 9 < 1
-
-
-def test_the_first_sample_keeps_the_order_of_the_ranking() -> None:
-    _, calls, _ = read(choosing("Blue Jay"))
-    assert [label_of(each.common_name, calls[0]) for each in CANDIDATES] == ["A", "B", "C"]
 
 
 @pytest.mark.parametrize(
@@ -174,13 +156,6 @@ def test_samples_use_different_orders_while_any_remain() -> None:
     assert len({call.text for call in calls}) == 6  # all orders of three
 
 
-def test_unreadable_replies_do_not_vote_but_lower_the_agreement() -> None:
-    replies = iter(["?", '{"reason": "", "answer": "none"}', "?", "?"])
-    reading, _, counts = read(lambda _: next(replies), n_samples=4)
-    assert (reading.choice, reading.agreement) == (None, 0.25)
-    assert counts.by_rule == {"unread": 3, "json": 1}
-
-
 def test_unreadable_replies_alone_give_no_choice_and_no_agreement() -> None:
     reading, _, _ = read("?", n_samples=2)
     assert (reading.choice, reading.agreement, reading.missing) == (None, 0.0, "reader")
@@ -203,11 +178,6 @@ def test_the_margin_falls_back_to_the_last_listed_token() -> None:
     assert vote.margin == pytest.approx(6.9)
 
 
-def test_there_is_no_margin_without_log_probabilities() -> None:
-    reading, _, _ = read(choosing("Blue Jay"))
-    assert reading.margin is None
-
-
 def test_tied_votes_are_decided_by_the_larger_margin() -> None:
     def script(call: Any) -> Answer:
         name, logprob = ("Northern Cardinal", -0.01) if call.number % 2 else ("Blue Jay", -0.6)
@@ -227,15 +197,6 @@ def test_article_text_cannot_close_the_candidates_block() -> None:
     _, (call,), _ = read(choosing("Raven"), candidates=[sly])
     assert call.text.count("</candidates>") == 1
     assert call.text.index("Say none") < call.text.index("</candidates>")
-
-
-def test_a_refusal_counts_as_a_failure_not_a_vote() -> None:
-    reading, _, counts = read(Answer(text=None, refusal="I cannot look at birds."))
-    assert (reading.choice, reading.agreement, reading.samples, reading.answered) == (None, 0.0, 1, 0)
-    (why,) = reading.failures
-    assert "I cannot look at birds." in why
-    assert reading.reason == f"the reader failed: {why}"
-    assert (counts.failed, counts.calls) == (1, 1)
 
 
 def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:

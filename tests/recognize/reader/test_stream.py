@@ -60,12 +60,6 @@ def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
     assert pictures == [b"a.jpg 18", b"a.jpg 9", b"b.jpg"], "one bird: the whole photo"
 
 
-def test_choosing_no_candidate_gives_the_answer_none() -> None:
-    (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
-    assert (found.answer, found.status) == (Answer(rank="none", name=""), "not_sure")
-    assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
-
-
 def test_unreadable_and_refused_replies_keep_the_answer() -> None:
     def script(call: Any) -> Any:
         return "?" if call.images[0].endswith(b"a.jpg") else Says(text=None, refusal="No.")

@@ -7,11 +7,9 @@ import pytest
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from data.errors import StoreError
 from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-from recognize.scoring.vr_rag import anchors_only
 
 AXES = np.eye(4, dtype=np.float32)
 
@@ -87,17 +85,3 @@ def test_the_parts_add_up_to_the_score() -> None:
     ranking = default(knowledge(), ask([1, 0.5, 0.2, 0]), weights=WEIGHTS)[0]
     total = sum(ranking.stages[f"{stage}_part"] for stage in ("text", "visual", "prototype"))
     assert total == pytest.approx(ranking.scores)
-
-
-def test_the_centroid_of_anchors_is_their_mean_direction() -> None:
-    """Two anchors at right angles: a photo half way between them is exactly at their centroid."""
-    pair = knowledge(anchors=table([0, 0, 1], [AXES[0], AXES[1], AXES[3]]), images=(table([0], AXES[:1]),))
-    ranking = anchors_only(pair, ask([1, 1, 0, 0]), anchor_pooling="centroid")[0]
-    assert ranking.species[0] == 0
-    assert ranking.scores[0] == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("trained", [np.array([1, 0]), np.array([1, 1]), np.array([1])])
-def test_prototypes_that_do_not_match_the_trained_species_are_refused(trained: Any) -> None:
-    with pytest.raises(StoreError, match="prototypes"):
-        knowledge(trained=trained, prototypes=AXES[:2])

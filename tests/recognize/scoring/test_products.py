@@ -127,13 +127,6 @@ def test_rankings_do_not_depend_on_the_library(monkeypatch: pytest.MonkeyPatch) 
         assert one.scores[:10].tolist() == other.scores[:10].tolist()
 
 
-def test_an_output_array_of_another_layout_is_refused() -> None:
-    queries, matrix = unit_rows(4, 6), unit_rows(5, 6)
-    for out in (np.empty((4, 5)), np.empty((5, 4), dtype=np.float32).T):
-        with pytest.raises(ValueError, match="expected out as float32 in C order, got float"):
-            products.multiply_by_onnx(queries, matrix, out)
-
-
 def test_memory_for_scores_does_not_grow_with_the_number_of_photos() -> None:
     matrix = unit_rows(1500, 8)
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from data.errors import StoreError
 from recognize.evaluation.reader_setups import shown_species
 from recognize.scoring import products
 from recognize.scoring.exact import DOUBT
@@ -201,13 +200,6 @@ def test_a_stage_with_equal_rows_contributes_zero(alike: str) -> None:
         assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
 
 
-def test_v1_scores_depend_on_the_anchor_limit() -> None:
-    knowledge, queries, _ = make("one encoder", "random")
-    few = vr_rag_v1(knowledge, queries, max_anchors=1)
-    more = vr_rag_v1(knowledge, queries, max_anchors=3)
-    assert any(a.scores.tolist() != b.scores.tolist() for a, b in zip(few, more, strict=True))
-
-
 def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
     shape = (12, (1, 1), (0, 4), 1)
     for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
@@ -218,14 +210,6 @@ def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
                 own = knowledge.anchors.vectors[knowledge.anchors.owners == species][:limit]
                 assert mean == pytest.approx(own.mean(axis=0) if len(own) else np.zeros(10), abs=1e-6)
             assert knowledge.mean_anchors(limit) is means
-
-
-def test_v1_scores_a_species_without_anchors_by_text_alone() -> None:
-    knowledge, queries, _ = make("no anchors", "random")
-    for ranking in vr_rag_v1(knowledge, queries):
-        assert np.isnan(ranking.stages["visual"]).all()
-        assert ranking.scores[:10] == pytest.approx(ranking.stages["text"], abs=1e-12)
-        assert ranking.n_without_anchors == len(ranking.species)
 
 
 def test_the_reader_gets_distinct_species_of_the_first_ten_chunks() -> None:
@@ -242,12 +226,6 @@ def test_the_text_score_is_the_mean_over_encoders() -> None:
     for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
         each = np.mean([ranking.stages[name] for name in "abc"], axis=0)
         assert ranking.stages["text"] == pytest.approx(each, abs=1e-7)
-
-
-def test_the_parts_of_the_default_score_add_up_to_it() -> None:
-    knowledge, queries, _ = make("gaps", "random")
-    for ranking in default(knowledge, queries, weights=FusionWeights(text=0.4, visual=1.0)):
-        assert ranking.stages["text_part"] + ranking.stages["visual_part"] == pytest.approx(ranking.scores[:10])
 
 
 def test_rounding_does_not_affect_centroids_of_nearly_opposite_anchors() -> None:
@@ -284,28 +262,11 @@ def test_a_ranking_does_not_depend_on_the_other_photos(score: Any, kind: str) ->
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 
-def test_no_photos_give_no_rankings() -> None:
-    knowledge, _, _ = make("gaps", "random")
-    nothing = Queries(
-        text_image=tuple(np.empty((0, t.vectors.shape[1]), dtype=np.float32) for t in knowledge.chunks),
-        visual=np.empty((0, 10), dtype=np.float32),
-    )
-    assert vr_rag_v1(knowledge, nothing) == []
-    assert default(knowledge, nothing, weights=FusionWeights(text=1, visual=1)) == []
-
-
 def test_vectors_of_another_length_are_refused() -> None:
     knowledge, queries, _ = make("gaps", "random")
     wrong = Queries(text_image=queries.text_image, visual=queries.visual[:, :-1])
     with pytest.raises(ValueError, match=r"dims \[8, 12, 10\]"):
         vr_rag_v1(knowledge, wrong)
-
-
-def test_tables_of_different_chunks_are_refused() -> None:
-    knowledge, _, _ = make("one chunk, three anchors", "random")
-    other = VectorTable(ids=("x",), owners=np.array([0]), vectors=np.ones((1, 8), dtype=np.float32))
-    with pytest.raises(StoreError, match="different chunks"):
-        Knowledge(n_species=40, names=("a", "b"), chunks=(knowledge.chunks[0], other), anchors=knowledge.anchors)
 
 
 def test_the_anchor_mode_follows_the_number_of_anchors() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from recognize.starter.lexicon import ATTRIBUTES, N_PAIRS, PARTS, pairs_of, sentences_of
+from recognize.starter.lexicon import ATTRIBUTES, PARTS, pairs_of, sentences_of
 
 
 def pair_name(pair: int) -> str:
@@ -29,11 +29,3 @@ def test_a_pair_does_not_cross_sentences(end: str) -> None:
 def test_words_more_than_five_apart_form_no_pair() -> None:
     assert pairs("red one two three four crown") == {"red crown"}
     assert pairs("red one two three four five crown") == set()
-
-
-def test_pairs_are_numbered_without_gaps() -> None:
-    assert N_PAIRS == len(PARTS) * len(ATTRIBUTES) == len({pair_name(i) for i in range(N_PAIRS)})
-
-
-def test_a_text_without_letters_has_no_sentence() -> None:
-    assert sentences_of("... 12; — 鳥") == []

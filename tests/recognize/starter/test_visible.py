@@ -1,7 +1,5 @@
 """Words that the starter pair can compare with photos."""
 
-import time
-
 import pytest
 
 from recognize import load_encoders
@@ -43,16 +41,3 @@ def test_behaviour_places_and_other_animals_are_not(text: str) -> None:
 def test_the_starter_pair_says_what_it_sees() -> None:
     (pair,) = load_encoders("starter").text_image
     assert pair.visible_words("a red crown") == ("red",)  # type: ignore[attr-defined]
-
-
-def test_the_time_is_linear_in_the_number_of_words() -> None:
-    """Ten times the words take about ten times as long; a search of the whole text for each word, a hundred times."""
-
-    def seconds(n: int) -> float:
-        text = " ".join(["a red bird with a black wing and"] * n)
-        began = time.process_time()
-        assert len(visible_words(text)) == 2 * n
-        return time.process_time() - began
-
-    small, large = min(seconds(1_000) for _ in range(3)), seconds(10_000)
-    assert large < 30 * small

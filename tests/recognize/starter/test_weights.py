@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +34,6 @@ def test_a_hash_is_bundled_for_each_training_photo(encoders: Any) -> None:
     hashes = encoders.visual.photo_hashes()
     assert (hashes.dtype, len(hashes)) == (np.uint64, 4_574), "as the model card says"
     assert (hashes[1:] >= hashes[:-1]).all()
-
-
-def test_the_heads_are_read_in_a_moment() -> None:
-    fastest = min(_seconds(lambda: Weights().heads) for _ in range(3))
-    assert fastest < 1  # a tenth of it on a fast machine
-
-
-def _seconds(action: Any) -> Any:
-    start = time.process_time()
-    action()
-    return time.process_time() - start
 
 
 def test_encoding_does_not_import_torch() -> None:
