@@ -5,7 +5,7 @@ A block of shell commands under `<!-- run -->` is run in an empty folder, line b
 A line that begins with `$ ` is a command and the lines below it are output, which is not compared: times and paths
 differ. Without `$ ` every line is a command. A block of Python is run as one script. Blocks of one page share a folder.
 `FIELDMARK_TEST_PROGRAMS` names the folder of an installed `kb` and `python` to run instead of this tree's. Both
-commands that install are run by `.ci/run`. Outside CI the pages of `docs/` that need no wiki are left out.
+commands that install are run by `.ci/run`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import IN_CI
+from tests.guards.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"<!-- run(?:: (?P<kind>\w+))? -->\s*```(?P<language>\w*)\n(?P<body>.*?)```", re.DOTALL)
@@ -29,36 +28,24 @@ DEMO_COMMAND = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kb
 TEST_COMMAND = "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest"
 
 
-def commands(body: str) -> list[str]:
-    """Return the commands of a block, continued lines joined, comments left out."""
-    lines = body.replace("\\\n", " ").splitlines()
+def commands(block: re.Match[str]) -> list[str]:
+    """Return the bash lines of a block: its commands with continued lines joined, or Python with the block as input."""
+    if block["language"] == "python":
+        return [f"python - <<'END'\n{block['body']}END"]
+    lines = block["body"].replace("\\\n", " ").splitlines()
     if any(line.startswith("$ ") for line in lines):
         return [line[2:] for line in lines if line.startswith("$ ")]
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
-def blocks(kind: str | None) -> list[tuple[str, list[str]]]:
+def blocks(kind: str | None) -> dict[str, list[str]]:
     """Return the pages that have blocks of this kind, each with the commands of all these blocks."""
-    found = []
+    found = {}
     for page in PAGES:
         wanted = [block for block in BLOCK.finditer(page.read_text(encoding="utf-8")) if block["kind"] == kind]
         if wanted:
-            found.append((page.relative_to(ROOT).as_posix(), [line for block in wanted for line in lines_of(block)]))
+            found[page.relative_to(ROOT).as_posix()] = [line for block in wanted for line in commands(block)]
     return found
-
-
-def lines_of(block: re.Match[str]) -> list[str]:
-    """Return the bash lines of a block: its commands, or Python with the block as its input."""
-    if block["language"] == "python":
-        return [f"python - <<'END'\n{block['body']}END"]
-    return commands(block["body"])
-
-
-def names(found: list[tuple[str, list[str]]]) -> list[str]:
-    return [page for page, _ in found]
-
-
-TRIED = blocks(None) if IN_CI else blocks(None)[:1]
 
 
 @pytest.fixture
@@ -82,44 +69,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unpacked: Path) -> P
 
 
 def run(command: str, folder: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    shell = ["bash", "-euo", "pipefail", "-c", command]
+    done = subprocess.run(shell, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.parametrize(("page", "block"), TRIED, ids=names(TRIED))
-def test_the_commands_of_a_page_work(page: str, block: list[str], folder: Path) -> None:
-    for command in block:
+@pytest.mark.integration
+@pytest.mark.parametrize("page", blocks(None))
+def test_the_commands_of_a_page_work(page: str, folder: Path) -> None:
+    for command in blocks(None)[page]:
         run(command, folder)
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(("page", "block"), blocks("wiki"), ids=names(blocks("wiki")))
-def test_the_commands_of_a_page_work_against_a_wiki(
-    page: str, block: list[str], folder: Path, wiki_api_url: str, shared: Path
-) -> None:
+@pytest.mark.parametrize("page", blocks("wiki"))
+def test_the_commands_of_a_page_work_against_a_wiki(page: str, folder: Path, wiki_api_url: str, shared: Path) -> None:
     photos = folder / "photos"
     photos.mkdir()
     for photo in sorted((shared / "birds" / "photos").rglob("*.jpg"))[:4]:
         shutil.copy(photo, photos)
-    for command in block:
+    for command in blocks("wiki")[page]:
         run(re.sub(r"(--api-url )\S+", rf"\g<1>{wiki_api_url}", command), folder)
 
 
-def test_the_readme_has_tested_commands() -> None:
-    assert "README.md" in names(blocks(None))
-
-
-def test_the_readme_has_the_install_and_test_commands() -> None:
+def test_the_readme_has_tested_commands_and_those_that_ci_runs() -> None:
+    assert "README.md" in blocks(None)
     assert DEMO_COMMAND in README
     assert TEST_COMMAND in README
-
-
-def test_ci_runs_the_readmes_test_command() -> None:
     assert TEST_COMMAND in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
