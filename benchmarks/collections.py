@@ -81,9 +81,8 @@ def peak() -> float:
 def named(birds: Path, n_species: int) -> None:
     """Print the precision of species names as queries."""
     from cli.common import wiring
-    from cli.common.config import resolve
-    from cli.common.photos.species import directions_of, name_finder
-    from cli.verbs.find.species import named_search
+    from cli.common.named_species import directions_of, name_finder, named_search
+    from cli.common.settings import resolve
     from data.metrics.significance import paired_test
     from data.records import Job
     from recognize import load_encoders

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import kb
 import recognize
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained

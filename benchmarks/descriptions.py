@@ -21,7 +21,7 @@ from typing import Literal
 
 import kb
 import recognize
-from cli.verbs.demo.trials import DESCRIPTIONS
+from cli.verbs.demo import DESCRIPTIONS
 from data.metrics.ranked import hit, measure, reciprocal_rank
 from data.starter.knowledge import Fact, StarterSpecies, read_species
 from kb.lookup.search import search

@@ -96,7 +96,7 @@ def enlarged(photos: list[str], folder: Path) -> list[str]:
 
 def main() -> None:
     """Measure and print a table."""
-    from cli.verbs.identify.command import limit_numpy_threads
+    from cli.verbs.identify import limit_numpy_threads
 
     limit_numpy_threads()  # like the command, before NumPy is loaded; hence the late imports
 

@@ -20,7 +20,7 @@ import numpy as np
 import kb
 from benchmarks.species_lists import LISTS, PAIRS, PHOTOS
 from cli.common import wiring
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders

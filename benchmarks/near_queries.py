@@ -18,7 +18,7 @@ import numpy as np
 import kb
 import recognize
 from benchmarks.context import read
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from data.contracts import TextEncoder
 from kb.lookup.index import index_of, query_key
 from kb.shipped import unpack_shipped

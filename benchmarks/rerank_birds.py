@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.common import wiring
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from data.codec import dumps
 from data.files import sha256_hex
 from data.metrics.lists import average_precision, ndcg, settled

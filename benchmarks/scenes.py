@@ -16,7 +16,7 @@ from pathlib import Path
 
 import kb
 from cli.common import wiring
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from kb.shipped import unpack_shipped
 from recognize import load_encoders
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR

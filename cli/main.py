@@ -10,14 +10,46 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
 from cli.common import exit_codes, options
-from cli.common.config import Invocation
-from cli.verb_list import VERBS
-from data.errors import FieldmarkError
+from cli.common.settings import Invocation
+from data.errors import FieldmarkError, did_you_mean
+
+VERBS: Final = {
+    "demo": "Build a small knowledge base and identify birds with it.",
+    "build": "Build a knowledge base from a wiki or a folder of articles.",
+    "update": "Fetch what changed in the wiki: texts, pages and photos.",
+    "add": "Add a species, a term, texts and photos, or web pages.",
+    "remove": "Remove species and terms, with their texts and photos.",
+    "export": "Write a knowledge base as Parquet tables and images.",
+    "import": "Make a knowledge base from a folder that kb export wrote.",
+    "identify": "Identify the species in photos.",
+    "calibrate": "Fit the confidence of kb identify to your knowledge base.",
+    "context": "Explain the species and terms in a query, with sources.",
+    "rerank": "Rank photos by queries, with each question and answer.",
+    "feedback": "Search a folder of photos in turns, by relevant photos.",
+    "index-images": "Encode a folder of photos for kb find, once.",
+    "find": "Find the photos of a folder by words or by a photo.",
+    "search": "Find the species nearest to a description.",
+    "show": "Show a species or a term, with its evidence.",
+    "species": "List the species of a knowledge base.",
+    "taxa": "Find a taxon by its name, and its lineage.",
+    "checklist": "Add, list, show and remove checklists of species.",
+    "status": "Count species, photos, terms and failures.",
+    "verify": "Check a knowledge base, and repair it where possible.",
+    "lint": "Check every sentence of a summary against its evidence.",
+    "credits": "Print the attribution of every article and photo.",
+    "eval": "Measure results, with intervals and paired tests.",
+    "doctor": "Check the installation and the models of the settings.",
+    "bench": "Measure speed and memory, beside other vector indexes.",
+}
+"""Verb -> its line in `kb --help`, and its short help, in the order in which a user meets them: the list loads no verb.
+
+The module `cli.verbs.VERB` holds a click command of the verb's name.
+"""
 
 
 class CommandGroup(click.Group):
@@ -49,10 +81,8 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command in `args`; an unknown one fails with the nearest verb."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], VERBS, n=1)
-            ctx.fail(f'Unknown command "{args[0]}".' + (f' Did you mean "{near[0]}"?' if near else ""))
+            near = did_you_mean(args[0], VERBS)
+            ctx.fail(f'Unknown command "{args[0]}".' + (f" {near}" if near.startswith("Did") else ""))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own signature
@@ -107,7 +137,7 @@ def _command_of(verb: str) -> click.Command:
     """Return the click command of a verb, loaded now. Its module has "_" for "-", and `import_` for a keyword."""
     name = f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
     module = importlib.import_module(f"cli.verbs.{name}")
-    if hasattr(module, "__path__"):
+    if not hasattr(module, name):
         module = importlib.import_module(f"cli.verbs.{name}.command")
     command: click.Command = getattr(module, name)
     return command

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import click
 
-from cli.common.method_settings import TABLES, hints_of, settings_class, type_in_words
+from cli.common.settings import TABLES, hints_of, settings_class, type_in_words
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
 # Command -> columns of its CSV: a sequence of names, or names with types.
 CSV = {
-    "kb identify --format csv": ("cli.verbs.identify.rows.COLUMNS", "One row per photo; the same in Parquet."),
+    "kb identify --format csv": ("cli.verbs.identify_rows.COLUMNS", "One row per photo; the same in Parquet."),
     "kb identify --format csv --rows candidates": (
-        "cli.verbs.identify.rows.CANDIDATE_COLUMNS",
+        "cli.verbs.identify_rows.CANDIDATE_COLUMNS",
         "One row per candidate; the same in Parquet.",
     ),
-    "kb find --format parquet": ("cli.verbs.find.output.COLUMNS", "One row per photo found."),
+    "kb find --format parquet": ("cli.verbs.find.COLUMNS", "One row per photo found."),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
@@ -220,7 +220,7 @@ def _options(parameters: Iterable[click.Parameter], context: click.Context) -> l
 
 def settings() -> str:
     """Return the page of all settings: of every run, of endpoints, and of methods."""
-    from cli.common.config import PREFIX, Settings
+    from cli.common.settings import PREFIX, Settings
     from kb.endpoints.endpoint import Endpoint
     from kb.lookup.context_settings import ContextSettings
 

@@ -27,7 +27,7 @@ import click
 import pytest
 from _pytest.runner import runtestprotocol
 
-from cli.common.config import Invocation
+from cli.common.settings import Invocation
 
 USAGE = 2  # exit code of `kb`
 
@@ -65,7 +65,7 @@ class Tried:
 
 def all_options() -> list[Option]:
     """Return every option and setting of every command."""
-    from cli.common.method_settings import keys_of
+    from cli.common.settings import keys_of
     from cli.main import commands
 
     def walk(command: click.Command, words: tuple[str, ...]) -> Iterator[Option]:
@@ -79,10 +79,15 @@ def all_options() -> list[Option]:
         for parameter in command.params:
             if isinstance(parameter, click.Option) and parameter.name:
                 yield option_of(" ".join(words), parameter)
-        for key in keys_of(".".join(words)):
+        for key in keys_of(table_of(" ".join(words))):
             yield " ".join(words), SET + key
 
     return list(dict.fromkeys(walk(commands, ())))
+
+
+def table_of(words: str) -> str:
+    """Return the table of a command's settings: `eval.species`."""
+    return words.replace(" ", ".")
 
 
 def option_of(words: str, parameter: click.Option) -> Option:
@@ -151,10 +156,12 @@ class Observer:
             if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
         }
         invocation = context.ensure_object(Invocation)
-        given |= {(words, SET + key) for key in invocation.set}
+        given |= {(words, SET + key.removeprefix(f"{table_of(words)}.")) for key in invocation.set}
         if self.disabled in given and place in self.disabled_runs:
             if self.disabled[1].startswith(SET):
-                del invocation.set[self.disabled[1].removeprefix(SET)]
+                key = self.disabled[1].removeprefix(SET)
+                invocation.set.pop(key, None)
+                invocation.set.pop(f"{table_of(words)}.{key}", None)
             else:
                 reset_to_default(context, options[self.disabled[1]])
             if self.disabled[1] == "kb":  # the shipped knowledge base replaces it, and unpacking takes seconds

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from cli.common.config import Settings
+from cli.common.settings import Settings
 from data.engines.contract import LOCAL
 
 if TYPE_CHECKING:

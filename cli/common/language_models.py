@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import output
-from cli.common.config import Invocation, Settings
+from cli.common.settings import Invocation, Settings
 from data.errors import MissingRequirement, UsageError
 from data.words import plural
 

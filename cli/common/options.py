@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from cli.common import config
-from cli.common.config import Invocation, Settings
-from cli.common.method_settings import borrowed_keys, keys_of
+from cli.common.settings import Invocation, Settings, keys_of, of_table, read_values, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -122,14 +119,14 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
 
 def settings(**flags: object) -> Settings:
     """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults."""
-    return config.resolve(flags, file=invocation().settings, sets=_sets())
+    return resolve(flags, file=invocation().settings, sets=invocation().set)
 
 
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:
     """Return the settings of a method in this run, as an instance of the library's dataclass `kind`.
 
     Args:
-        table: its table in `fieldmark.toml`, registered in `cli.common.method_settings.TABLES`.
+        table: its table in `fieldmark.toml`, registered in `cli.common.settings.TABLES`.
         kind: its dataclass.
         base: defaults, such as a preset; without it, those of `kind`.
         flags: field -> value of an option of the verb that sets the same; None is not given.
@@ -137,13 +134,8 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
     Raises:
         ConfigError: for a value out of range.
     """
-    values = config.read_values(file=invocation().settings, sets=_sets())
-    own = {key.rpartition(".")[2]: value for key, value in values.items() if key.rpartition(".")[0] == table}
-    own |= {key: value for key, value in flags.items() if value is not None}
-    try:
-        return replace(kind() if base is None else base, **own)  # type: ignore[type-var]  # kind is a dataclass
-    except ValueError as error:
-        raise ConfigError(f"[{table}]: {error}") from error
+    values = read_values(file=invocation().settings, sets=invocation().set)
+    return of_table(table, kind() if base is None else base, values, flags)
 
 
 def context_settings(*, preset: str = "default", wiki: bool | None = None, web: bool | None = None) -> ContextSettings:
@@ -153,13 +145,6 @@ def context_settings(*, preset: str = "default", wiki: bool | None = None, web: 
     flags = {name: "always" if flag else "never" for name, flag in (("wiki", wiki), ("web", web)) if flag is not None}
     base = CONTEXT_PRESETS.get(preset, CONTEXT_PRESETS["default"])
     return method_settings("context", ContextSettings, base=base, **flags)
-
-
-def _sets() -> dict[str, str]:
-    """Return key -> text of `--set`; keys of the verb's own tables get its name: `chain` is `rerank.chain`."""
-    verb, general = verb_of(click.get_current_context()), config.general_hints()
-    whole = {*general, *borrowed_keys(verb).values()}
-    return {key if key in whole else f"{verb}.{key}": text for key, text in invocation().set.items()}
 
 
 def verb_of(ctx: click.Context) -> str:
@@ -185,19 +170,18 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
     """Check the pairs of `--set` and put them into the invocation; the last of one key holds."""
     if not pairs:
         return
-    borrowed = borrowed_keys(verb_of(ctx))
-    known = [*keys_of(verb_of(ctx)), *borrowed, *config.general_hints()]
+    verb = verb_of(ctx)
+    known = set_keys(verb)
     for pair in pairs:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if not equals:
             raise ConfigError(f'Expected --set KEY=VALUE, got "{pair}".')
-        if key not in known and (short := key.removeprefix(f"{verb_of(ctx)}.")) in known:
-            key = short  # as in fieldmark.toml: rerank.images
-        if key not in known:
+        whole = known.get(key) or known.get(key.removeprefix(f"{verb}."))  # as in fieldmark.toml: rerank.images
+        if whole is None:
             near = [name for name in known if name.startswith("llm.") == key.startswith("llm.")]
             raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, near))
-        ctx.ensure_object(Invocation).set[borrowed.get(key, key)] = value.strip()
+        ctx.ensure_object(Invocation).set[whole] = value.strip()
 
 
 def given_options(ctx: click.Context, names: Sequence[str]) -> list[str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cli.common.config import Settings
 from cli.common.language_models import connect_model
 from cli.common.output import note
+from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.records import Identification
 from recognize.settings import DRAFT_PRESETS, FORCED_PRESETS

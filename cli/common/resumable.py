@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from zlib import crc32
 
-from cli.common.parquet import ParquetTable
+from cli.common.csv_and_parquet import ParquetTable
 from data.errors import UsageError
 from data.files import file_state, replacing, sha256_hex, writer_lock, writing
 

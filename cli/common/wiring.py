@@ -14,8 +14,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from cli.common import options
-from cli.common.config import Settings
 from cli.common.output import log_to_stderr, note, warn
+from cli.common.settings import Settings
 from data.engines.contract import LOCAL
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.delimited import as_csv, escape_formulas
+from cli.common.csv_and_parquet import as_csv, escape_formulas
 from data.words import plural
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.photos.collection import ENCODER_HELP, open_photos, reasons_text
+from cli.common.photo_folders import ENCODER_HELP, open_photos, reasons_text
 
 
 @click.command("index-images")

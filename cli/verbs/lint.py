@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output, wiring
-from cli.common.delimited import as_csv, escape_formulas
+from cli.common.csv_and_parquet import as_csv, escape_formulas
 from data.words import plural
 
 if TYPE_CHECKING:

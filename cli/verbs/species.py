@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.common import delimited, options, output, wiring
+from cli.common import csv_and_parquet, options, output, wiring
 from cli.common.reports import MISSING, species_table
 from data.words import plural
 
@@ -43,8 +43,8 @@ def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) ->
         output.write(output.as_json([to_json(each) for each in found]))
     elif form == "csv":
         records = ({**to_json(each), "notes": "; ".join(each.notes)} for each in found)
-        rows = (delimited.escape_formulas(record[name] for name in COLUMNS) for record in records)
-        output.write_rows(delimited.as_csv(COLUMNS, rows))
+        rows = (csv_and_parquet.escape_formulas(record[name] for name in COLUMNS) for record in records)
+        output.write_rows(csv_and_parquet.as_csv(COLUMNS, rows))
     else:
         shown = found[:MOST_ROWS] if missing else found
         output.write(species_table(shown) if shown else "No species found.")

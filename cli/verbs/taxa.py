@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import delimited, options, output, wiring
-from cli.common.delimited import escape_formulas
+from cli.common import options, output, wiring
+from cli.common.csv_and_parquet import as_csv, escape_formulas
 from cli.common.reports import lineage_text
 from data.errors import BadInput, UnknownTaxon, UsageError
 
@@ -164,7 +164,7 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
         output.write(output.as_json(matches))
     else:
         cells = ([_joined(row, name) if name in LISTS else row[name] for name in COLUMNS] for row in matches)
-        output.write_rows(delimited.as_csv(COLUMNS, map(escape_formulas, cells)))
+        output.write_rows(as_csv(COLUMNS, map(escape_formulas, cells)))
     output.note(summary(found))
 
 

@@ -20,8 +20,7 @@ import pytest
 import kb
 import recognize
 from cli.common import exit_codes
-from cli.main import commands
-from cli.verb_list import VERBS
+from cli.main import VERBS, commands
 from data import errors
 from data.errors import FieldmarkError
 from kb.bundle.manifest import MANIFEST

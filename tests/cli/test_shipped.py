@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from cli.verbs.demo.command import next_steps
+from cli.verbs.demo import next_steps
 
 
 def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:

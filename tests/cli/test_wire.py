@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from cli.common import output
-from cli.verbs.identify import rows
-from cli.verbs.identify.table import evidence_text
+from cli.verbs import identify_rows as rows
+from cli.verbs.identify_rows import evidence_text
 from cli.verbs.show import species_payload, term_payload
 from data import records as r
 from data.codec import from_json, to_json

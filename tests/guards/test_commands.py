@@ -6,8 +6,7 @@ import re
 
 import click
 
-from cli.main import commands
-from cli.verb_list import VERBS
+from cli.main import VERBS, commands
 from tests.dead_options import all_options, spellings, title
 from tests.guards.sources import ROOT, sources
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.common.config import Settings
-from cli.common.method_settings import keys_of
+from cli.common.settings import Settings, keys_of
 from cli.main import commands
-from cli.verbs.identify.table import TABLE_STAGES
+from cli.verbs.identify_rows import TABLE_STAGES
 from docs import generate
 from tests.guards.sources import ROOT
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.config import ENDPOINTS, Settings
-from cli.common.groups import BETTER
 from cli.common.language_models import key_of
+from cli.common.reports import BETTER
+from cli.common.settings import ENDPOINTS, Settings
 from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.config import Settings
+from cli.common.settings import Settings
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:

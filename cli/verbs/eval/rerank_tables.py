@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cli.common import delimited, output
+from cli.common import csv_and_parquet, output
 from cli.verbs.eval.cells import difference_cells, number, p_text
 from data.words import plural
 from rerank.evaluation.request import ASPECT, AXES, ROUND, TIE_POLICIES
@@ -53,7 +53,7 @@ def as_csv(evaluation: Evaluation) -> str:
                 labels = [stratum.labels.get(axis, "") for axis in (*AXES, ROUND, ASPECT)]
                 figures = [found.macro, found.macro_error, *found.macro_interval]
                 rows.append([run.name, *labels, found.name, stratum.n, *figures, *tested])
-    return delimited.as_csv(CSV_COLUMNS, rows)
+    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)
 
 
 def _measures_table(evaluation: Evaluation, shown: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.common.config import resolve
+from cli.common.settings import resolve
 from data.errors import ConfigError
 
 

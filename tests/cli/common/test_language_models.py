@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.common.config import resolve
 from cli.common.language_models import key_of
+from cli.common.settings import resolve
 from data.errors import ConfigError, MissingRequirement
 from kb.endpoints.endpoint import Endpoint, Prices
 

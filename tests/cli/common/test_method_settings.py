@@ -12,11 +12,9 @@ import pytest
 from annotated_types import Ge
 from click.testing import CliRunner, Result
 
-from cli.common import method_settings, options
-from cli.common.config import general_hints
-from cli.common.method_settings import TABLES, hints_of, keys_of, settings_class, type_in_words
-from cli.main import commands
-from cli.verb_list import VERBS
+from cli.common import options, settings
+from cli.common.settings import TABLES, general_hints, hints_of, keys_of, settings_class, type_in_words
+from cli.main import VERBS, commands
 from docs import generate
 
 
@@ -41,7 +39,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Any]]:
     """`kb status` with settings of its own, run in an empty folder; the list holds the settings that it read."""
     monkeypatch.setitem(TABLES, "status", f"{__name__}:ToySettings")
     monkeypatch.setitem(TABLES, "status.deep", f"{__name__}:ToySettings")
-    monkeypatch.setattr(method_settings, "settings_class", lambda _table: ToySettings)
+    monkeypatch.setattr(settings, "settings_class", lambda _table: ToySettings)
     monkeypatch.chdir(tmp_path)
     command = commands.get_command(click.Context(commands, info_name="kb"), "status")
     assert command is not None

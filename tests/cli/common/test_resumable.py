@@ -12,10 +12,10 @@ import pandas
 import pyarrow.parquet
 import pytest
 
-from cli.common.parquet import ParquetTable
+from cli.common.csv_and_parquet import ParquetTable
 from cli.common.resumable import Encounter, ResumableOutput
-from cli.verbs.identify import rows
-from cli.verbs.identify.files import sink_for
+from cli.verbs import identify_rows as rows
+from cli.verbs.identify_files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
 from data.records import Identification
 from tests.damaged import damaged

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kb
-from cli.common.delimited import as_csv
+from cli.common.csv_and_parquet import as_csv
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.credit_pages import ADAPTATION, COLUMNS, as_html, as_rows, as_text
 from kb.curate.credits import Credits, PhotoCredit, TextCredit, collect_credits, credits_of, licence_address

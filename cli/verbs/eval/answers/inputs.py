@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import options
-from cli.common.config import Settings
-from cli.common.drawings import open_generator
 from cli.common.language_models import connect_model, cost_text
+from cli.common.rerank_resources import open_generator
+from cli.common.settings import Settings
 from data.errors import BadInput, UsageError
 from data.words import plural
 from rerank.settings import preset_settings

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.photos.collection import open_photos
+from cli.common.feedback_resources import CAPTIONERS, FeedbackResources, open_feedback
+from cli.common.photo_folders import open_photos
 from cli.common.progress import counted_calls
-from cli.verbs.feedback.resources import CAPTIONERS, FeedbackResources, open_feedback
 from data.errors import UsageError
 from data.metrics import N_RESAMPLES
 from data.words import plural
@@ -20,7 +20,7 @@ from rerank.feedback.settings import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.common.config import Settings
+    from cli.common.settings import Settings
     from data.contracts import ImageCollection
     from rerank.feedback.evaluation.actor import ActorRun
     from rerank.feedback.evaluation.labelled import LabelledQueries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.common import delimited, output
+from cli.common import csv_and_parquet, output
 from cli.verbs.eval.cells import number
 from data.words import plural
 from rerank.feedback.evaluation.report import SINGLE, FeedbackFigures
@@ -36,4 +36,4 @@ def as_csv(figures: FeedbackFigures) -> str:
         for name, measured in figures.recall.items()
         for turn, each in enumerate(measured)
     ]  # fmt: skip
-    return delimited.as_csv(CSV_COLUMNS, rows)
+    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)

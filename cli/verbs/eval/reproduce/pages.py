@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cli.common import delimited, output
+from cli.common import csv_and_parquet, output
 from cli.verbs.eval.reproduce.catalogue import Paper, Table, read_paper
 from cli.verbs.eval.reproduce.costs import (
     cosines_of,
@@ -143,7 +143,9 @@ def comparison_rows(paper: str, name: str, cells: Sequence[Cell]) -> list[dict[s
 
 def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Return the records as CSV; empty where there is no figure."""
-    return delimited.as_csv(CSV_COLUMNS, [["" if row[c] is None else row[c] for c in CSV_COLUMNS] for row in rows])
+    return csv_and_parquet.as_csv(
+        CSV_COLUMNS, [["" if row[c] is None else row[c] for c in CSV_COLUMNS] for row in rows]
+    )
 
 
 def _difference(cell: Cell) -> float | None:

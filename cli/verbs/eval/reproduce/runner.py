@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from cli.common import exit_codes
-from cli.common.config import Invocation
+from cli.common.settings import Invocation
 from cli.verbs.eval.reproduce.commands import COSTLY, Command
 from data.codec import dumps, loads
 from data.errors import FieldmarkError, StoreError

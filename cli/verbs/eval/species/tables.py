@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cli.common import delimited, output
+from cli.common import csv_and_parquet, output
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from cli.verbs.eval.species import reader_tables
 from data.words import plural
@@ -105,7 +105,7 @@ def payload(report: LabelledReport, skipped: Skipped, *, kb: str, leaks_kept: bo
 def as_csv(report: LabelledReport) -> str:
     """Return one row for each setup and measure; figures from 0 to 1."""
     readers = [] if report.readers is None else reader_tables.csv_rows(report.readers)
-    return delimited.as_csv(CSV_COLUMNS, [*_csv_rows(report.evaluation), *readers])
+    return csv_and_parquet.as_csv(CSV_COLUMNS, [*_csv_rows(report.evaluation), *readers])
 
 
 def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:

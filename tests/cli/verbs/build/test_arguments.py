@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.verbs.build.arguments import BuildArguments
+from cli.verbs.build_selection import BuildArguments
 from data.errors import UsageError
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 import kb
 from cli.main import commands
-from cli.verbs.demo.trials import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
+from cli.verbs.demo import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
 from data.errors import KnowledgeBaseLocked, UsageError
 from data.files import writer_lock
 from kb.sources.starter import StarterSource

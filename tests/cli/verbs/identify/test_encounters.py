@@ -12,7 +12,7 @@ import pandas
 import pytest
 from PIL import Image
 
-from cli.verbs.identify import rows
+from cli.verbs import identify_rows as rows
 from data.records import EncounterPhoto, Identification
 
 OWL, JAY = "bubo-scandiacus", "cyanocitta-cristata"

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cli.verbs.identify import rows
+from cli.verbs import identify_rows as rows
 from data.records import Answer, Candidate, Identification, Reading
 
 WREN = Candidate(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.verbs.identify import species_list as species_lists
+from cli.verbs import identify_notes as species_lists
 from kb.checklist.reconcile import UnmatchedName
 from kb.checklist.species_lists import MatchedList
 from recognize.confidence.list_fit import ListFit

@@ -12,7 +12,7 @@ import pandas
 import pytest
 from pandas.api import types
 
-from cli.verbs.identify import rows
+from cli.verbs import identify_rows as rows
 from tests.conftest import skip_or_fail
 
 R_PROGRAM = """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.common import output
-from cli.common.photos.contact_sheet import SheetPhoto, contact_sheet
+from cli.common.contact_sheet import SheetPhoto, contact_sheet
 from data.contracts import ImageCollection
 from data.errors import BadInput, FieldmarkError, UsageError
 from data.files import write_atomic

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.common import exit_codes, options, output, reports
-from cli.common.config import Settings
 from cli.common.engines import open_engine
-from cli.common.groups import note_group_once
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import named_calls
+from cli.common.reports import note_group_once
+from cli.common.settings import Settings
 from cli.common.wiring import load_encoders, open_checklist, open_web
-from cli.verbs.build.arguments import BuildArguments
+from cli.verbs.build_selection import BuildArguments
 from data.errors import CostStop, MissingContact, SourceUnavailable, UnknownTaxon
 from data.records import STAGES
 from kb import reasons

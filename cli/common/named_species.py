@@ -1,4 +1,4 @@
-"""Queries that name species: the nearest photos by the knowledge base's vectors, judged by its recognizer."""
+"""Species that a query names: their vectors, and the search for photos that the recognizer judges."""
 
 from __future__ import annotations
 
@@ -10,16 +10,75 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cli.common import wiring
-from cli.common.config import Settings
-from cli.common.photos.species import directions_of, says_more, wanted_parts
+from cli.common import output, wiring
 from cli.common.progress import counted_calls
+from cli.common.settings import Settings
+from data.arrays import FloatArray, as_unit_rows
+from data.contracts import SeesWords
 from data.words import plural
 
 if TYPE_CHECKING:
-    from data.contracts import ImageCollection, SpeciesScorer, TextImageEncoder
-    from data.records import Job
+    from data.contracts import ImageCollection, KnowledgeStore, SpeciesScorer, TextImageEncoder
+    from data.records import Job, QueryPart
+    from kb.store.knowledge_base import KnowledgeBase
     from rerank.collection.shortlist import ShortlistRetriever
+    from rerank.feedback.vectors import FindNames, NamedSpecies
+
+
+def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
+    """Return a thread-safe function from a query to the species of the knowledge base that it names."""
+    from rerank.feedback.vectors import NamedSpecies
+
+    find_parts, held = wiring.query_parts(store), set(store.taxon_ids)
+
+    def find(text: str) -> NamedSpecies | None:
+        parts = wanted_parts(text, find_parts(text))
+        taxon_ids = dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids if taxon_id in held)
+        rows = directions_of(store, list(taxon_ids), encoder)
+        if not rows:
+            return None
+        return NamedSpecies(
+            names=", ".join(dict.fromkeys(part.name for part in parts)),
+            vector=as_unit_rows([sum(as_unit_rows([each.sum(axis=0)])[0] for each in rows)])[0],
+            is_whole=not says_more(text, parts, encoder),
+        )
+
+    return find
+
+
+def wanted_parts(text: str, parts: Sequence[QueryPart]) -> list[QueryPart]:
+    """Return the species and groups that a query asks for; for a name that it excludes there is a warning."""
+    from rerank.decompose.plain_questions import is_excluded
+
+    named = [part for part in parts if part.kind in ("species", "group")]
+    for part in named:
+        if is_excluded(text, part):
+            output.warn(f'A search finds likenesses and cannot exclude "{part.name}"; kb rerank can')
+    return [part for part in named if not is_excluded(text, part)]
+
+
+def directions_of(store: KnowledgeStore, taxon_ids: Sequence[str], encoder: TextImageEncoder) -> list[FloatArray]:
+    """Return the mean vectors of the species' reference photos and of their descriptions, `(n, dim)` unit rows each.
+
+    Empty in a space that the knowledge base lacks.
+    """
+    if encoder.space not in store.spaces:
+        return []
+    at = {taxon_id: row for row, taxon_id in enumerate(store.taxon_ids)}
+    wanted = [at[taxon_id] for taxon_id in taxon_ids]
+    found = []
+    for table in (store.anchor_vectors(encoder.space), store.chunk_vectors(encoder.space)):
+        means = [table.vectors[table.owners == row].sum(axis=0) for row in wanted if np.any(table.owners == row)]
+        if means:
+            found.append(as_unit_rows(means))
+    return found
+
+
+def says_more(text: str, parts: Sequence[QueryPart], encoder: TextImageEncoder) -> bool:
+    """Return whether a query has words to search by beside the names."""
+    for part in parts:
+        text = text.replace(part.text, " ")
+    return bool(encoder.visible_words(text)) if isinstance(encoder, SeesWords) else True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

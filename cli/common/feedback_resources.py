@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from cli.common import wiring
-from cli.common.config import Settings
 from cli.common.language_models import connect_model, cost_text
+from cli.common.settings import Settings
 from data.files import sha256_hex
 from data.words import plural
 
@@ -91,7 +91,7 @@ def open_feedback(
         MissingRequirement: if a model is not configured, or its key is missing.
         UsageError: if the cost is limited and a price is unknown.
     """
-    from cli.common.photos.species import name_finder
+    from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
     from rerank.feedback.captions import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
     from rerank.feedback.settings import needs_text_model, text_form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,16 +10,17 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cli.common import exit_codes, options, output
-from cli.common.progress import counted_calls
-from cli.verbs.rerank.context_sources import context_of_run
-from cli.verbs.rerank.encoding import photo_vectors
-from cli.verbs.rerank.first_stage import most_similar_first
-from cli.verbs.rerank.output import RowWriter, forecast_text, summary
-from cli.verbs.rerank.resources import open_resources
+from cli.common import exit_codes, options, output, wiring
+from cli.common.engines import open_engine
+from cli.common.photo_folders import open_photos
+from cli.common.progress import counted_calls, named_calls
+from cli.common.rerank_resources import open_resources
+from cli.common.settings import Settings
+from cli.verbs.rerank_output import RowWriter, forecast_text, summary
 from data.collector import paused_collector
 from data.errors import UsageError
 from data.words import plural
+from kb.lookup.context_settings import ContextSettings
 from rerank.captions.settings import CaptionSettings
 from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.settings import DecomposeSettings
@@ -29,7 +31,10 @@ from rerank.settings import PRESETS, JobSettings, RerankSettings, preset_setting
 from rerank.visret.settings import VisretSettings
 
 if TYPE_CHECKING:
+    from data.arrays import FloatArray
+    from data.contracts import TextImageEncoder
     from data.records import Job, RankedImage
+    from rerank.similarity import PhotoFile
 
 
 @click.command()
@@ -182,3 +187,71 @@ def _checked_stem(stem: Path | None, job: Path) -> Path | None:
     if stem is not None and job.resolve() == stem.with_name(f"{stem.name}.jsonl").resolve():
         raise UsageError(f"--output {stem} would overwrite the job.", hint="Choose another name.")
     return stem
+
+
+def context_of_run(
+    settings: Settings, methods: RerankSettings, *, method: str, preset: str, web: bool | None
+) -> tuple[ContextSettings, bool | None]:
+    """Return the sources of context, and whether the web search is required (None: where it is set).
+
+    The preset `paper` searches the web for each query; without a search model it warns and uses the default.
+    """
+    context = options.context_settings(preset=preset, web=web)
+    if method != "decompose" or not methods.decompose.context:
+        return context, web
+    is_of_preset = context.web == "always" and options.context_settings(web=web).web != "always"
+    if is_of_preset and "search" not in settings.llm:
+        output.warn(
+            f'The preset "{preset}" searches the web for each query, and [llm.search] is not set: '
+            "context comes from the knowledge base instead"
+        )
+        context = options.context_settings(web=web)
+    return context, wiring.IS_WANTED[context.web]
+
+
+def photo_vectors(
+    jobs: Sequence[Job],
+    encoders: Sequence[TextImageEncoder],
+    settings: Settings,
+    *,
+    depth: int | None,
+    quiet: bool,
+) -> Mapping[PhotoFile, FloatArray]:
+    """Return the vectors of all photos, encoded on the cluster of the settings; none where this machine encodes."""
+    if settings.engine == "local":
+        return {}
+    from rerank.encoding import encode_ahead
+
+    settings.home.mkdir(parents=True, exist_ok=True)
+    with open_engine(settings) as engine, named_calls(quiet=quiet) as meter:
+        return encode_ahead(
+            encoders[0],
+            jobs,
+            depth=depth,
+            engine=engine,
+            folder=settings.home,
+            on_progress=lambda done, total, failed: meter("encode", done, total, failed),
+        )
+
+
+def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int, quiet: bool) -> Job:
+    """Return the job of a folder with the similarity of each photo to the query as its score.
+
+    Photos that cannot be read come last.
+
+    Raises:
+        NoEvidence: if the encoder can see none of the words in photos.
+    """
+    import asyncio  # late, for `kb --help`
+
+    from rerank.collection.retriever import SimilarityRetriever
+
+    encoder = wiring.load_text_image_encoder(wiring.profile_of(settings))
+    with open_photos(folder, encoder, settings, quiet=quiet) as collection:
+        retriever = SimilarityRetriever(encoder, collection)
+        rows = asyncio.run(retriever.find(replace(job, candidates=()), len(collection.ids)))
+    if not quiet:
+        output.note(f"A folder has no first stage: the {depth} photos most similar to the query are re-ranked.")
+    scores = {row.image_id: row.score for row in rows}
+    candidates = (replace(image, score=scores.get(image.image_id, -1.0)) for image in job.candidates)
+    return replace(job, candidates=tuple(candidates))

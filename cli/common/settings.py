@@ -1,21 +1,35 @@
 """Settings: flag > `--set` > `--settings FILE` > environment (`FIELDMARK_*`) > `fieldmark.toml` > default.
 
-Every setting has a key, with points for the tables of TOML: `contact`, `llm.text.model`, `rerank.decompose.chain`.
-Library code reads none of them.
+A setting is a field of a frozen dataclass: name, type, default, and the docstring below the field. `TABLES` has the
+dataclass of each table of TOML; pydantic checks the values. Keys have points for the tables: `contact`,
+`llm.text.model`, `rerank.decompose.chain`. Library code reads none of them.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
+import types
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from annotated_types import Ge
 
-from cli.common.method_settings import hints_of, method_hints, parse_value, type_in_words
 from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.distill.names import DistillerName
@@ -32,6 +46,31 @@ PREFIX = "FIELDMARK_"
 # Variables for tests and CI, not settings of the product.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
 ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "vision", "search", "image")
+TABLES: Final[dict[str, str]] = {
+    "build": "kb.pipeline.settings:BuildSettings",
+    "identify": "recognize.settings:IdentifySettings",
+    "eval.answers": "rerank.answers.settings:AnswerSettings",
+    "eval.species": "recognize.settings:EvaluationSettings",
+    "rerank": "rerank.settings:JobSettings",
+    "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
+    "rerank.vision": "rerank.judges.settings:VisionSettings",
+    "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",
+    "rerank.captions": "rerank.captions.settings:CaptionSettings",
+    "rerank.visret": "rerank.visret.settings:VisretSettings",
+    "feedback": "rerank.feedback.settings:FeedbackSettings",
+    "eval.feedback": "rerank.feedback.settings:FeedbackSettings",
+}
+"""Table of one verb -> module and class of its settings. A verb owns the table of its name and those below.
+
+The modules are loaded by `--help`, so they load no heavy library.
+"""
+BORROWED: Final[dict[str, tuple[str, ...]]] = {
+    "find": ("rerank.visret", "rerank.captions"),
+    "eval.answers": ("rerank.visret",),
+}
+"""Verb -> tables of another verb that it reads too; `--set` takes their keys with or without that verb's name."""
+
+SettingsT = TypeVar("SettingsT")
 
 
 @dataclass(slots=True)
@@ -39,7 +78,7 @@ class Invocation:
     """Values of the options that all verbs share; the object of the click context."""
 
     set: dict[str, str] = field(default_factory=dict)
-    """Key -> value, as text, of `--set key=value`."""
+    """Key -> value, as text, of `--set key=value`; keys with the name of the verb's table."""
     settings: Path | None = None
     """The file of `--settings`."""
     quiet: bool = False
@@ -89,11 +128,41 @@ class Settings:
         return PageSettings(pause_s=self.page_pause_s, private_addresses=self.private_addresses)
 
 
+def hints_of(kind: type[Any]) -> dict[str, Any]:
+    """Return field -> type hint of a dataclass."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def settings_class(table: str) -> type[Any]:
+    """Return the dataclass of a verb's table."""
+    module, _, name = TABLES[table].partition(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return kind
+
+
 def general_hints() -> dict[str, Any]:
     """Return key -> type hint of the settings of several verbs: `contact`, `llm.text.model`, `context.web`."""
     own = {key: hint for key, hint in hints_of(Settings).items() if key != "llm"}
     own |= {f"context.{key}": hint for key, hint in hints_of(ContextSettings).items()}
     return own | {f"llm.{kind}.{key}": hint for kind in ENDPOINTS for key, hint in hints_of(Endpoint).items()}
+
+
+def method_hints() -> dict[str, Any]:
+    """Return key -> type hint of the settings of one verb: `rerank.decompose.chain`."""
+    return {f"{table}.{name}": hint for table in TABLES for name, hint in hints_of(settings_class(table)).items()}
+
+
+def keys_of(verb: str) -> tuple[str, ...]:
+    """Return the keys of a verb's own tables: `chain`, or `decompose.chain` for the table `rerank.decompose`."""
+    return tuple(key.removeprefix(f"{verb}.") for key in method_hints() if key.startswith(f"{verb}."))
+
+
+def set_keys(verb: str) -> dict[str, str]:
+    """Return key as `--set` takes it -> whole key: `chain` -> `rerank.chain`; general keys, and borrowed ones."""
+    borrowed = [key for key in method_hints() if key.rpartition(".")[0] in BORROWED.get(verb, ())]
+    found = {key: f"{verb}.{key}" for key in keys_of(verb)}
+    found |= {key: key for key in borrowed} | {key.partition(".")[2]: key for key in borrowed}
+    return found | {key: key for key in general_hints()}
 
 
 def read_values(
@@ -109,7 +178,7 @@ def read_values(
         environment: without it, that of this process.
         folder: where the search for `fieldmark.toml` begins, upwards; without it, the working folder.
         file: the file of `--settings`.
-        sets: key -> text of `--set`.
+        sets: whole key -> text of `--set`.
 
     Raises:
         ConfigError: for an unknown key, with the nearest one, and for a value of the wrong type.
@@ -133,23 +202,33 @@ def resolve(
 ) -> Settings:
     """Return the general settings in force; `flags` that are not None win over `read_values`."""
     values = read_values(environment=environment, folder=folder, file=file, sets=sets)
-    values |= {key: value for key, value in (flags or {}).items() if value is not None}
-    llm = {kind: endpoint for kind in ENDPOINTS if (endpoint := _endpoint(kind, values)) is not None}
-    return Settings(**{key: value for key, value in values.items() if "." not in key}, llm=llm)  # type: ignore[arg-type]
+    llm = {kind: _endpoint(kind, values) for kind in ENDPOINTS if any(key.startswith(f"llm.{kind}.") for key in values)}
+    return of_table("", Settings(llm=llm), values, flags or {})
 
 
-def _endpoint(kind: str, values: Mapping[str, object]) -> Endpoint | None:
-    table: dict[str, Any] = {
-        key.rpartition(".")[2]: value for key, value in values.items() if key.startswith(f"llm.{kind}.")
-    }
-    if not table:
-        return None
-    if "model" not in table:
-        raise ConfigError(f"The table [llm.{kind}] has no model.", hint=f'Add model = "NAME" to [llm.{kind}].')
+def of_table(
+    table: str, base: SettingsT, values: Mapping[str, object], flags: Mapping[str, object] | None = None
+) -> SettingsT:
+    """Return `base` with the values of a table, and with the flags that are not None.
+
+    Raises:
+        ConfigError: for a value out of range.
+    """
+    own = {key.rpartition(".")[2]: value for key, value in values.items() if key.rpartition(".")[0] == table}
+    own |= {key: value for key, value in (flags or {}).items() if value is not None}
     try:
-        return Endpoint(**table)
+        return replace(base, **own)  # type: ignore[type-var]  # a dataclass
     except ConfigError as error:
-        raise ConfigError(f"[llm.{kind}]: {error}", hint=error.hint) from error
+        raise ConfigError(f"[{table}]: {error}", hint=error.hint) from error
+    except ValueError as error:
+        raise ConfigError(f"[{table}]: {error}") from error
+
+
+def _endpoint(kind: str, values: Mapping[str, object]) -> Endpoint:
+    model = values.get(f"llm.{kind}.model")
+    if model is None:
+        raise ConfigError(f"The table [llm.{kind}] has no model.", hint=f'Add model = "NAME" to [llm.{kind}].')
+    return of_table(f"llm.{kind}", Endpoint(model="?"), values)
 
 
 def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
@@ -167,7 +246,7 @@ def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
                 read(f"{key}.", value)
                 continue
             parsed = _checked(hints, key, value, str(file), is_text=False)
-            found[key] = file.parent / parsed.expanduser() if isinstance(parsed, Path) else parsed
+            found[key] = file.parent / parsed if isinstance(parsed, Path) else parsed
 
     read("", content)
     return found
@@ -209,3 +288,52 @@ def _checked(hints: Mapping[str, Any], key: str, value: object, place: str, *, i
         got = "" if is_endpoint else f", got {value!r}"  # it may be a secret
         raise ConfigError(f'Setting "{key}" in {place}: expected {type_in_words(hints[key])}{got}.') from None
     return parsed.expanduser() if isinstance(parsed, Path) else parsed
+
+
+def parse_value(hint: Any, value: object, *, is_text: bool) -> object:  # noqa: ANN401  # a type hint can be any object
+    """Return a value as its field has it.
+
+    Args:
+        hint: type hint of the field.
+        value: a value of TOML; with `is_text` the text of `--set` or of an environment variable, where a list is
+            separated by commas and `none` is None.
+        is_text: whether `value` is such a text.
+
+    Raises:
+        ValueError: for a value of the wrong type.
+    """
+    from pydantic import TypeAdapter
+
+    adapter: TypeAdapter[object] = TypeAdapter(hint, config={"allow_inf_nan": False})
+    if not is_text:
+        return adapter.validate_json(json.dumps(value, default=str), strict=True)
+    text = str(value)
+    if get_origin(hint) is Mapping:
+        return adapter.validate_json(text)
+    if text.lower() == "none" and type(None) in get_args(hint):
+        return None
+    is_list = any(get_origin(each) in (tuple, list) for each in (hint, *get_args(hint)))
+    return adapter.validate_python([part.strip() for part in text.split(",")] if is_list else text)
+
+
+def type_in_words(hint: Any) -> str:  # noqa: ANN401  # a type hint can be any object
+    """Return a type hint in words: `a number from 0 to 1`; None, the default of many, is left out."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        bounds = [(word, getattr(each, name)) for each in arguments[1:]
+                  for name, word in (("ge", "from"), ("gt", "above"), ("le", "to"), ("lt", "below"))
+                  if getattr(each, name, None) is not None]  # fmt: skip
+        joint = " and " if "below" in dict(bounds) else " "  # from 0 to 1, above 0 and below 1
+        return f"{type_in_words(arguments[0])} {joint.join(f'{word} {bound}' for word, bound in bounds)}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(type_in_words(each) for each in arguments if each is not type(None))
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin in (tuple, list):
+        return "a list, each " + type_in_words(arguments[0])
+    if origin is Mapping:
+        return "a table; as text, a JSON object"
+    plain: dict[object, str] = {
+        int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path",
+    }  # fmt: skip
+    return plain.get(hint, str(hint))

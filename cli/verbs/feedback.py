@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import options, output
-from cli.common.photos.collection import open_photos
-from cli.verbs.feedback.resources import CAPTIONERS, open_feedback
+from cli.common.feedback_resources import CAPTIONERS, open_feedback
+from cli.common.photo_folders import open_photos
 from data.errors import UsageError
 from data.words import plural
 from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
 
 if TYPE_CHECKING:
-    from cli.common.config import Settings
+    from cli.common.settings import Settings
     from data.contracts import ImageCollection
     from rerank.feedback.records import Session
 
@@ -58,7 +58,7 @@ def feedback(
 
     Example: kb feedback "a red bird with a black face" --images photos/
     """
-    from cli.verbs.feedback.conversation import Conversation
+    from cli.verbs.feedback_conversation import Conversation
     from data.codec import dumps
     from data.files import write_atomic
     from rerank.feedback.files import labelled_job

@@ -1,23 +1,40 @@
-"""Collections of photos as the verbs open them: with progress, and a word about photos that cannot be read."""
+"""Folders of photos as the verbs open them: a collection, and words about files that are skipped."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.config import Settings
 from cli.common.engines import open_engine
-from cli.common.photos.skipped import report_skipped
 from cli.common.progress import named_calls
+from cli.common.settings import Settings
 from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ImageEncoder
     from rerank.collection.opening import Collection
+
+
+def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
+    """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
+    from data.images.unsupported import KINDS
+
+    counts = Counter(suffixes)
+    if counts and not quiet:
+        kinds = (
+            f"{n:,} {suffix or 'without extension'}"
+            for suffix, n in sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
+        )
+        output.note(f"Skipped {plural(counts.total(), 'file')}: {output.printable(', '.join(kinds))}")
+    for kind, unsupported, remedy in KINDS:
+        if found := sorted(unsupported.intersection(counts)):
+            n = sum(counts[suffix] for suffix in found)
+            output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
+
 
 FOLDER_HELP = "Folder of the photos, with the folders below it."
 ENCODER_HELP = "Profile, or a model of open_clip such as ViT-L-14-336/openai.  [default: profile, else starter]"

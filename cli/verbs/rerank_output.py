@@ -10,7 +10,7 @@ from cli.common import output
 from data.words import plural
 
 if TYPE_CHECKING:
-    from cli.verbs.rerank.resources import OpenResources
+    from cli.common.rerank_resources import OpenResources
     from data.records import Job, RankedImage
     from rerank.forecast import Forecast, PricedModel
     from rerank.run import RunResult

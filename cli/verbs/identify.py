@@ -1,0 +1,466 @@
+"""`kb identify`: species identification in photos."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+from click.core import ParameterSource
+
+from cli.common import exit_codes, options, output, readers, wiring
+from cli.common.engines import open_engine
+from cli.common.progress import counted
+from cli.common.reports import note_group_once
+from cli.verbs import identify_notes as notes
+from cli.verbs import identify_rows as rows
+from cli.verbs.identify_files import (
+    find_encounters,
+    find_photos,
+    form_for,
+    identify_parameters,
+    settle_unknown_prior,
+    sink_for,
+)
+from data.errors import NothingReadable, SourceError, UsageError
+from data.words import plural
+from recognize.settings import MAX_READER_CANDIDATES, MIN_CONFIDENCE, PHOTO_PRESETS, IdentifySettings
+
+if TYPE_CHECKING:
+    from cli.common.resumable import Encounter, ResumableOutput
+    from cli.common.settings import Settings
+    from cli.verbs.identify_files import Printed
+    from data.records import Identification
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
+    from recognize.confidence.list_fit import ListFit
+
+GROUPS = {
+    "Answer": ("kb", "preset", "n", "min_confidence", "fast"),
+    "Encounters": ("group", "group_by"),
+    "Expected species": ("species_list", "place"),
+    "Explanation": ("scores", "explain", "cards"),
+    "Reader (a vision model)": ("reader", *readers.OPTIONS),
+    "Output": ("form", "rows_per", "file"),
+}
+
+
+@click.command(cls=options.GroupedCommand, groups=GROUPS)
+@click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
+@options.kb_option("Knowledge base.")
+@click.option(
+    "--preset", type=click.Choice(PHOTO_PRESETS), default="default", show_default=True, help="Scoring of photos."
+)
+@click.option(
+    "--top", "n", type=click.IntRange(min=1), metavar="N", default=5, show_default=True,
+    help="Candidates per photo; without --scores the table shows at most three beside the answer.",
+)  # fmt: skip
+@click.option(
+    "--min-confidence", type=options.Number(0, 1), default=MIN_CONFIDENCE, show_default=True, metavar="PROBABILITY",
+    help="Minimum confidence of an answer; below it the answer rolls up to genus, family or order.",
+)  # fmt: skip
+@click.option(
+    "--group", type=click.Choice(("burst",)),
+    help="One answer per burst: photos of one camera and folder, each taken within seconds of the one before.",
+)  # fmt: skip
+@click.option(
+    "--group-by", metavar="COLUMN", help="One answer per value of a column; the photos are in a CSV with a column path."
+)
+@click.option(
+    "--species-list", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Expected species: an eBird download (bar chart, life list, own data), a CSV, or one name per line.",
+)  # fmt: skip
+@click.option(
+    "--place", metavar="PLACE",
+    help="Place of the photos: country, state, region, or latitude,longitude. Default: GPS data of each photo.",
+)  # fmt: skip
+@click.option("--fast", is_flag=True, help="Compare photos as a whole, without looking for birds in them.")
+@click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
+@click.option(
+    "--explain", is_flag=True,
+    help="Show descriptions, reference photos and the differences between the first two candidates (table only).",
+)  # fmt: skip
+@click.option(
+    "--cards", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Write an HTML page per photo to DIR, with reference photos, credits and differences, and an index.",
+)  # fmt: skip
+@click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
+@options.cost_options
+@click.option(
+    "--format", "form", type=click.Choice(rows.FORMATS),
+    help="Output format.  [default: table, or by the name of FILE]",
+)  # fmt: skip
+@click.option(
+    "--rows", "rows_per", type=click.Choice(get_args(rows.Rows)), default="photos", show_default=True,
+    help="One row per photo (or bird, where there are several) or per candidate, in CSV and Parquet.",
+)  # fmt: skip
+@click.option(
+    "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write to FILE, and resume an earlier run that wrote it.",
+)  # fmt: skip
+@click.pass_context
+def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # checked by click
+    """Identify the species in photos.
+
+    Prints the answer for each bird, how sure it is, and up to three alternatives. Folders are searched recursively; -
+    reads paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no
+    photo was readable; 7 as well if the reader failed for some photos, 6 if for all. With --output, an interrupted
+    run resumes where it stopped, and photos that changed are identified again.
+
+    A detector looks for birds in each photo. Each bird that it is sure of is identified by itself, from the photo and
+    the part of it with the bird. With --fast, photos are compared as a whole.
+
+    Answers have a confidence, the probability that they are right, estimated for any knowledge base of the starter
+    profile. A species below --min-confidence is replaced by its genus, family or order, else by "Not sure". If the
+    species is more likely outside the knowledge base, the answer is "Probably not in the knowledge base", with the
+    species that it looks like, or its genus, family or order, if they are clear. The other candidates share the
+    remaining confidence by their scores. With --reader the answer is the model's choice, without a confidence.
+
+    With --group burst or --group-by each encounter gets one answer from all of its photos together. Photos without a
+    time of exposure are encounters of their own; unreadable photos are named, and the others answer.
+
+    With --species-list the listed species are favoured, and no species is ruled out. Results show scores and answers
+    with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
+
+    With --place, or GPS data in a photo, species are favoured whose texts say that they live there, in the month of the
+    photo; none is ruled out, and a text without a range changes nothing.
+
+    Higher scores (--scores) are better; they are not probabilities. list, place: boosts of the score. text:
+    similarity to the description. visual: similarity to the reference photos, at most 1. prototype: similarity to
+    the prototype that the model learned. text_part, visual_part, prototype_part: contributions to the score of the
+    default preset. Blank: the stage does not apply.
+    """
+    limit_numpy_threads()
+    given, quiet = Given(**chosen), options.invocation().quiet
+    settings, method = options.settings(kb=given.kb), options.method_settings("identify", IdentifySettings)
+    _check_options(ctx, given, method)
+    form = form_for(given.form, given.file)
+    photos = find_photos(given.photos, column=given.group_by, quiet=quiet)
+    _warn_of_form(ctx, form)
+    with ExitStack() as stack:
+        run = _opened(ctx, given, settings, method, photos, form, stack)
+        counts = _identify(run)
+    _report(run, counts)
+    if counts.missing["reader"] and not counts.n_read and counts.missing["reader"] + counts.n_failed == len(run.names):
+        ctx.exit(SourceError.exit_code)
+    if counts.n_failed or counts.missing["reader"] or counts.missing["photos"]:
+        ctx.exit(exit_codes.PARTLY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Arguments and options of the command line."""
+
+    photos: tuple[str, ...]
+    kb: Path | None
+    preset: str
+    n: int
+    min_confidence: float
+    group: str | None
+    group_by: str | None
+    species_list: Path | None
+    place: str | None
+    fast: bool
+    scores: bool
+    explain: bool
+    cards: Path | None
+    reader: bool
+    max_cost: float | None
+    offline: bool
+    form: rows.Form | None
+    rows_per: rows.Rows
+    file: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run with everything open: what answers, the photos, and where the rows go."""
+
+    given: Given
+    method: IdentifySettings
+    form: rows.Form
+    quiet: bool
+    has_own_kb: bool
+    store: KnowledgeBase
+    recognizer: Recognizer
+    reading: readers.OpenReader | None
+    encounters: Sequence[Encounter]
+    sink: ResumableOutput | Printed
+    fit: ListFit | None
+    n_outside: int
+    """Listed species that the knowledge base lacks."""
+
+    @property
+    def names(self) -> Mapping[str, str | None]:
+        """First photo of each encounter -> its name."""
+        return {each.photos[0]: each.name for each in self.encounters}
+
+    @property
+    def todo(self) -> list[tuple[str, ...]]:
+        """Photos of each encounter without rows."""
+        return [each.photos for each in self.encounters if each.photos[0] not in self.sink.done]
+
+    @property
+    def unit(self) -> str:
+        """Noun of what gets an answer."""
+        return "encounter" if self.given.group or self.given.group_by else "photo"
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Counts of a run, rows of earlier runs included."""
+
+    n_failed: int
+    missing: Counter[str]
+    """Part of a row -> number of rows without it."""
+    n_read: int = 0
+    n_placed: int = 0
+    n_with_range: int = 0
+    unreadable: list[str] = field(default_factory=list)
+    """Photos of encounters that the other photos answered."""
+    pages: set[Path] = field(default_factory=set)
+
+
+def _opened(
+    ctx: click.Context,
+    given: Given,
+    settings: Settings,
+    method: IdentifySettings,
+    photos: Mapping[str, str],
+    form: rows.Form,
+    stack: ExitStack,
+) -> Run:
+    """Open knowledge base, recognizer, reader and output, closed with the stack; `photos` have their groups."""
+    quiet = options.invocation().quiet
+    store = stack.enter_context(wiring.open_knowledge_base(settings))
+    expected, n_outside = None, 0
+    if given.species_list is not None:
+        expected, n_outside = notes.read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
+    place = None
+    if given.place is not None:
+        from data.places.gazetteer import place_of  # loads numpy
+
+        place = place_of(given.place)
+    recognizer = wiring.make_recognizer(
+        store,
+        preset=given.preset,
+        n=(method.reader_candidates or given.n) if given.reader else given.n,
+        n_chunks=method.reader_chunks(given.preset) if given.reader else None,
+        min_confidence=given.min_confidence,
+        unknown_prior=method.unknown_prior,
+        species_list=expected,
+        place=place,
+        place_odds=method.place_odds,
+        fast=given.fast,
+        engine=stack.enter_context(open_engine(settings)),
+    )
+    of_confidence = options.given_options(ctx, ["min_confidence"])
+    of_confidence += [] if method.unknown_prior is None else ["the setting unknown_prior"]
+    notes.warn_of_calibration(of_confidence, recognizer, store, reader=given.reader)
+    if settings.kb is not None and not quiet:
+        note_group_once(store, settings.home)
+    fit = notes.list_fit(store, recognizer, method.off_list_share, quiet=quiet)
+    reading = None
+    if given.reader:
+        opened = readers.open_reader(
+            settings, store, preset=given.preset, context=method.reader_context, forced=method.reader_forced,
+            n_samples=method.reader_samples, max_cost=given.max_cost, offline=given.offline,
+        )  # fmt: skip
+        reading = stack.enter_context(opened)
+    encounters = find_encounters(
+        photos, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
+    )
+    parameters = identify_parameters(store, recognizer)
+    parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks} if reading is not None else {}
+    parameters |= {"burst_seconds": method.burst_seconds} if given.group else {}
+    parameters |= {"group_by": given.group_by} if given.group_by else {}
+    sink = sink_for(
+        form,
+        given.file,
+        settings.home,
+        parameters,
+        per=given.rows_per,
+        retry_failed=method.retry_failed,
+        wanted=encounters,
+        start_over=not method.resume,
+    )
+    stack.enter_context(sink)
+    if given.cards is not None:
+        from recognize.explanation.cards.index import write_index
+
+        stack.callback(write_index, given.cards)  # also after Ctrl-C
+    return Run(
+        given=given, method=method, form=form, quiet=quiet, has_own_kb=settings.kb is not None, store=store,
+        recognizer=recognizer, reading=reading, encounters=encounters, sink=sink, fit=fit, n_outside=n_outside,
+    )  # fmt: skip
+
+
+def _identify(run: Run) -> Counts:
+    """Identify the photos without rows, and write their rows and cards."""
+    given, sink, names, todo = run.given, run.sink, run.names, run.todo
+    counts = Counts(
+        n_failed=len(sink.failed.intersection(names)),
+        missing=Counter(sink.missing[image] for image in names if image in sink.missing),
+    )
+    if len(todo) < len(names) and not run.quiet:
+        _say_resumed(run, counts)
+    if run.method.unknown_prior is None and run.recognizer.calibration is not None and todo:
+        is_quiet = run.quiet or run.method.progress == "jsonl"
+        photos = [each.photos for each in run.encounters]
+        settle_unknown_prior(run.recognizer, sink, photos, f"{run.unit}s", quiet=is_quiet)
+    if todo and not run.quiet:
+        notes.suggest_prior(run.recognizer, run.n_outside)
+    made = run.recognizer.identify(todo if run.unit == "encounter" else [image for (image,) in todo])
+    if run.reading is not None:
+        made = run.reading.read(made)
+    # Bars and rows on the same terminal would overwrite each other.
+    is_shown = run.method.progress != "auto" or (len(todo) > 1 and (given.file is not None or not sys.stdout.isatty()))
+    for birds in counted(
+        rows.by_photo(made),
+        len(todo),
+        f"{run.unit}s",
+        quiet=run.quiet or not is_shown,
+        form=run.method.progress,
+        failed=_failed,
+    ):
+        text, missing = "", set[str]()
+        for row in (replace(one, group=names[one.image]) for one in birds):
+            text += _written(run, row, counts)
+            missing.update(_missing_parts(row))
+        part = next((part for part in ("reader", "samples", "photos") if part in missing), "")
+        sink.add(birds[0].image, text, ok=not _failed(birds), missing=part)
+        counts.n_failed += _failed(birds)
+        counts.missing[part] += 1
+    return counts
+
+
+def _written(run: Run, row: Identification, counts: Counts) -> str:
+    """Return the rows of one bird, with its card written and counted."""
+    given, evidence = run.given, ""
+    if given.explain and run.form == "table":
+        from recognize import explain
+
+        evidence = rows.evidence_text(row, explain(run.store, row).text if row.candidates else "")
+    if given.cards is not None:
+        from recognize.explanation.cards.page import write_card
+
+        counts.pages.add(write_card(run.store, row, given.cards))
+    counts.n_read += row.reader is not None and row.reader.answered > 0
+    counts.n_placed += row.place_name is not None
+    counts.n_with_range += any(candidate.range_text for candidate in row.candidates)
+    if row.status != "error":
+        counts.unreadable += [photo.image for photo in row.photos if photo.error]
+    if run.fit is not None:
+        run.fit.add(row)
+    return rows.lines(run.form, row, per=given.rows_per, with_scores=given.scores, why=evidence)
+
+
+def _missing_parts(row: Identification) -> Iterator[str]:
+    if row.reader is not None:
+        yield row.reader.missing
+    if row.status != "error" and any(photo.error for photo in row.photos):
+        yield "photos"
+
+
+def _say_resumed(run: Run, counts: Counts) -> None:
+    n, n_done = len(run.names), len(run.names) - len(run.todo)
+    output.note(notes.resumed_text(plural(n, run.unit), n_done, counts.n_failed, counts.missing))
+    cards = run.given.cards
+    if cards is not None and (n_without := notes.n_without_card(cards, run.sink.done.intersection(run.names))):
+        output.note(
+            f"--cards writes no pages for {run.unit}s that were done before ({n_without:,} have none); "
+            "--set resume=false writes all"
+        )
+
+
+def _report(run: Run, counts: Counts) -> None:
+    """Print what the rows do not say: cards, effect of list and place, confidence, unreadable photos.
+
+    Raises:
+        NothingReadable: if no photo was readable.
+    """
+    given, names, fit, n_failed = run.given, run.names, run.fit, counts.n_failed
+    if given.cards is not None and run.todo and not run.quiet:
+        output.note(notes.cards_text(given.cards, plural(len(run.todo), "card"), counts.pages))
+    if fit is not None:
+        if fit.n_changed and not run.quiet:
+            output.note(notes.changed_text(fit))
+        for warning in notes.fit_warnings(fit):
+            output.warn(warning)
+    if given.place is not None and counts.n_placed and not counts.n_with_range:
+        output.warn(
+            f"--place has no effect: no text of a candidate states a range, in {plural(counts.n_placed, 'photo')}. "
+            "Build the knowledge base from articles (kb build)"
+        )
+    if n_failed == len(names):
+        readable = f"The {run.unit} is not readable."
+        raise NothingReadable(readable if n_failed == 1 else f"None of the {n_failed:,} {run.unit}s is readable.")
+    calibration = run.recognizer.calibration
+    if run.form == "table" and not (given.reader or run.recognizer.misfit or run.quiet):
+        if calibration is None:
+            why = notes.no_calibration(run.store)
+            output.note(f"Confidence is not available: {why}. Each answer is the best match in it.")
+        elif calibration.kind == "shipped" and run.has_own_kb:
+            output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
+    photos = plural(len(names), run.unit)
+    notes.warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
+
+
+def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -> None:
+    """Raise `UsageError` for options and settings that need another option, and for a folder that holds other pages."""
+    of_reader = [field.name for field in fields(IdentifySettings) if field.name.startswith("reader_")]
+    needs: list[tuple[str, bool, Sequence[str], Sequence[str]]] = [
+        ("--reader", given.reader, readers.OPTIONS, of_reader),
+        ("--species-list", given.species_list is not None, (), ["off_list_share"]),
+        ("--output", given.file is not None, (), ["resume", "retry_failed"]),
+        ("--group burst", given.group is not None, (), ["burst_seconds"]),
+    ]
+    for option, is_given, dependent, settings in needs:
+        found = options.given_options(ctx, dependent)
+        found += [f"the setting {name}" for name in settings if f"identify.{name}" in options.invocation().set]
+        if found and not is_given:
+            text = f"{' and '.join(found)} {'needs' if len(found) == 1 else 'need'} {option}."
+            raise UsageError(text[0].upper() + text[1:])
+    if given.group is not None and options.given_options(ctx, ["group_by"]):
+        raise UsageError("--group and --group-by cannot be combined.")
+    n_candidates = method.reader_candidates or given.n
+    if given.reader and n_candidates > MAX_READER_CANDIDATES:
+        raise UsageError(
+            f"Expected at most {MAX_READER_CANDIDATES} candidates for the reader, got {n_candidates}.",
+            hint="Use a smaller --top, or --set reader_candidates=K.",
+        )
+    if given.cards is not None:
+        from recognize.explanation.cards.index import check_folder
+
+        check_folder(given.cards)
+
+
+def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
+    """Warn of options that change only other output formats."""
+    for_table = options.given_options(ctx, ("scores", "explain"))
+    if for_table and form != "table":
+        verb = "changes" if len(for_table) == 1 else "change"
+        output.warn(f"{' and '.join(for_table)} only {verb} the table, not {form} rows")
+    if form not in {"csv", "parquet"} and ctx.get_parameter_source("rows_per") is ParameterSource.COMMANDLINE:
+        output.warn(f"--rows only changes CSV and Parquet, not {form}")
+
+
+def _failed(birds: Sequence[Identification]) -> bool:
+    return birds[0].status == "error"
+
+
+def limit_numpy_threads() -> None:
+    """Run NumPy on one thread, if it is not loaded yet, and shorten the interpreter's switch interval.
+
+    All cores are busy encoding the next photos. Threads of NumPy would wait for each other by spinning, which cost a
+    quarter of the throughput. A thread that returns from the encoder continues after half a millisecond instead of
+    five, and starts on the next photo.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.setswitchinterval(5e-4)
