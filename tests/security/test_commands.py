@@ -1,0 +1,359 @@
+"""Orders in files, pages, photos and names, through the commands that show them to a model: each attack in each.
+
+Every test ends with an order of the user's own prompt or query, which is obeyed: without it, the rest shows nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from PIL import Image
+
+import kb
+from kb.checklist.avilist import load_checklist
+from kb.distill.model_reply import SCHEMA
+from tests.conftest import CommandLine, Outcome
+from tests.drawn_birds import drawn_bird
+from tests.security.conftest import LEVELS, Model, Obeying
+from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, gullible, obedient
+from tests.security.test_fooled_models import yes_if_bright
+from tests.security.test_prompt_blocks import ALL, LOOKS, STRIPES, jay, labels, repeat
+from tests.servers.openai_server import Answer, Call, Reaction, Script
+from tests.servers.ugly_site import Reply, UglySite
+
+ROOT = Path(__file__).parents[2]
+FILE_NAMES = tuple(f"{n} {attack.replace('/', '∕')}" for n, attack in enumerate((*ATTACKS[1:4], ATTACKS[-2])))
+"""Attacks as names of files."""
+
+
+def rows(outcome: Outcome) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in outcome.stdout.split("\n") if line.startswith("{")]
+
+
+def commanding(package: str, name: str, folder: Path) -> Path:
+    """Copy a prompt to a folder, with the order at its end: as the user's own prompt, which is obeyed."""
+    folder.mkdir(exist_ok=True)
+    prompt = shutil.copy(ROOT / package / "prompts" / name, folder)
+    with Path(prompt).open("a", encoding="utf-8") as file:
+        file.write(f"\n{ORDER}\n")
+    return folder
+
+
+def as_page(title: str, heading: str, text: str) -> str:
+    """Return an HTML page with these words, none of which is markup."""
+    title, heading, text = map(html.escape, (title, heading, text))
+    return f"<html lang=en><title>{title}</title><main><h1>{title}</h1><h2>{heading}</h2><p>{text}</p></main></html>"
+
+
+def add(cli: CommandLine, name: str, drawing: str, text: str, file_name: str, *more: str) -> None:
+    """Add a text and a photo to a species, both with this file name."""
+    words, photo = cli.folder / f"{file_name}.txt", cli.folder / f"{file_name}.png"
+    words.write_text(text)
+    photo.write_bytes(drawn_bird(drawing))
+    given = ("--text", words, "--photo", photo, "--as-is", *more)
+    cli.call("add", "--kb", "a.kb", "--name", name, *given, check=True)
+
+
+# --- the user's own files: `kb add`, `kb identify --reader`, `kb context` --------------------------------------------
+
+
+def test_added_texts_names_and_photos(cli: CommandLine, run: Obeying, model: Model) -> None:
+    add(cli, "Blue Jay", "cyanocitta-cristata", "Blue above with a crest.", "Blue Jay")
+    add(cli, "Northern Cardinal", "cardinalis-cardinalis", "Red with a black mask.", "Northern Cardinal")
+    for file_name in FILE_NAMES[::3]:
+        text = f"It is white with a black bill. {file_name} {ALL}"
+        more = ("--common-name", f"Snowy Owl {file_name}", "--author", ORDER, "--licence", ORDER)
+        add(cli, "Bubo scandiacus", "bubo-scandiacus", text, file_name, *more)
+    photo = cli.folder / f"{ORDER}.png"
+    photo.write_bytes(drawn_bird("cyanocitta-cristata"))
+
+    zebra = json.dumps({"reason": "zebra", "answer": "none"})
+    identify = ("identify", photo, "--kb", "a.kb", "--reader", "--format", "jsonl")
+    (row,) = rows(run(obedient(jay, zebra), *identify, check=True))
+    assert row["reader"]["choice"] == "cyanocitta-cristata"
+    assert sorted(each["scientific_name"] for each in row["candidates"]) == [
+        "Bubo scandiacus", "Cardinalis cardinalis", "Cyanocitta cristata",
+    ]  # fmt: skip
+    assert any(MARK in as_read(call.text) for call in model.calls)
+    for call in model.calls:
+        assert labels(call) == (["A. ", "B. ", "C. "], ["A", "B", "C", "none"])
+    own = commanding("recognize", "read_photo.md", cli.folder / "own")
+    (row,) = rows(run(obedient(jay, zebra), *identify, "--set", f"prompts={own}"))
+    assert row["reader"]["choice"] is None
+
+    def write(call: Call) -> str:
+        place = re.search(r"^\[(\d+)\].*white with a black bill", call.text, re.MULTILINE)
+        assert place is not None
+        return json.dumps({"sentences": [{"text": "It is white with a black bill.", "sources": [int(place[1])]}]})
+
+    zebra = json.dumps({"sentences": [{"text": "Black.", "sources": [1]}]})
+    context = ("context", "Bubo scandiacus", "--kb", "a.kb", "--format", "json")
+    found = json.loads(run(obedient(write, zebra), *context, check=True).stdout)
+    assert found["passage"].startswith("It is white with a black bill.")
+    assert MARK in as_read(model.calls[0].text)
+    own = commanding("kb", "context.md", cli.folder / "own")
+    found = json.loads(run(obedient(write, zebra), *context, "--set", f"prompts={own}", check=True).stdout)
+    assert "It is white with a black bill." not in found["passage"][:31]
+
+
+def test_added_pages(cli: CommandLine, run: Obeying, model: Model) -> None:
+    """Files whose title, heading and text are orders; the name of the last one is its title."""
+    pages = [f"{name}.html" for name in FILE_NAMES] + [f"{ORDER}.txt"]
+    for n, page in enumerate(pages[:-1]):
+        (cli.folder / page).write_text(as_page(f"Jay {ALL}", ALL, f"The crown is black. It has {n} songs. {ALL}"))
+    (cli.folder / pages[-1]).write_text(f"The belly is white. {ALL}")
+    (cli.folder / "pages.csv").write_text(f'Gadwall,"{pages[-1]}"')
+    build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb", "a.kb")  # which sets the distiller
+    run(obedient(repeat, STRIPES), *build, check=True)
+    given = [argument for page in pages for argument in ("--page", page)]
+    command = ("add", "--kb", "a.kb", "--name", "Blue Jay", "--format", "json", *given)
+    text = json.loads(run(obedient(repeat, STRIPES), *command, check=True).stdout)["text"]
+    assert len(model.calls) == len(pages)
+    assert all(MARK in as_read(call.text) for call in model.calls)
+    assert "The crown is black." in text and "The belly is white." in text
+    assert "zebra" not in text.lower()
+    own = commanding("kb", "distil.md", cli.folder / "own")
+    other = ("add", "--kb", "a.kb", "--name", "Mallard", "--format", "json", *given, "--set", f"prompts={own}")
+    text = json.loads(run(obedient(repeat, STRIPES), *other, check=True).stdout)["text"]
+    assert "The crown is black." not in text
+
+
+# --- web pages: `kb build --pages`, and a search model that read one --------------------------------------------------
+
+
+@pytest.fixture
+def site() -> Iterator[UglySite]:
+    with UglySite().running() as site:
+        yield site
+
+
+def test_web_pages_for_the_distiller(cli: CommandLine, run: Obeying, model: Model, site: UglySite) -> None:
+    """A page with an order for each bird but the last."""
+    checklist = load_checklist()
+    birds = [
+        taxon.scientific_name for name in ("Anas", "Larus") for taxon in checklist.species_of(checklist.find(name))
+    ]
+    lines = []
+    for n, (name, attack) in enumerate(zip(birds, (*ATTACKS, ""), strict=False)):
+        body = as_page(f"{name} {attack}", f"Description {attack}", f"{LOOKS} It sings. {attack}")
+        site.pages[f"/{n}"] = Reply(body=body)
+        lines.append(f"{name},{site.url(f'/{n}')}")
+    (cli.folder / "pages.csv").write_text("\n".join(lines))
+    build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb")
+    run(obedient(repeat, STRIPES), *build, "a.kb", check=True)
+    assert len(model.calls) == len(ATTACKS) + 1
+    assert sum(MARK in as_read(call.text) for call in model.calls) == len(ATTACKS) - 2  # invisible letters
+    assert all(call.payload["response_format"]["json_schema"]["schema"] == SCHEMA for call in model.calls)
+    with kb.open("a.kb") as store:
+        assert [text[: len(LOOKS)] for text in store.summary_texts()] == [LOOKS] * len(model.calls)
+    own = commanding("kb", "distil.md", cli.folder / "own")
+    assert run(obedient(repeat, STRIPES), *build, "b.kb", "--set", f"prompts={own}").exit_code != 0
+
+
+PAGES = {
+    "zorblin": "A zorblin is a red gland of frogs.",
+    "snood": "A snood is a flap of skin over the bill.",
+    "cristata": "A jay of North America.",
+}
+CREST = "It is blue above with a crest."
+ZEBRA = Answer(text="Zebra stripes.", more={"citations": ["javascript:alert('zebra')", "https://zebra.test/"]})
+
+
+@pytest.fixture
+def copy(cli: CommandLine) -> Iterator[str]:
+    """A knowledge base that no answer was learnt into: the same one, as often as one is needed."""
+    add(cli, "Blue Jay", "cyanocitta-cristata", CREST, "jay")
+    return (shutil.copytree("a.kb", f"{n}.kb") for n in range(10))
+
+
+def searching(site: UglySite, otherwise: Script) -> Script:
+    """Search the site for the last word of a query and answer with the page; other calls as `otherwise` says."""
+    site.pages |= {f"/{word}": Reply(body=text) for word, text in PAGES.items()}
+
+    def react(call: Call) -> Reaction:
+        query = re.search(r"judge photographs by this query: .*\b(\w+)$", call.text, re.MULTILINE)
+        if query is None:
+            return otherwise(call)
+        url = site.url(f"/{query[1]}")
+        with urlopen(url) as page:
+            text = page.read().decode()
+        return Answer(text=text, more={"search_results": [{"url": url, "title": text}]})
+
+    return react
+
+
+def attacked(site: UglySite) -> None:
+    site.pages["/zorblin"] = Reply(body=f"{PAGES['zorblin']} {ALL}")
+
+
+@pytest.mark.integration
+def test_a_page_that_a_search_model_read(
+    cli: CommandLine, run: Obeying, model: Model, site: UglySite, copy: Iterator[str]
+) -> None:
+    """`kb context`: it changes neither the form of its answer nor other answers."""
+    (cli.folder / "queries.txt").write_text(
+        "frog with a zorblin\nturkey with a snood\nCyanocitta cristata\nCyanocitta cristata with a zorblin\n"
+    )
+    script = searching(site, lambda _: json.dumps({"sentences": [{"text": CREST, "sources": [1]}]}))
+
+    def explain(script: Script, kb: str, *more: str) -> list[dict[str, Any]]:
+        return rows(run(script, "context", "--file", "queries.txt", "--kb", kb, *more, check=True))
+
+    wanted = explain(script, next(copy))
+    assert [row["passage"].count(PAGES["zorblin"]) for row in wanted] == [1, 0, 0, 1]
+    assert wanted[2]["passage"].startswith(CREST)
+    attacked(site)
+    of_page = next(copy)
+    found = explain(obedient(script, ZEBRA), of_page)
+    assert found[1:3] == wanted[1:3]
+    for row, before in zip(found, wanted, strict=True):
+        assert {**row, "passage": "", "sources": []} == {**before, "passage": "", "sources": []}
+        assert "Zebra" not in row["passage"]
+    assert found[0]["passage"].startswith(PAGES["zorblin"])
+    # The page is text of its own answer, and reaches no model: also when it was learnt.
+    explain(obedient(script, ZEBRA), of_page, "--no-web")
+    assert [call for call in model.calls if MARK in as_read(call.text)] == []
+    assert model.calls != []
+    always = explain(obedient(script, ZEBRA), next(copy), "--web")
+    assert always[0] == found[0]
+    assert PAGES["cristata"] in always[2]["passage"]
+    # A search model that obeys the page spoils the answers that it read the page for.
+    fooled = explain(lambda call: ZEBRA if "zorblin" in call.text else script(call), next(copy))
+    assert fooled[1:3] == wanted[1:3]
+    assert [list(row) for row in fooled] == [list(row) for row in wanted]
+    own = commanding("kb", "search.md", cli.folder / "own")
+    own_order = explain(obedient(script, ZEBRA), next(copy), "--set", f"prompts={own}")
+    assert "Zebra" in own_order[1]["passage"]
+
+
+@pytest.mark.integration
+def test_a_page_behind_the_judgement_of_photos(
+    cli: CommandLine, run: Obeying, model: Model, site: UglySite, copy: Iterator[str]
+) -> None:
+    """`kb rerank --web`."""
+    candidates = []
+    for n, level in enumerate(LEVELS):
+        Image.new("RGB", (40, 40), (level,) * 3).save(cli.folder / f"{level}.png")
+        candidates.append({"image_id": f"{level}", "path": f"{level}.png", "score": 1 - n / 10})
+    queries = ("frog with a zorblin", "turkey with a snood")
+    jobs = [{"query_id": query.split()[-1], "text": query, "candidates": candidates} for query in queries]
+    (cli.folder / "jobs.jsonl").write_text("\n".join(map(json.dumps, jobs)))
+    script, zebra = searching(site, yes_if_bright), '{"probability": 50}'
+
+    def judge(script: Script, *more: str) -> list[dict[str, Any]]:
+        command = ("rerank", "jobs.jsonl", "--judge", "vision", "--web", "--format", "jsonl", "--kb", next(copy))
+        found = rows(run(script, *command, *more))
+        return [{**row, "cost_usd": 0} for row in sorted(found, key=lambda row: (row["query_id"], row["rank"]))]
+
+    wanted = judge(script)
+    assert [row["image_id"] for row in wanted] == ["120", "200", "40", "80"] * 2
+    attacked(site)
+    assert judge(obedient(script, zebra)) == wanted
+    assert any(MARK in as_read(call.text) for call in model.calls if call.images)
+    # A model that obeys the page within its block spoils its own query, and adds no photo to it.
+    fooled, n = judge(gullible(script, zebra)), len(LEVELS)  # the rows of the first query, "snood"
+    assert fooled[:n] == wanted[:n] and fooled[n:] != wanted[n:]
+    assert sorted(row["image_id"] for row in fooled[n:]) == sorted(map(str, LEVELS))
+    assert [list(row) for row in fooled] == [list(row) for row in wanted]
+    for name in ("direct.md", "question.md", "question_stated.md", "questions_together.md"):
+        own = commanding("rerank", name, cli.folder / "own")
+    assert judge(obedient(script, zebra), "--set", f"prompts={own}") != wanted
+
+
+# --- photos that are read as texts or found by drawings: `kb rerank`, `kb find` ---------------------------------------
+
+
+QUESTIONS = ["What colour is the bird?", "Where does it sit?", "What does it hold?"]
+QUERY = "a red bird on a branch"
+GROUPS = tuple("\n".join(ATTACKS[n::4]) for n in range(4))
+"""The attacks in four texts."""
+HONEST = ("a red bird on a branch", "a blue bird in snow", "a green bird on a post")
+
+
+@pytest.fixture
+def photos(cli: CommandLine) -> Path:
+    """Photos of one grey each, with an order as name and one in letters each; the last three show none."""
+    folder = cli.folder / "photos"
+    folder.mkdir()
+    for n, name in enumerate((*FILE_NAMES, *(f"{ORDER} {n}" for n in range(3)))):
+        Image.new("RGB", (40, 40), (n * 30,) * 3).save(folder / f"{name}.png")
+    return folder
+
+
+def seeing(*, letters: bool) -> Script:
+    """A model that quotes the letters that it sees in a photo, in captions and answers."""
+
+    def react(call: Call) -> Reaction:
+        if not call.images:
+            is_visa = "key phrases" in call.text
+            return json.dumps({"phrases": ["red bird"], "questions": QUESTIONS}) if is_visa else "A red bird."
+        with Image.open(io.BytesIO(call.images[0])) as opened:
+            n = round(opened.convert("L").getpixel((20, 20)) / 30)
+        if n >= len(GROUPS):
+            return HONEST[n - len(GROUPS)]
+        return f"a grey bird {GROUPS[n]}" if letters else "a grey bird"
+
+    return obedient(react, json.dumps({"phrases": ["zebra"], "questions": ["Zebra?", "Is it a zebra?", "A zebra?"]}))
+
+
+def harmless(found: list[dict[str, Any]]) -> list[Any]:
+    """Return the rows of the photos without letters, but for rank and cost."""
+    told = [row for row in found if any(text in (row["evaluation"] or "") for text in HONEST)]
+    return [(row["image_id"], row["score"], row["status"], row["evaluation"], row.get("questions")) for row in told]
+
+
+def orders_in(model: Model) -> list[Call]:
+    return [call for call in model.calls if MARK in as_read(json.dumps(call.payload, ensure_ascii=False))]
+
+
+def test_letters_and_names_of_photos_change_their_own_row_alone(run: Obeying, model: Model, photos: Path) -> None:
+    def jobs(query: str) -> str:
+        candidates = [
+            {"image_id": f"{ORDER} {n}", "path": str(path), "score": -n}
+            for n, path in enumerate(sorted(photos.iterdir()))
+        ]
+        file = photos.parent / "jobs.jsonl"
+        file.write_text(json.dumps({"query_id": ORDER, "text": query, "candidates": candidates}))
+        return str(file)
+
+    more = ("--format", "jsonl", "--set", "captions.first_stage=false")
+    for method in ("visa", "captions"):
+        command = ("rerank", jobs(QUERY), "--method", method, *more)
+        wanted, found = (rows(run(seeing(letters=letters), *command, check=True)) for letters in (False, True))
+        assert len(harmless(wanted)) == len(HONEST)
+        assert harmless(found) == harmless(wanted)
+        assert sorted(row["image_id"] for row in found) == sorted(row["image_id"] for row in wanted)
+        asked = {answer["question"] for row in found for answer in row["questions"]}
+        assert asked == set(QUESTIONS if method == "visa" else ())
+        assert orders_in(model) == []
+    found = rows(run(seeing(letters=False), "rerank", jobs(ORDER), "--method", "visa", *more))
+    assert "Is it a zebra?" in {answer["question"] for row in found for answer in row["questions"]}
+
+
+def test_a_search_shows_no_model_the_names_of_photos(run: Obeying, model: Model, photos: Path) -> None:
+    def find(query: str, method: str, *, letters: bool) -> Outcome:
+        command = ("find", query, "--images", photos, "--method", method, "--format", "jsonl", "--top", "99")
+        return run(seeing(letters=letters), *command)
+
+    for method in ("captions", "visret", "rewrite"):
+        wanted, found = (rows(find(QUERY, method, letters=letters)) for letters in (False, True))
+        assert len(found) == len(wanted) == len(GROUPS) + len(HONEST)
+        assert harmless(found) == harmless(wanted)
+        if method != "captions":
+            assert [(each["image_id"], each["score"]) for each in found] == [
+                (each["image_id"], each["score"]) for each in wanted
+            ]
+        assert model.calls
+        assert orders_in(model) == []
+    for method in ("visret", "rewrite"):
+        outcome = find(ORDER, method, letters=False)  # `rewrite` refuses it, since no photo can show JSON
+        assert "zebra" in outcome.stdout + outcome.stderr
