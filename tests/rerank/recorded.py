@@ -175,11 +175,10 @@ def kind_of(request: ChatRequest, text: str) -> str:
 def describe(request: ChatRequest, asked: Asked) -> str:
     """Return a request in one line; of its texts and schema a digest."""
     schema = sha256_hex(json.dumps(request.json_schema))[:6] if request.json_schema else "none"
-    return (
-        f"{asked.kind}: {len(asked.photos)} photos in {len(request.messages)} messages, "
-        f"text {sha256_hex(asked.text)[:6]}, schema {schema}, tokens {request.max_tokens}, temperature {request.temperature}, seed {request.seed}, "
-        f"logprobs {request.top_logprobs}, first words {'/'.join(request.first_words)}, in one {request.in_one}"
-    )
+    where = f"{len(asked.photos)} photos in {len(request.messages)} messages, in one {request.in_one}"
+    words = f"text {sha256_hex(asked.text)[:6]}, schema {schema}, first words {'/'.join(request.first_words)}"
+    how = f"tokens {request.max_tokens}, temperature {request.temperature}, seed {request.seed}"
+    return f"{asked.kind}: {where}; {words}; {how}, logprobs {request.top_logprobs}"
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------
