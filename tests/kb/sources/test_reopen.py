@@ -14,22 +14,29 @@ from kb.sources.folder import FolderSource
 from kb.sources.mediawiki.source import WikipediaSource
 from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
+from kb.sources.web.source import WebSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 
-def test_each_kind_of_source_reopens_with_its_name_and_record(tmp_path: Path) -> None:
+def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    for kind in (WikipediaSource, WebSource):
+        monkeypatch.setattr(kind, "close", lambda self: closed.append(self.name))
     (tmp_path / "Merlin").mkdir()
     with FaultyWiki().running() as wiki:
-        sources: list[ArticleSource] = [
-            FolderSource(tmp_path),
-            StarterSource(),
-            WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500),
-        ]
+        wikipedia = WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500)
+        sources: list[ArticleSource] = [FolderSource(tmp_path), StarterSource(), wikipedia]
         for source in sources:
             with reopened(source.origin) as again:
                 assert type(again) is type(source)
-                assert again.name == source.name
-                assert again.origin == source.origin
+                assert (again.name, again.origin) == (source.name, source.origin)
+        with reopened({"kind": "web"}) as again:
+            assert isinstance(again, WebSource)
+        with pytest.raises(RuntimeError), reopened(wikipedia.origin):
+            raise RuntimeError
+    assert closed == [wikipedia.name, "web pages", wikipedia.name]
 
 
 def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machine(
@@ -45,19 +52,16 @@ def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machi
         wiki.pages["Merlin"] = "<p>A falcon.</p>"
         address = wiki.api_url.replace("127.0.0.1", "birds.example")
         record = WikipediaSource(address, contact=None).origin
-        with reopened(record) as source:
-            assert isinstance(source, WikipediaSource)
-            assert source.client.parse_page("Merlin")["title"] == "Merlin"
-        wiki.requests.clear()
         with reopened({**record, FROM_BUNDLE: "yes"}) as source:
             assert isinstance(source, WikipediaSource)
             with pytest.raises(PrivateAddress, match="on this machine or its network") as caught:
                 source.client.parse_page("Merlin")
             assert caught.value.hint is not None and "--api-url" in caught.value.hint
         assert wiki.requests == []
-        with reopened({**record, FROM_BUNDLE: "yes"}, api_url=address) as source:
-            assert isinstance(source, WikipediaSource)
-            assert source.client.parse_page("Merlin")["title"] == "Merlin"
+        for origin, api_url in ((record, None), ({**record, FROM_BUNDLE: "yes"}, address)):
+            with reopened(origin, api_url=api_url) as source:
+                assert isinstance(source, WikipediaSource)
+                assert source.client.parse_page("Merlin")["title"] == "Merlin"
 
 
 def test_a_moved_wiki_reopens_at_its_new_address() -> None:
@@ -69,21 +73,6 @@ def test_a_moved_wiki_reopens_at_its_new_address() -> None:
             assert source.client.parse_page("Merlin")["title"] == "Merlin"
         assert old.requests == []
         assert "me@example.org" in new.headers[0]["User-Agent"]
-
-
-@pytest.mark.parametrize("has_error", [False, True])
-def test_a_reopened_wiki_is_closed(monkeypatch: pytest.MonkeyPatch, has_error: bool) -> None:
-    closed = []
-    monkeypatch.setattr(WikipediaSource, "close", lambda self: closed.append(self.name))
-    with FaultyWiki().running() as wiki:
-        record = WikipediaSource(wiki.api_url, contact=None).origin
-        try:
-            with reopened(record):
-                if has_error:
-                    raise RuntimeError
-        except RuntimeError:
-            pass
-    assert len(closed) == 1
 
 
 def test_shipped_vectors_are_limited_to_the_requested_spaces() -> None:

@@ -36,10 +36,6 @@ def fetched(source: StarterSource, taxa: list[Taxon]) -> dict[str, FetchedPage]:
     return {page.subject_id: body for page, body in bodies.items() if isinstance(body, FetchedPage)}
 
 
-def articles(source: StarterSource) -> list[tuple[str, Article]]:
-    return [(key, source.parse(body)) for key, body in fetched(source, source.taxa()).items()]
-
-
 def drawn(source: StarterSource) -> list[tuple[str, Article]]:
     return [(key, source.parse(body)) for key, body in fetched(source, source.drawn_taxa()).items()]
 
@@ -72,66 +68,39 @@ def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -
     assert source.parse(body) == article
 
 
-def test_texts_are_licensed_as_our_own(source: StarterSource) -> None:
-    titles = {taxon.taxon_id: taxon.common_name for taxon in source.taxa()}
-    for key, body in fetched(source, source.taxa()).items():
-        title = titles[key]
-        assert body.media_type == "application/json"
-        origin = body.source
-        assert (origin.title, origin.url, origin.revision, origin.licence) == (title, None, None, "Apache-2.0")
-
-
-def test_a_summary_is_the_text_of_its_species(source: StarterSource) -> None:
+def test_a_summary_is_the_text_of_its_species_licensed_as_our_own(source: StarterSource) -> None:
     distiller = ExtractiveDistiller()
     species = {entry.taxon.taxon_id: entry for entry in read_species()}
-    for key, article in articles(source):
-        summary = distiller.distil(article, species[key].taxon)
-        if not species[key].text:
-            assert summary is None, key
-            continue
-        assert summary is not None, key
-        assert summary.scope == "facts"  # not based on an article
-        if not species[key].by_hand:
-            assert summary.text == " ".join(species[key].text)
+    for key, body in fetched(source, source.taxa()).items():
+        entry, origin = species[key], body.source
+        assert body.media_type == "application/json"
+        assert (origin.title, origin.url, origin.revision) == (entry.taxon.common_name, None, None)
+        assert origin.licence == "Apache-2.0"
+        summary = distiller.distil(source.parse(body), entry.taxon)
+        assert (summary is None) == (not entry.text), key
+        if summary is not None:
+            assert summary.scope == "facts"  # not based on an article
+            assert entry.by_hand or summary.text == " ".join(entry.text)
 
 
-def test_drawn_species_are_written_by_hand(source: StarterSource) -> None:
-    by_hand = {entry.taxon.taxon_id for entry in read_species() if entry.by_hand}
-    assert {taxon.taxon_id for taxon in source.drawn_taxa()} <= by_hand
-
-
-def test_a_term_is_located_by_name_alias_and_title(source: StarterSource) -> None:
+def test_terms_are_located_by_name_alias_and_title_with_the_shipped_words(source: StarterSource) -> None:
     asked = [("Speculum", None), ("eyebrow", None), ("the owl's face", "facial disc"), ("flux capacitor", None)]
     found = list(source.locate_terms(asked))
     assert [name for name, _ in found] == [name for name, _ in asked]
-    ids = [page.subject_id for _, page in found if isinstance(page, PageRef)]
-    assert ids == ["term:speculum", "term:supercilium", "term:facial-disc"]
+    pages = [page for _, page in found if isinstance(page, PageRef)]
+    assert [page.subject_id for page in pages] == ["term:speculum", "term:supercilium", "term:facial-disc"]
     assert found[-1][1] == LeftOut(name="flux capacitor", reason=NO_PAGE)
-
-
-def test_a_located_term_equals_the_shipped_term(source: StarterSource) -> None:
-    [(name, page)] = source.locate_terms([("speculum", None)])
-    assert isinstance(page, PageRef)
-    [(_, body)] = source.fetch([page])
+    [(_, body)] = source.fetch(pages[:1])
     assert isinstance(body, FetchedPage)
-    term = term_from_article(name, source.parse(body))
-    whole = next(term for term in source.terms() if term.name == "speculum")
+    term = term_from_article("speculum", source.parse(body))
+    whole = {term.name: term for term in source.terms()}
     assert term is not None
-    assert (term.term_id, term.definition) == (whole.term_id, whole.definition)
-
-
-def test_every_term_has_an_id_and_a_source(source: StarterSource) -> None:
-    for term in source.terms():
-        assert term.term_id == term_id(term.name)
-        assert term.source is not None
-        assert term.source.licence == "Apache-2.0"
-
-
-def test_fetching_an_unknown_page_is_a_failure(source: StarterSource) -> None:
-    page = PageRef(subject_id="raphus-cucullatus", title="Dodo")
-    [(_, result)] = source.fetch([page])
-    assert isinstance(result, Failure)
-    assert result.stage == "fetch"
+    assert (term.term_id, term.definition) == ("term:speculum", whole["speculum"].definition)
+    for each in whole.values():
+        assert each.term_id == term_id(each.name)
+        assert each.source is not None and each.source.licence == "Apache-2.0"
+    [(_, result)] = source.fetch([PageRef(subject_id="raphus-cucullatus", title="Dodo")])
+    assert isinstance(result, Failure) and result.stage == "fetch"
 
 
 def test_anchors_are_drawings_with_author_and_licence(source: StarterSource) -> None:
@@ -147,11 +116,9 @@ def test_anchors_are_drawings_with_author_and_licence(source: StarterSource) -> 
     assert read_image(first.content).size == (360, 360)
     assert first.anchor.credit == "Fieldmark, Apache-2.0"
     assert (first.anchor.media_type, first.anchor.page_url) == ("image/png", None)
-
-
-@pytest.mark.parametrize("limit", [0, 1, 2])
-def test_no_species_gets_more_anchors_than_the_limit(source: StarterSource, limit: int) -> None:
-    assert len(images(source, "pica-pica", limit=limit)) == limit
+    assert [len(images(source, "pica-pica", limit=limit)) for limit in (0, 1, 2)] == [0, 1, 2]
+    by_hand = {entry.taxon.taxon_id for entry in read_species() if entry.by_hand}
+    assert {taxon.taxon_id for taxon in source.drawn_taxa()} <= by_hand
 
 
 @pytest.fixture
@@ -171,26 +138,17 @@ def vectors_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("vectors_file")
-def test_shipped_vectors_replace_drawings() -> None:
-    source = StarterSource(spaces=["some-space/1"])
+def test_shipped_vectors_replace_drawings_but_for_other_encoders() -> None:
+    drawings, source = StarterSource(with_vectors=False), StarterSource(spaces=["some-space/1"])
+    assert drawings.name == StarterSource(spaces=["some-space/1", "another/1"]).name != source.name
+    other = StarterSource(spaces=["some-space/1", "another/1"])
+    assert all(image.content is not None for image in images(other, "pica-pica", limit=3))
     first, second = images(source, "pica-pica", limit=3)
     assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
     assert first.vectors == {"some-space/1": (1.0, 0.0, 0.0, 0.0)}
     assert second.anchor.anchor_id == "m2"
     assert len(images(source, "pica-pica", limit=1)) == 1
     assert images(source, "upupa-epops", limit=3) == (), "vectors of photos and drawings are never mixed"
-
-
-@pytest.mark.usefixtures("vectors_file")
-def test_vectors_of_other_encoders_are_ignored() -> None:
-    source = StarterSource(spaces=["some-space/1", "another/1"])
-    assert all(image.content is not None for image in images(source, "pica-pica", limit=3))
-
-
-@pytest.mark.usefixtures("vectors_file")
-def test_the_source_name_depends_on_the_vectors(source: StarterSource) -> None:
-    assert StarterSource().name != source.name
-    assert StarterSource(with_vectors=False).name == source.name
 
 
 def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path, vectors_file: Path) -> None:

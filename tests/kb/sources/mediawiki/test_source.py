@@ -63,17 +63,12 @@ def reasons_of(located: Sequence[tuple[Taxon, PageRef | LeftOut]]) -> Counter[st
 
 
 @pytest.fixture
-def wiki() -> Iterator[FaultyWiki]:
-    with FaultyWiki().running() as wiki:
-        for name in ("Northern cardinal", "Eurasian hoopoe", "Merlin"):
-            binomial = bird(name).scientific_name
-            wiki.pages[name] = f"<p>The <b>{name}</b> ({binomial}) is a bird.</p><!-- rendered in 0.1 s -->"
-            wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird."
-        yield wiki
-
-
-@pytest.fixture
 def source(wiki: FaultyWiki) -> WikipediaSource:
+    """A source from a wiki of three birds."""
+    for name in ("Northern cardinal", "Eurasian hoopoe", "Merlin"):
+        binomial = bird(name).scientific_name
+        wiki.pages[name] = f"<p>The <b>{name}</b> ({binomial}) is a bird.</p><!-- rendered in 0.1 s -->"
+        wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird."
     return WikipediaSource(wiki.api_url, contact=None, retry=QUICK)
 
 
@@ -93,15 +88,11 @@ def test_one_species_takes_two_requests(wiki: FaultyWiki, source: WikipediaSourc
     )
     assert "rendered" not in body.body
     assert source.parse(body).text == "The Merlin (Falco columbarius) is a bird."
-
-
-def test_the_article_language_comes_from_the_wiki(wiki: FaultyWiki) -> None:
-    """The language setting of the source applies only if the wiki states none."""
-    wiki.language = "sv"
-    source = WikipediaSource(wiki.api_url, contact=None, retry=QUICK, language="fr")
-    ((_, body),) = source.fetch([PageRef(subject_id="falco-columbarius", title="Merlin")])
+    wiki.language = "sv"  # which decides, not the setting
+    swedish = WikipediaSource(wiki.api_url, contact=None, retry=QUICK, language="fr")
+    ((_, body),) = swedish.fetch([page])
     assert isinstance(body, FetchedPage)
-    assert body.source.language == "sv"
+    assert (body.source.language, body.titles) == ("sv", {"sv": "Merlin"})
 
 
 def test_a_large_wiki_is_queried_fifty_titles_at_a_time(wiki: FaultyWiki, source: WikipediaSource) -> None:
@@ -125,12 +116,6 @@ def test_a_small_wiki_is_listed_instead_of_searched(wiki: FaultyWiki, source: Wi
     assert source.n_requests == 4  # siteinfo, two listings, one look-up
 
 
-def test_a_bird_under_an_unexpected_title_is_found_on_a_small_wiki(wiki: FaultyWiki, source: WikipediaSource) -> None:
-    wiki.pages["Our red friend"] = wiki.pages.pop("Northern cardinal")
-    wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
-    assert titles_of(list(source.locate([bird("Northern Cardinal")]))) == {"Cardinalis cardinalis": "Our red friend"}
-
-
 def test_two_taxa_never_share_a_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
     hawk, split = bird("Merlin"), Taxon(
         taxon_id="falco-novus", scientific_name="Falco novus", rank="species", common_names=("Merlin",),
@@ -148,7 +133,8 @@ def test_unclaimed_pages_report_duplicates_but_not_unrequested_species(
     wiki.pages["Our red friend"] = "<p>A bird.</p>"
     wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
     asked = [taxon for taxon in birds() if taxon.scientific_name != "Falco columbarius"]
-    assert "Merlin" not in titles_of(list(source.locate(asked))).values()
+    titles = titles_of(list(source.locate(asked)))
+    assert titles == {"Cardinalis cardinalis": "Our red friend", "Upupa epops": "Eurasian hoopoe"}
     left = {item.name: (item.reason, item.detail) for item in source.locator.unclaimed(CHECKLIST)}
     assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is stronger evidence
     assert "Merlin" not in left
@@ -203,11 +189,8 @@ def test_an_address_without_a_wiki_fails_clearly(wiki: FaultyWiki, source: Wikip
         list(gone.locate(birds()))
     with pytest.raises(MissingContact):
         WikipediaSource(None, contact=None)
-
-
-def test_the_source_name_contains_no_secrets() -> None:
     source = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact="x@example.org")
-    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php"
+    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php"  # without secrets
 
 
 def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
@@ -256,22 +239,8 @@ def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(odd_wiki: str)
     }  # fmt: skip
     bodies = [result for _, result in source.fetch([page for _, page in found if isinstance(page, PageRef)])]
     assert all(isinstance(body, FetchedPage) for body in bodies)
-
-
-def test_unclaimed_pages_do_not_include_unrequested_species(odd_wiki: str) -> None:
-    asked = [taxon for taxon in birds() if taxon.scientific_name not in list(ODD_BIRDS)[1:]]
-    few, all_of_them = WikipediaSource(odd_wiki, contact=None), WikipediaSource(odd_wiki, contact=None)
-    assert titles_of(list(few.locate(asked))).keys() == {next(iter(ODD_BIRDS))}
-    assert titles_of(list(all_of_them.locate(birds()))) == ODD_BIRDS
-    assert few.locator.unclaimed(CHECKLIST) == all_of_them.locator.unclaimed(CHECKLIST) != []
-
-
-@pytest.mark.parametrize("name", ["Merlin", "Kea", "Great Indian Bustard", "Common Starling", "Eurasian Goshawk"])
-def test_a_single_bird_of_the_odd_wiki_is_found(odd_wiki: str, name: str) -> None:
-    source = WikipediaSource(odd_wiki, contact=None)
-    ((taxon, page),) = source.locate([bird(name)])
-    assert isinstance(page, PageRef)
-    assert page.title == ODD_BIRDS[taxon.scientific_name]
+    alone = list(WikipediaSource(odd_wiki, contact=None).locate([bird("Kea"), bird("Eurasian Goshawk")]))
+    assert titles_of(alone) == {"Nestor notabilis": "Kea (parrot)", "Astur gentilis": "Northern goshawk"}
 
 
 def test_a_list_page_gives_species_and_reasons_for_the_rest(odd_wiki: str) -> None:

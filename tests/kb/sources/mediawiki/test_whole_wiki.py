@@ -75,41 +75,35 @@ def whole(wiki_api_url: str, encoders: Encoders, tmp_path_factory: pytest.TempPa
         )
 
 
-def test_the_whole_wiki_is_built(whole: Whole) -> None:
+def test_the_whole_wiki_is_built_with_each_body_fetched_once(whole: Whole) -> None:
+    """Each page and each photo width is fetched once, and no look-up is repeated."""
     assert (whole.status.species, whole.status.failures) == (184, ())
     assert whole.status.anchors > 150
     assert sum(asked.fault is not None for asked in whole.requests) == 3
-
-
-def test_at_most_three_requests_run_at_once(whole: Whole) -> None:
-    assert whole.most_at_once == 3
-
-
-def test_all_threads_obey_retry_after(whole: Whole) -> None:
-    """This holds across threads, pages and photos; each of the three 429 answers asked for some seconds."""
-    assert whole.too_early == []
-    for refused in (asked for asked in whole.requests if asked.fault is not None):
-        assert any(asked.what == refused.what and asked.at > refused.at + BUSY_S for asked in whole.requests)
-
-
-def test_each_request_has_a_user_agent_with_contact(whole: Whole) -> None:
-    assert {asked.kind for asked in whole.requests} == {"api", "photo"}
-    for asked in whole.requests:
-        agent = asked.headers["User-Agent"]
-        assert agent.startswith("fieldmark/")
-        assert CONTACT in agent
-        assert "Mozilla" not in agent
-
-
-def test_no_body_is_fetched_twice(whole: Whole) -> None:
-    """Each page and each photo width is fetched once, and no look-up is repeated."""
     assert len(whole.bodies) == 184 + 1 + whole.status.anchors
     assert set(whole.bodies.values()) == {1}
     answered = Counter(asked.what for asked in whole.requests if asked.fault is None)
     assert set(answered.values()) == {1}
 
 
-def test_only_supported_thumbnail_widths_are_requested(whole: Whole) -> None:
+def test_all_threads_obey_retry_after(whole: Whole) -> None:
+    """This holds across threads, pages and photos; each of the three 429 answers asked for some seconds."""
+    assert whole.most_at_once == 3
+    assert whole.too_early == []
+    for refused in (asked for asked in whole.requests if asked.fault is not None):
+        assert any(asked.what == refused.what and asked.at > refused.at + BUSY_S for asked in whole.requests)
+
+
+def test_each_request_is_polite(whole: Whole) -> None:
+    """With contact, gzip and maxlag, for thumbnails of a width that Wikimedia serves."""
+    assert {asked.kind for asked in whole.requests} == {"api", "photo"}
+    for asked in whole.requests:
+        agent = asked.headers["User-Agent"]
+        assert agent.startswith("fieldmark/") and CONTACT in agent and "Mozilla" not in agent
+        assert "gzip" in asked.headers["Accept-Encoding"]
+        if asked.kind == "api":
+            assert asked.fields["maxlag"] == "5"
+            assert (asked.fields["format"], asked.fields["formatversion"]) == ("json", "2")
     widths = Counter(asked.width_px for asked in whole.requests if asked.width_px is not None)
     assert set(widths) == {WIDTH_PX} <= set(THUMBNAIL_WIDTHS_PX)
     assert sum(1 for asked in whole.requests if asked.kind == "photo" and asked.width_px) > 30
@@ -122,17 +116,8 @@ def test_api_calls_are_batched(whole: Whole) -> None:
     by_size = sorted((asked.n_titles for asked in pages), reverse=True)
     assert by_size[:3] == [50, 50, 50]
     assert max(asked.n_titles for asked in files) <= 50
-    n_files = sum(asked.n_titles for asked in files)
-    assert len(files) <= 2 * -(-n_files // 50)
+    assert len(files) <= 2 * -(-sum(asked.n_titles for asked in files) // 50)
     assert sum(asked.kind == "api" for asked in whole.requests) <= 1.3 * 184 + 191 / 50
-
-
-def test_each_api_call_sends_maxlag_and_accepts_gzip(whole: Whole) -> None:
-    for asked in whole.requests:
-        assert "gzip" in asked.headers["Accept-Encoding"]
-        if asked.kind == "api":
-            assert asked.fields["maxlag"] == "5"
-            assert (asked.fields["format"], asked.fields["formatversion"]) == ("json", "2")
 
 
 def test_a_second_build_fetches_no_body(whole: Whole, encoders: Encoders) -> None:

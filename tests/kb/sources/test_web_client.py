@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -17,95 +17,97 @@ from data.errors import (
     SourceUnavailable,
     TooLarge,
 )
+from kb.sources.mediawiki.client.retry import RetryPolicy
 from kb.sources.web.client import PageClient
+from kb.sources.web.settings import PageSettings
 from tests.servers.ugly_site import Reply, UglySite, page
 
 Connect = Callable[..., PageClient]
 
 
-def test_the_user_agent_has_the_contact(site: UglySite, connect: Connect) -> None:
-    connect(contact="ann@example.org").fetch(site.url("/mallard"))
-    agents = {headers["User-Agent"] for _, headers in site.requests}
-    assert len(agents) == 1
-    assert agents.pop().startswith("fieldmark/")
-    assert all("(ann@example.org)" in headers["User-Agent"] for _, headers in site.requests)
+@pytest.fixture
+def site() -> Iterator[UglySite]:
+    with UglySite().running() as running:
+        yield running
 
 
-def test_robots_are_asked_once_and_obeyed(site: UglySite, connect: Connect) -> None:
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Return a maker of clients; by default without a pause, and with this machine allowed."""
+    clients = []
+
+    def make(*, pause_s: float = 0.0, private_addresses: bool = True, contact: str | None = None) -> PageClient:
+        settings = PageSettings(pause_s=pause_s, private_addresses=private_addresses)
+        clients.append(PageClient(contact=contact, settings=settings, retry=RetryPolicy(first_wait_s=0.01, tries=3)))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def test_robots_are_asked_once_and_obeyed_with_the_contact(site: UglySite, connect: Connect) -> None:
     site.robots = "User-agent: other\nDisallow: /\n\nUser-agent: fieldmark\nDisallow: /no\nAllow: /no/but\n"
-    client = connect()
+    client = connect(contact="ann@example.org")
     client.fetch(site.url("/mallard"))
     with pytest.raises(Disallowed, match=r"robots\.txt of 127"):
         client.fetch(site.url("/no/such"))
     with pytest.raises(PageNotFound):
         client.fetch(site.url("/no/but"))
     assert [path for path, _ in site.requests] == ["/robots.txt", "/mallard", "/no/but"]
-
-
-def test_a_redirect_to_a_disallowed_page_is_not_followed(site: UglySite, connect: Connect) -> None:
+    assert client.n_requests == 3
+    [agent] = {headers["User-Agent"] for _, headers in site.requests}
+    assert agent.startswith("fieldmark/") and "(ann@example.org)" in agent
     site.robots = "User-agent: *\nDisallow: /mallard\n"
     with pytest.raises(Disallowed):
         connect().fetch(site.url("/moved"))
-    assert site.asked == ["/moved"]
+    assert site.asked[3:] == []  # a redirect to a disallowed page is not followed
+    for site.robots, site.robots_status in ((None, 401), (None, 403), (None, 404)):
+        assert connect().fetch(site.url("/mallard")).content is not None
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_site_without_readable_robots_allows_all(site: UglySite, connect: Connect, status: int) -> None:
-    site.robots_status = status
-    assert connect().fetch(site.url("/mallard")).content is not None
-
-
-def test_broken_robots_forbid_all(site: UglySite, connect: Connect) -> None:
+def test_unreachable_or_excessive_robots_forbid_all(site: UglySite, connect: Connect) -> None:
     """RFC 9309, section 2.3.1.4: unreachable rules mean that nothing is allowed."""
     site.robots_status = 500
     client = connect()
     for _ in range(2):
         with pytest.raises(SourceUnavailable, match="500"):
             client.fetch(site.url("/mallard"))
-    assert site.asked == []
     assert len(site.requests) == 3, "three tries for the first page, none for the second"
-
-
-@pytest.mark.parametrize(("robots", "pause_s"), [("", 0.2), ("User-agent: *\nCrawl-delay: 0.2\n", 0.0)])
-def test_requests_to_a_host_are_spaced(site: UglySite, connect: Connect, robots: str, pause_s: float) -> None:
-    site.robots = robots
-    client = connect(pause_s=pause_s)
-    for path in ("/mallard", "/gzip", "/no-title"):
-        client.fetch(site.url(path))
-    between = [later - earlier for earlier, later in zip(site.times[1:], site.times[2:], strict=False)]
-    assert min(between) > 0.19
-
-
-def test_an_excessive_crawl_delay_is_refused(site: UglySite, connect: Connect) -> None:
     site.robots = "User-agent: *\nCrawl-delay: 86400\n"
     with pytest.raises(MalformedAnswer, match="86400 s between requests"):
         connect().fetch(site.url("/mallard"))
+    assert site.asked == []
 
 
-@pytest.mark.parametrize("path", ["/busy-once", "/broken-once"])
-def test_a_request_is_repeated(site: UglySite, connect: Connect, path: str) -> None:
-    assert connect().fetch(site.url(path)).content is not None
-    assert site.asked == [path, path]
+def test_requests_to_a_host_are_spaced(site: UglySite, connect: Connect) -> None:
+    crawl_delay, request_rate = ("User-agent: *\n" + line for line in ("Crawl-delay: 0.2\n", "Request-rate: 5/1\n"))
+    for site.robots, pause_s in (("", 0.2), (crawl_delay, 0.0), (request_rate, 0.0)):
+        client, before = connect(pause_s=pause_s), len(site.times)
+        for path in ("/mallard", "/gzip"):
+            client.fetch(site.url(path))
+        assert site.times[before + 2] - site.times[before + 1] > 0.19, site.robots
 
 
-@pytest.mark.parametrize(
-    ("path", "error", "message"),
-    [
-        ("/busy", RateLimited, "retry after 3600 s"),
-        ("/broken", SourceUnavailable, "500"),
-        ("/forbidden", MalformedAnswer, "403"),
-        ("/nowhere", PageNotFound, "404"),
-        ("/truncated", SourceUnavailable, "closed the connection early"),
-        ("/loop", MalformedAnswer, "endlessly"),
-        ("/to-file", MalformedAnswer, "not allowed"),
-        ("/bomb", TooLarge, "20,000,000"),
-    ],
-)
-def test_an_error_says_what_happened(
-    site: UglySite, connect: Connect, path: str, error: type[SourceError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        connect().fetch(site.url(path))
+def test_a_request_is_repeated_and_an_error_says_what_happened(site: UglySite, connect: Connect) -> None:
+    for path in ("/busy-once", "/broken-once"):
+        assert connect().fetch(site.url(path)).content is not None
+    assert site.asked == ["/busy-once", "/busy-once", "/broken-once", "/broken-once"]
+    errors: dict[str, tuple[type[SourceError], str, int]] = {
+        "/busy": (RateLimited, "retry after 3600 s", 1),
+        "/broken": (SourceUnavailable, "500", 3),
+        "/forbidden": (MalformedAnswer, "403", 1),
+        "/nowhere": (PageNotFound, "404", 1),
+        "/truncated": (SourceUnavailable, "closed the connection early", 3),
+        "/loop": (MalformedAnswer, "endlessly", 6),
+        "/to-file": (MalformedAnswer, "not allowed", 1),
+        "/bomb": (TooLarge, "20,000,000", 1),
+    }
+    for path, (error, message, n_asked) in errors.items():
+        before = len(site.asked)
+        with pytest.raises(error, match=message):
+            connect().fetch(site.url(path))
+        assert len(site.asked) == before + n_asked, path
 
 
 def test_a_busy_host_gets_no_other_request(site: UglySite, connect: Connect) -> None:
@@ -117,24 +119,20 @@ def test_a_busy_host_gets_no_other_request(site: UglySite, connect: Connect) -> 
     assert site.asked == ["/busy"]
 
 
-def test_private_addresses_are_refused_before_any_request(site: UglySite, connect: Connect) -> None:
+def test_private_addresses_are_refused_before_any_request(
+    site: UglySite, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = connect(private_addresses=False)
     for url in (site.url("/mallard"), site.url("/mallard").replace("127.0.0.1", "localhost")):
         with pytest.raises(PrivateAddress, match="private_addresses=true"):
             client.fetch(url)
     assert site.requests == []
-
-
-def test_a_redirect_to_a_private_address_is_refused(
-    site: UglySite, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The address that the site listens on stands for a public one."""
+    # The address that the site listens on stands for a public one.
     monkeypatch.setattr("kb.connections.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)
     assert client.fetch(site.url("/moved")).content is not None
-    site.pages["/inside"] = Reply(
-        status=302, headers={"Location": site.url("/mallard").replace("127.0.0.1", "127.0.0.2")}
-    )
+    target = site.url("/mallard").replace("127.0.0.1", "127.0.0.2")
+    site.pages["/inside"] = Reply(status=302, headers={"Location": target})
     before = len(site.requests)
     with pytest.raises(PrivateAddress):
         client.fetch(site.url("/inside"))
@@ -142,7 +140,7 @@ def test_a_redirect_to_a_private_address_is_refused(
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(
-    site: UglySite, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name that changes its address between check and connection gains nothing."""
     answers = iter(["93.184.215.14", "127.0.0.1"])
@@ -173,7 +171,7 @@ def test_wikimedia_requires_a_contact(connect: Connect) -> None:
 def test_an_unchanged_page_is_not_sent_again(site: UglySite, connect: Connect) -> None:
     client = connect()
     first = client.fetch(site.url("/mallard"))
-    assert first.validators == {"If-None-Match": '"1"'}
+    assert (first.validators, first.kind, first.charset) == ({"If-None-Match": '"1"'}, "text/html", "utf-8")
     assert client.fetch(site.url("/mallard"), first.validators).content is None
     site.pages["/mallard"] = Reply(body=page("<p>New</p>"), headers={"ETag": '"2"'})
     changed = client.fetch(site.url("/mallard"), first.validators).content

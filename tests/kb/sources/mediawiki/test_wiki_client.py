@@ -1,0 +1,354 @@
+"""The wiki client over real HTTP: politeness, retries, hosts, limits, messages, and the journal of look-ups."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from data.errors import (
+    MalformedAnswer,
+    MissingContact,
+    PageNotFound,
+    RateLimited,
+    SourceError,
+    SourceUnavailable,
+    UsageError,
+)
+from kb.http import parse_retry_after
+from kb.sources.mediawiki.client import retry
+from kb.sources.mediawiki.client.hosts import check_redirect
+from kb.sources.mediawiki.client.journal import OLDEST_S, LookupJournal
+from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
+from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient
+from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
+from tests.servers.free_port import free_port
+
+QUICK = RetryPolicy(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
+OOPS = Fault(status=500, body=b"oops")
+
+
+@pytest.fixture
+def client(wiki: FaultyWiki) -> Iterator[WikiClient]:
+    wiki.pages["Red bird"] = "<p>It is red.</p>"
+    client = WikiClient(wiki.api_url, retry=QUICK)
+    yield client
+    client.close()
+
+
+def test_every_request_is_polite(wiki: FaultyWiki, client: WikiClient) -> None:
+    """With maxlag, format version 2, gzip, and a User-Agent with Fieldmark, contact and library."""
+    client.parse_page("Red bird")
+    polite = WikiClient(wiki.api_url, contact="birds@example.org (é)")
+    polite.parse_page("Red bird")
+    polite.close()
+    assert {k: wiki.requests[0][k] for k in ("maxlag", "format", "formatversion", "redirects")} == {
+        "maxlag": "5", "format": "json", "formatversion": "2", "redirects": "1",
+    }  # fmt: skip
+    assert "gzip" in wiki.headers[1]["Accept-Encoding"]
+    agent = wiki.headers[1]["User-Agent"]
+    assert agent.startswith("fieldmark/")
+    assert "(birds@example.org )" in agent
+    assert "Wikipedia-API/" in agent
+    assert "(no contact given)" in wiki.headers[0]["User-Agent"]
+
+
+@pytest.mark.integration
+def test_library_methods_use_the_same_client(wiki_api_url: str) -> None:
+    client = WikiClient(wiki_api_url)
+    page = client.page("Baikal teal")
+    assert page.exists()
+    assert "duck" in page.summary
+    assert client.n_requests == 2
+    client.close()
+
+
+def test_transient_failures_are_retried(wiki: FaultyWiki, client: WikiClient) -> None:
+    client.parse_page("Red bird")
+    faults = {
+        "429 at once": busy("0"),
+        "429": busy(),
+        "503": busy("0", status=503),
+        "502": Fault(status=502, body=b"bad gateway"),
+        "408": Fault(status=408, body=b"-"),
+        "507 with Retry-After": Fault(status=507, headers={"Retry-After": "0"}, body=b"-"),
+        "maxlag": lagging(),
+        "cut off": Fault(cut_at=20),
+        "half of JSON": Fault(body=b'{"parse": {"title": "Re', headers={"Content-Type": "application/json"}),
+        "HTML": html_page(),
+    }
+    for name, fault in faults.items():
+        before, wiki.faults = client.n_requests, [fault]
+        assert client.parse_page("Red bird")["text"] == "<p>It is red.</p>", name
+        assert client.n_requests == before + 2, name
+    wiki.faults = [busy(status=503), OOPS, busy()]
+    assert client.parse_page("Red bird")["revid"] == 1, "a wiki that answers with errors gets all tries"
+
+
+def test_a_silent_server_times_out_and_is_tried_again(wiki: FaultyWiki, client: WikiClient) -> None:
+    hasty = WikiClient(wiki.api_url, retry=QUICK, timeouts=Timeouts(read_s=1))
+    wiki.faults = [Fault(stall_s=60)] * QUICK.tries_at_first
+    with pytest.raises(SourceUnavailable, match=r"too slow: no data for 1 s \(tried 2 times\)"):
+        hasty.parse_page("Red bird")
+    hasty.parse_page("Red bird")
+    wiki.faults = [Fault(stall_s=60)]
+    hasty.parse_page("Red bird")
+    assert hasty.n_requests == 2 + 1 + 2
+    hasty.close()
+
+
+def test_waits_grow_up_to_the_longest_and_end_with_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(retry.random, "uniform", lambda *_: 1.0)
+    monkeypatch.setattr(retry.time, "sleep", waited.append)
+    monkeypatch.setattr(retry.time, "monotonic", lambda: sum(waited))
+
+    def tries(policy: RetryPolicy, *, is_silent: bool = False, is_dubious: bool = False) -> list[float]:
+        def fail() -> None:
+            raise Refusal(SourceUnavailable("down"), is_silent=is_silent, is_dubious=is_dubious)
+
+        waited.clear()
+        with pytest.raises(SourceUnavailable, match=r"^down \(tried \d times\)$"):
+            Retrier(policy).run(fail)
+        return list(waited)
+
+    assert tries(RetryPolicy()) == [0.5, 1, 2, 4]
+    assert tries(RetryPolicy(), is_silent=True) == [0.5]
+    assert tries(RetryPolicy(), is_dubious=True) == [0.5, 1]
+    assert tries(RetryPolicy(longest_wait_s=1.5)) == [0.5, 1, 1.5, 1.5]
+    assert tries(RetryPolicy(total_s=3.4)) == [0.5, 1]
+
+
+def test_all_threads_obey_retry_after(wiki: FaultyWiki, client: WikiClient) -> None:
+    """After one thread gets a Retry-After of one second, no thread sends a request within that second."""
+    client.parse_page("Red bird")
+    wiki.faults = [busy("1")]
+    refused, other = (threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2))
+    refused.start()
+    while not client._retrier._not_before:  # until the first thread has read its refusal
+        time.sleep(0.01)
+    other.start()
+    for thread in (refused, other):
+        thread.join()
+    _, refused_at, *later = wiki.times
+    assert len(later) == 2
+    assert min(later) - refused_at >= 1.0
+
+
+def test_a_retry_after_is_a_finite_number_of_seconds_or_a_date() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    later, earlier = (format_datetime(now + timedelta(seconds=s), usegmt=True) for s in (90, -90))
+    values = ("1.5", "0", "-1", "nan", "inf", "", "Wed, 21 Oct 99999999999 07:28:00 GMT", later, earlier)
+    assert [parse_retry_after(value, now=now) for value in values] == [1.5, 0, *[None] * 5, 90, 0]
+
+
+def test_a_long_retry_after_fails_at_once_and_holds_for_later_calls(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.faults = [busy("3600")]
+    with pytest.raises(RateLimited, match=r"busy \(429\), retry after 3600 s$") as caught:
+        client.parse_page("Red bird")
+    assert caught.value.retry_after_s == 3600
+    for _ in range(2):
+        with pytest.raises(RateLimited) as caught:
+            client.parse_page("Red bird")
+    assert client.n_requests == len(wiki.requests) == 1
+    assert str(caught.value).startswith(f"{client.host} accepts no requests for ")
+    assert "run the same command again in" in (caught.value.hint or "")
+
+
+def test_a_failing_wiki_is_retried_fully_only_once(wiki: FaultyWiki, client: WikiClient) -> None:
+    client.parse_page("Red bird")
+    wiki.always = OOPS
+    for _ in range(5):
+        with pytest.raises(SourceUnavailable, match="answered 500"):
+            client.parse_page("Red bird")
+    assert client.n_requests == 1 + QUICK.tries + 4
+    wiki.always = None
+    assert client.parse_page("Red bird")["revid"] == 1
+    wiki.faults = [OOPS]
+    assert client.parse_page("Red bird")["revid"] == 1  # full number of tries again
+
+
+def test_an_unreachable_wiki_fails_fast_without_showing_secrets() -> None:
+    port = free_port()
+    client = WikiClient(f"http://me:secret@127.0.0.1:{port}/w/api.php?token=hidden", retry=QUICK)
+    with pytest.raises(SourceUnavailable, match=rf"127.0.0.1:{port} is not reachable.*\(tried 2 times\)") as caught:
+        client.parse_page("Red bird")
+    client.close()
+    assert "secret" not in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+def test_errors_say_what_happened_and_cost_no_needless_request(wiki: FaultyWiki) -> None:
+    def api_error(code: str) -> Fault:
+        return Fault(body=b'{"error": {"code": "%s", "info": "Why"}}' % code.encode())
+
+    address = "Is this the address of api.php?"
+    cases: dict[str, tuple[Fault, type[SourceError], str | None, int]] = {
+        r"Expected JSON from http://127.*/w/api.php, got text/html": (html_page(), MalformedAnswer, address, 3),
+        "got truncated application/json": (Fault(body=b"{"), MalformedAnswer, None, 4),
+        "Expected a JSON object from .*, got list": (Fault(body=b"[]"), MalformedAnswer, None, 1),
+        "answered 404 Not Found": (Fault(status=404, body=b"-"), MalformedAnswer, address, 1),
+        "answered 403": (Fault(status=403, body=b"-"), MalformedAnswer, "require a contact", 1),
+        r"busy \(maxlag\), retry after 0 s \(tried 4 times\)": (lagging(), RateLimited, None, 4),
+        "Internal error of .*: Why": (api_error("internal_api_error_DBQueryError"), SourceUnavailable, None, 4),
+        "rejected the request: badtoken: Why": (api_error("badtoken"), SourceError, None, 1),
+        "^127.*: Why$": (api_error("invalidtitle"), PageNotFound, None, 1),
+        "redirects endlessly": (
+            Fault(status=302, headers={"Location": wiki.api_url}, body=b"-"), MalformedAnswer, None, 1,
+        ),
+        r"redirects to http://192\.168\.0\.1, which is not allowed": (
+            Fault(status=302, headers={"Location": "http://192.168.0.1/api.php"}, body=b"-"), MalformedAnswer, None, 1,
+        ),
+    }  # fmt: skip
+    for message, (fault, error, hint, n_requests) in cases.items():
+        client, wiki.always = WikiClient(wiki.api_url, retry=QUICK), fault
+        with pytest.raises(error, match=message) as caught:
+            client.parse_page("Red bird")
+        assert type(caught.value) is error
+        assert (hint or "") in (caught.value.hint or "none"), message
+        assert client.n_requests == n_requests, message
+        client.close()
+
+
+def test_answers_of_another_shape_are_malformed(wiki: FaultyWiki, client: WikiClient) -> None:
+    def refused(ask: Callable[[], object], body: bytes) -> str:
+        wiki.always = Fault(body=body)
+        with pytest.raises(MalformedAnswer) as caught:
+            ask()
+        return str(caught.value)
+
+    query = lambda: client.query_titles(["A"], {})  # noqa: E731
+    assert "Expected the parsed page 'A'" in refused(lambda: client.parse_page("A"), b'{"parse": {"text": 1}}')
+    assert "Expected a query answer" in refused(query, b'{"query": []}')
+    assert "continues a query in an unknown way" in refused(query, b'{"query": {}, "continue": {"a": []}}')
+    with pytest.raises(ValueError, match="expected at most 50 titles, got 51"):
+        client.query_titles(["A"] * 51, {})
+
+
+def test_a_missing_page_is_not_retried(client: WikiClient) -> None:
+    with pytest.raises(PageNotFound, match="doesn't exist"):
+        client.parse_page("No such bird")
+    assert client.n_requests == 1
+
+
+def test_an_oversized_answer_is_refused(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.pages["Red bird"] = "x" * 5000
+    with pytest.raises(MalformedAnswer, match="more than the limit of 1,000 bytes"):
+        client._send("GET", f"{wiki.api_url}?action=parse&page=Red+bird", limit=1000)
+
+
+def test_at_most_three_requests_run_at_once(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.delay_s = 0.05
+    threads = [threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wiki.most_at_once == 3
+    assert client.n_requests == 12
+
+
+def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
+    titles = [f"{'ü' * 60} {i}" for i in range(50)]
+    assert [page["title"] for page in client.query_titles(titles, {}).pages] == titles
+
+
+def test_redirects_lead_to_the_same_host_or_to_wikimedia(wiki: FaultyWiki, client: WikiClient) -> None:
+    wiki.faults = [Fault(status=301, headers={"Location": f"{wiki.api_url}?action=parse&page=Red+bird"}, body=b"-")]
+    assert client.parse_page("Red bird")["title"] == "Red bird"
+    for url, origin in (
+        ("https://birds.example/x.jpg", "https://birds.example/api.php"),
+        ("https://upload.wikimedia.org/x.jpg", "https://birds.example/api.php"),
+        ("http://127.0.0.1:81/x.jpg", "http://localhost:80/api.php"),
+        ("http://birds.example:8080/x.jpg", "http://birds.example:8080/api.php"),
+        ("https://birds.example/x.jpg", "https://birds.example:8443/api.php"),
+    ):
+        check_redirect(url, origin=origin)
+    for url, origin in (
+        ("file:///etc/passwd", "http://127.0.0.1/api.php"),
+        ("http://10.0.0.1/x.jpg", "https://birds.example/api.php"),
+        ("http://localhost/x.jpg", "http://birds.example/api.php"),
+        ("http://birds.example/x.jpg", "https://birds.example/api.php"),
+        ("https://upload.wikimedia.org.evil.example/x.jpg", "https://birds.example/api.php"),
+        ("https://birds.example:6379/x.jpg", "https://birds.example/api.php"),
+        ("http://birds.example:99999/x.jpg", "http://birds.example:99998/api.php"),
+    ):
+        with pytest.raises(MalformedAnswer, match="not allowed"):
+            check_redirect(url, origin=origin)
+
+
+def test_wikimedia_requires_a_contact() -> None:
+    for url in (None, "https://commons.wikimedia.org/w/api.php", "https://DE.Wikipedia.org/w/api.php"):
+        for contact in (None, " ", "nobody"):
+            with pytest.raises(MissingContact, match="contact address"):
+                WikiClient(url, contact=contact)
+    client = WikiClient(contact="birds@example.org", language="de")
+    assert client.api_url == "https://de.wikipedia.org/w/api.php"
+    client.close()
+
+
+def test_only_http_addresses_and_language_codes_are_accepted() -> None:
+    for language in ("../x", "evil.example/", "", "EN", "en "):
+        with pytest.raises(UsageError, match="Expected a Wikipedia language code"):
+            WikiClient(language=language, contact="you@example.org")
+    for address in ("ftp://birds.example/api.php", "https://"):
+        with pytest.raises(UsageError, match="Expected an http or https address"):
+            WikiClient(address)
+
+
+def test_a_photo_must_be_an_image_within_the_size_limit(
+    wiki: FaultyWiki, client: WikiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki.files["red.jpg"] = File(content=jpeg())
+    url = f"{wiki.origin}/photos/red.jpg"
+    for faults in ([], [html_page()], [busy("0"), Fault(cut_at=30)]):
+        wiki.photo_faults = faults
+        assert client.fetch_photo(url) == jpeg()
+    assert (client.n_requests, client.n_photo_requests) == (0, 1 + 2 + 3)
+    wiki.photo_faults = [html_page()] * QUICK.tries
+    with pytest.raises(MalformedAnswer, match=r"Expected an image from 127.*, got text/html"):
+        client.fetch_photo(url)
+    wiki.files["red.jpg"] = File(content=b"")
+    with pytest.raises(SourceUnavailable, match="sent an empty image"):
+        client.fetch_photo(url)
+    wiki.files["red.jpg"] = File(content=jpeg())
+    with pytest.raises(SourceError, match="not allowed"):
+        client.fetch_photo("http://10.1.1.1/red.jpg")
+    monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_PHOTO_BYTES", 100)
+    with pytest.raises(MalformedAnswer, match="limit of 100 bytes"):
+        client.fetch_photo(url)
+
+
+def test_the_journal_keeps_answers_until_the_build_ends(tmp_path: Path) -> None:
+    file = tmp_path / "look-ups" / "a.sqlite"
+    first = LookupJournal(file)
+    assert first.answer(["titles", ["A"]], lambda: {"A": 1}) == {"A": 1}
+    second = LookupJournal(file)  # the first was killed
+    assert second.is_kept
+    assert second.answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 1}
+    assert second.answer(["titles", ["B"]], lambda: {"B": 3}, keep=lambda found: False) == {"B": 3}
+    assert second.answer(["titles", ["B"]], lambda: {"B": 4}) == {"B": 4}
+    second.remove()
+    assert not file.exists()
+    assert LookupJournal(file).answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 2}
+    none = LookupJournal()
+    assert [none.answer("x", lambda: 1), none.answer("x", lambda: 2), none.is_kept] == [1, 2, False]
+
+
+def test_old_and_damaged_journals_are_started_afresh(tmp_path: Path) -> None:
+    file = tmp_path / "a.sqlite"
+    LookupJournal(file).answer("x", lambda: 1)
+    long_ago = time.time() - OLDEST_S - 60
+    os.utime(file, (long_ago, long_ago))
+    assert LookupJournal(file).answer("x", lambda: 2) == 2
+    file.write_bytes(b"damaged" * 1000)
+    journal = LookupJournal(file)
+    assert journal.answer("x", lambda: 3) == 3
+    journal.close()
+    assert LookupJournal(file).answer("x", lambda: 4) == 3

@@ -1,0 +1,114 @@
+"""The text, title and language of ugly documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from data.errors import BadInput
+from kb.sources.plain_text import parse_text
+from kb.sources.soup import soup_of
+from kb.sources.web.document import MAX_CHARACTERS, NotReadable, read_document, read_file
+from kb.sources.web.text import as_markdown, decoded
+from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
+
+PAGES = {path: reply for path, reply in ugly_pages().items() if isinstance(reply, Reply)}
+REFUSED = {
+    "/picture": "expected HTML, PDF or plain text, got a picture",
+    "/data.json": "expected HTML, PDF or plain text, got application/json",
+    "/script-only": "no text without JavaScript",
+    "/login": "no text without a login",
+    "/empty": "no text",
+    "/huge": "more than the limit of 5,000,000 bytes of HTML",
+}
+
+
+def read(path: str) -> str:
+    reply = PAGES[path]
+    kind, _, charset = (reply.kind or "").partition("; charset=")
+    return read_document(reply.content, kind=kind, charset=charset or None).text
+
+
+def test_the_main_text_is_kept_without_menu_banner_and_footer() -> None:
+    for path in ("/mallard", "/no-type", "/controls"):
+        assert read(path) == f"The mallard is a duck of ponds.\n\n## Description\n\n{LOOKS} {HEN}", path
+    assert read("/no-title") == f"{LOOKS} {HEN}"
+    text, sections = parse_text(read("/mallard"))
+    (looks,) = [section for section in sections if section.title == "Description"]
+    assert text[looks.start : looks.end] == f"{LOOKS} {HEN}"
+
+
+def test_a_wrong_or_missing_charset_does_not_garble_the_text() -> None:
+    for path in ("/wrong-charset", "/meta-charset"):
+        assert "Its café-coloured légs — «orange»." in read(path), path
+    read_as: tuple[tuple[bytes, str | None, str], ...] = (
+        ("légs".encode("utf-16"), None, "légs"),
+        ("légs".encode("utf-16-le"), "utf-16-le", "légs"),
+        ("légs".encode(), "no-such-charset", "légs"),
+        ("羽毛".encode("shift_jis"), "Shift_JIS", "羽毛"),
+        (b"\x93legs\x94 \x81", "utf-8", "“legs” \N{REPLACEMENT CHARACTER}"),
+    )
+    assert [decoded(content, stated) for content, stated, _ in read_as] == [text for _, _, text in read_as]
+
+
+def test_a_document_without_text_is_refused_with_the_reason() -> None:
+    reasons = {}
+    for path in REFUSED:
+        with pytest.raises(NotReadable) as caught:
+            read(path)
+        reasons[path] = str(caught.value)
+    assert reasons == REFUSED
+    for content, reason in ((PAGES["/bad.pdf"].content, "the PDF is damaged"), (pdf(""), "scanned")):
+        with pytest.raises(NotReadable, match=reason):
+            read_document(content)
+
+
+def test_a_pdf_is_known_by_its_bytes_and_its_headings_are_paragraphs() -> None:
+    assert read("/pdf-as-html").endswith(HEN)
+    assert read("/paper.pdf").split("\n\n")[0] == "Mallard"
+    assert read("/paper.pdf").endswith(HEN)
+
+
+def test_a_page_of_one_table_is_read_by_rows() -> None:
+    rows = "".join(f"<tr><td>{part}</td><td>{looks}</td></tr>" for part, looks in (("Head", "green"), ("Bill", HEN)))
+    table = f"<h2>Description</h2><table>{rows}</table>"
+    read = read_document(page(table, head="", lang="de-AT").encode(), kind="text/html")
+    assert "Head: green.\n\n" in read.text and f"Bill: {HEN}" in read.text
+    assert (read.title, read.language) == ("", "de")  # not the heading of a section
+
+
+def test_a_page_cannot_make_headings_of_its_sentences() -> None:
+    assert as_markdown([(0, "# Description"), (3, "Size")]) == "Description\n\n### Size"
+
+
+def test_the_version_changes_with_the_text_alone() -> None:
+    first = read_document(page().encode())
+    other_menu = read_document(page().replace("Red hats", "Blue hats").encode())
+    other_text = read_document(page(ARTICLE.replace("glossy", "dull")).encode())
+    assert first.version == other_menu.version != other_text.version
+
+
+def test_a_file_is_read_by_its_ending() -> None:
+    for name, content in (
+        ("a.html", page().encode()),
+        ("a.txt", f"{LOOKS} {HEN}".encode("utf-8-sig")),
+        ("a.md", f"## Description\n\n{LOOKS}".encode()),
+        ("A.PDF", pdf(LOOKS)),
+    ):
+        assert LOOKS in read_file(name, content).text, name
+    with pytest.raises(BadInput, match=r"\.html, \.txt, \.md or \.pdf"):
+        read_file("a.docx", b"PK")
+    for name, content, reason in (
+        ("a.pdf", LOGIN.encode(), "expected a PDF"),
+        ("a.txt", b"a\0b" * 30, "binary"),
+        ("a.txt", b"a" * (MAX_CHARACTERS + 1), "characters of text"),
+    ):
+        with pytest.raises(NotReadable, match=reason):
+            read_file(name, content)
+
+
+def test_a_text_without_tags_is_parsed_without_a_warning() -> None:
+    """Beautiful Soup warns of texts that look like addresses or names of files; a warning would fail this test."""
+    for parser in ("html.parser", "lxml"):
+        for text in ("http://[", "https://a.example/?id=1&name=2", "credits.html", "a bird"):
+            assert soup_of(text, parser).get_text().strip() == text
+    assert soup_of("<p>a <b>bird</b></p>").get_text() == "a bird"
