@@ -275,8 +275,8 @@ class ChromaDiffers(StoreError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the known name nearest to a word, or with all known names."""
-    from difflib import get_close_matches
+    from data.words import nearest
 
     known = list(known)
-    near = get_close_matches(word, known, n=1)
+    near = nearest(word, known, 1)
     return f'Did you mean "{near[0]}"?' if near else f"Known: {', '.join(known) or 'none'}."

@@ -1,6 +1,8 @@
-"""Nouns in the singular and the plural."""
+"""Words: nouns in the singular and the plural, and the nearest of known words to a misspelt one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 _IRREGULAR = {
     "geese": ["goose"], "mice": ["mouse"], "feet": ["foot"], "larvae": ["larva"], "pupae": ["pupa"], "oxen": ["ox"],
@@ -35,3 +37,20 @@ def singulars(word: str) -> list[str]:
     if word.endswith("s"):
         forms.append(word[:-1])
     return forms + _IRREGULAR.get(word, [])
+
+
+def nearest(word: str, known: Iterable[str], n: int = 5, *, at_least: float = 0.6) -> list[str]:
+    """Return up to `n` known words at least so similar to a word, nearest first, shorter ones before longer ones.
+
+    The similarity, in [0, 1], is that of the letters that both have in the same order.
+
+    Example:
+        >>> nearest("identfy", ["index", "identify", "import"], n=1)
+        ['identify']
+    """
+    from rapidfuzz import fuzz, process  # not at the start of every command
+
+    found = process.extract(
+        word, list(dict.fromkeys(known)), scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
+    )
+    return [name for name, *_ in sorted(found, key=lambda each: (-each[1], len(each[0]), each[0]))[:n]]

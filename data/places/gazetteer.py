@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from data.errors import BadInput
+from data.words import nearest
 
 Cells = NDArray[np.bool_]
 """Cells of half a degree, `(360, 720)`, north and west first."""
@@ -74,7 +74,7 @@ def place_of(text: str) -> Place:
         return place_at(float(point[1]), float(point[2]))
     if (found := find_place(text)) is not None:
         return found
-    near = get_close_matches(fold(text), names(), n=3, cutoff=0.7)
+    near = nearest(fold(text), names(), 3, at_least=0.7)
     hint = f"Did you mean {' or '.join(names()[each] for each in near)}?" if near else ""
     raise BadInput(
         f'Unknown place "{text}".',

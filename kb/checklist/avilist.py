@@ -20,7 +20,7 @@ from typing import Final
 from data.errors import MissingRequirement
 from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Taxon, taxon_id
-from kb.checklist.names import NearNames, epithet_stem, fold
+from kb.checklist.names import epithet_stem, fold, near_names
 
 
 @cache
@@ -68,7 +68,6 @@ class AviList:
         self._other_meanings: dict[str, list[_Entry]] = {}  # folded -> species with that name on another list
         self._unlisted: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
         self._subspecies: dict[str, set[str]] | None = None  # folded name -> trinomials
-        self._near: NearNames | None = None
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
         self._species = list(self._read_avilist(folder))
         self._class.species = self._species
@@ -124,10 +123,8 @@ class AviList:
         wanted = fold(name)
         if not wanted or n <= 0:
             return []
-        if self._near is None:
-            self._near = NearNames(self._by_name)
         nearest: dict[str, str] = {}
-        for folded in self._near.to(wanted):
+        for folded in near_names(wanted, self._by_name):
             nearest.setdefault(self._by_name[folded].scientific_name, self._spellings[folded])
         return list(nearest.values())[:n]
 

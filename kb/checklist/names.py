@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from difflib import SequenceMatcher
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-N_COMPARED: Final = 200  # names that are compared letter by letter
+from rapidfuzz import fuzz
+from rapidfuzz.process import extract_iter
+
 MIN_LIKENESS: Final = 0.8  # below it, names of quite other taxa look alike
 _FOLDED_LETTERS = str.maketrans(
     {"ø": "o", "ð": "d", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "đ": "d", "ı": "i"}
@@ -47,39 +47,18 @@ def epithet_stem(scientific_name: str) -> str:
     return _ENDING.sub("", epithet) or epithet
 
 
-class NearNames:
-    """Finds the nearest of many folded names."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        """Count the letter pairs of each name."""
-        self._names = list(names)
-        self._holders: dict[str, list[tuple[int, int]]] = {}  # letter pair -> (name, how often it has the pair)
-        for number, name in enumerate(self._names):
-            for pair, count in Counter(_letter_pairs(name)).items():
-                self._holders.setdefault(pair, []).append((number, count))
-
-    def to(self, wanted: str) -> list[str]:
-        """Return names with a similarity of at least `MIN_LIKENESS`, nearest first."""
-        pairs = Counter(_letter_pairs(wanted))
-        total = sum(pairs.values())
-        shared: dict[int, int] = {}
-        for pair, count in pairs.items():
-            for number, others in self._holders.get(pair, ()):
-                shared[number] = shared.get(number, 0) + (count if count < others else others)
-        coarse = [(-2 * n / (total + len(self._names[i]) - 1), self._names[i]) for i, n in shared.items()]
-        coarse.sort()
-        scored = [(likeness(wanted, name), name) for _, name in coarse[:N_COMPARED]]
-        scored.sort(key=lambda item: (-item[0], len(item[1]), item[1]))
-        return [name for score, name in scored if score >= MIN_LIKENESS]
-
-
-def _letter_pairs(folded: str) -> Iterator[str]:
-    return (folded[i : i + 2] for i in range(len(folded) - 1))
+def near_names(wanted: str, names: Iterable[str]) -> list[str]:
+    """Return the folded names with a likeness of at least `MIN_LIKENESS`, nearest first."""
+    names = list(names)
+    alike = {name for name, *_ in extract_iter(wanted, names, scorer=fuzz.ratio, score_cutoff=100 * MIN_LIKENESS)}
+    alike.update(name for name in names if _is_part(wanted, name))
+    return sorted(alike, key=lambda name: (-likeness(wanted, name), len(name), name))
 
 
 def likeness(wanted: str, folded: str) -> float:
     """Return the similarity of two folded names in [0, 1]; a name that contains the other is similar."""
-    ratio = SequenceMatcher(None, wanted, folded, autojunk=False).ratio()
-    if len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted)):
-        return max(ratio, 0.8)
-    return ratio
+    return max(fuzz.ratio(wanted, folded) / 100, MIN_LIKENESS if _is_part(wanted, folded) else 0.0)
+
+
+def _is_part(wanted: str, folded: str) -> bool:
+    return len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted))

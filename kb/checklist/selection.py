@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, Taxon, taxon_id
+from data.words import nearest
 from kb.checklist.names import fold
 
 if TYPE_CHECKING:
@@ -150,9 +150,7 @@ def misspelt_genus(checklist: Checklist, name: str) -> str | None:
     if " " in name:
         return None
     genera = (near for near in checklist.suggest(name, 3) if (found := checklist.find(near)) and found.rank == "genus")
-    return next(
-        (genus for genus in genera if SequenceMatcher(None, fold(name), fold(genus)).ratio() > LIKE_A_GENUS), None
-    )
+    return next((genus for genus in genera if nearest(fold(name), [fold(genus)], at_least=LIKE_A_GENUS)), None)
 
 
 def is_binomial(name: str) -> bool:

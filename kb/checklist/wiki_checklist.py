@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from data.records import Taxon
+from data.words import nearest
 from kb.checklist.names import fold
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class WikiChecklist:
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return similar names."""
         names = {fold(each): each for taxon in self._taxa for each in taxon.names}
-        return [names[each] for each in get_close_matches(fold(name), names, n)]
+        return [names[each] for each in nearest(fold(name), names, n)]
 
 
 class WithTaxoboxes:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from data.codec import loads
 from data.errors import BadInput, UnknownTaxon
 from data.files import writer_lock
 from data.records import LeftOut, Removed, Taxon, Term
+from data.words import nearest
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.index import shipped_terms
@@ -107,7 +107,7 @@ def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
             chosen = [term]  # look-ups explain it even if no build has it
         if not chosen:
             known = [known for subject in subjects for known in subject.names]
-            raise UnknownTaxon(name, suggestions=get_close_matches(name, known, n=3), where="the knowledge base")
+            raise UnknownTaxon(name, suggestions=nearest(name, known, 3), where="the knowledge base")
         if len(chosen) > 1:
             listed = ", ".join(sorted(subject.name for subject in chosen))
             raise BadInput(f"{name!r} is a name of {listed}", hint="Give the scientific name.")

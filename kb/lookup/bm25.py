@@ -1,4 +1,4 @@
-"""BM25 ranking of texts by the words of a query, and postings: rows that have a word, in arrays that may be mapped."""
+"""BM25 ranking of texts by the words of a query, and postings: rows that have a word, in arrays."""
 
 from __future__ import annotations
 

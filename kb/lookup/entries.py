@@ -6,12 +6,11 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
-from data.words import plural
+from data.words import nearest, plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, taxa_named
 from kb.lookup.index import index_of
@@ -83,7 +82,7 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
             raise BadInput(f'"{mention.text}" names {plural(len(mention.ids), "species", "species")}.', hint=hint)
     if reason := _left_out(store, name):
         raise BadInput(f'"{name}" was left out of {store.path}: {reason}.', hint=ADD)
-    near = [known[text] for text in get_close_matches(wanted, known, n=N_SUGGESTIONS, cutoff=0.7)]
+    near = [known[text] for text in nearest(wanted, known, N_SUGGESTIONS, at_least=0.7)]
     near += [text for text in store.checklist.suggest(name, N_SUGGESTIONS) if fold(text) not in known]
     raise UnknownTaxon(name, suggestions=near[:N_SUGGESTIONS], where=str(store.path))
 

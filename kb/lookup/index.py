@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Protocol
 
 from data.records import Source, Taxon, Term, WebAnswer
@@ -14,7 +14,7 @@ from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, stem, tokens
 from kb.lookup.kept import Arrays, as_arrays, as_postings, kept
-from kb.lookup.mentions import Mention, NameFinder, trigrams_of
+from kb.lookup.mentions import Mention, NameFinder
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.stage_outputs import removed
 
@@ -111,7 +111,6 @@ class Lookup:
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
         self._summaries = _kept_words(store, "summaries", lambda: _words_of_summaries(store, self._taxa))
-        self._trigrams = partial(_kept_words, store, "trigrams", lambda: trigrams_of(self._taxa))
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)
         self.index = self._build()
@@ -129,7 +128,7 @@ class Lookup:
     def _build(self) -> LookupIndex:
         terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
         words = [term for term in terms if not isinstance(term, WebAnswer)]
-        names = NameFinder(self._taxa, words, trigrams=self._trigrams)
+        names = NameFinder(self._taxa, words)
         answers = sorted((term for term in terms if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
         return LookupIndex(
             taxa=self._taxa,

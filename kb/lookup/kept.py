@@ -1,4 +1,4 @@
-"""Arrays read from all summaries, kept in `cache/`, so that a new process maps them instead of reading the summaries.
+"""Arrays read from all summaries, kept in `cache/`, so that a new process need not read the summaries.
 
 The name of a file has a hash of the species that were opened, then one of the language, and of the code and word lists
 that read the summaries. A learnt term changes neither. A damaged file is made again; where `cache/` cannot be written,
@@ -7,21 +7,21 @@ nothing is kept. The writer of the matrices removes the files of other species.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
-import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 import data.lexicon
-from data.checksums import file_checksum
-from data.errors import FieldmarkError
-from data.files import sha256_hex
+from data.errors import FieldmarkError, MissingRequirement
+from data.files import sha256_hex, write_atomic
 from data.version import fieldmark_version
 from kb.lookup.bm25 import Postings
 from kb.store.knowledge_base import KnowledgeBase
@@ -29,11 +29,10 @@ from kb.store.matrices import prefix_of_lookups
 
 log = logging.getLogger(__name__)
 Arrays = Mapping[str, NDArray[Any]]
-_ALIGNED = 64  # bytes
 
 
 def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays of `make()`, from their file if there is one."""
+    """Return the arrays of `make()`, from their file if there is a sound one."""
     try:
         folder = store.layout.cache
     except FieldmarkError:  # a store in memory
@@ -44,8 +43,10 @@ def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
     if found is None:
         found = make()
         try:
-            _write(path, found)
-        except OSError as error:
+            content = io.BytesIO()
+            np.savez(content, **found)  # type: ignore[arg-type]  # its stub takes them for `allow_pickle`
+            write_atomic(path, content.getvalue(), is_durable=False)
+        except (OSError, MissingRequirement) as error:
             log.debug("%s is not kept: %s", path, error)
     return found
 
@@ -91,37 +92,10 @@ def _code() -> str:
     return sha256_hex(b"".join((fieldmark_version().encode(), *(file.read_bytes() for file in files))))
 
 
-def _write(path: Path, arrays: Arrays) -> None:
-    """Write a file: arrays, then their places as JSON, its length, and beside it the checksum of all."""
-    temporary = path.parent / f".part-{secrets.token_hex(8)}"
-    try:
-        with temporary.open("xb") as file:
-            places = []
-            for name, array in arrays.items():
-                file.write(bytes(-file.tell() % _ALIGNED))
-                places.append((name, file.tell(), array.dtype.str, len(array)))
-                np.ascontiguousarray(array).tofile(file)
-            index = json.dumps(places).encode()
-            file.write(index + len(index).to_bytes(8, "little"))
-        checksum = file_checksum(temporary)
-        with temporary.open("ab") as file:
-            file.write(bytes.fromhex(checksum))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _read(path: Path) -> Arrays | None:
-    """Return the arrays of a file, mapped, or None if it is missing or damaged."""
+    """Return the arrays of a file, or None if it is missing, or damaged by the checksums in it."""
     try:
-        whole = np.memmap(path, dtype=np.uint8, mode="r")
-        end = len(whole) - 16
-        if end < 8 or file_checksum(path, end) != whole[end:].tobytes().hex():
-            return None
-        size = int.from_bytes(whole[end - 8 : end].tobytes(), "little")
-        places = json.loads(whole[end - 8 - size : end - 8].tobytes())
-        return {
-            name: np.frombuffer(whole, dtype=dtype, count=count, offset=start) for name, start, dtype, count in places
-        }
-    except (OSError, ValueError, TypeError):
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+            return {name: held[name] for name in held.files}
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile, NotImplementedError):
         return None

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from data.arrays import rank_descending
+from rapidfuzz import fuzz, process
+
 from data.lexicon.word_groups import group_of
 from data.records import Taxon, Term
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import fold
-from kb.lookup.bm25 import BM25
 from kb.lookup.senses import (
     QueryWords,
     group_of_class,
@@ -37,7 +35,6 @@ _SHORTEST_SINGLE_WORD = 4
 # Genera that are also English words.
 _ALSO_ENGLISH = frozenset(("Dives", "Bias"))
 _IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "calf", "feet": "foot", "teeth": "tooth"}
-_SUGGESTED = 60  # names compared letter by letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +61,8 @@ class NameFinder:
         [('species', 'red wrens'), ('term', 'bib')]
     """
 
-    def __init__(
-        self, taxa: Sequence[Taxon], terms: Sequence[Term], *, trigrams: Callable[[], BM25] | None = None
-    ) -> None:
-        """Index the names; `trigrams` returns the kept index of `trigrams_of` these taxa, by default it is made."""
+    def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
+        """Index the names."""
         self._species: dict[str, str] = {}
         self._groups: dict[str, list[str]] = {}
         self._english: set[str] = set()  # group names in English
@@ -96,8 +91,7 @@ class NameFinder:
                     for key in keys:
                         if term not in (held := table.setdefault(key, [])):
                             held.append(term)
-        self._names = [(name, taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
-        self._read_trigrams = trigrams or (lambda: trigrams_of(taxa))
+        self._names = [(fold(name), taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
         """Register groups by the last word of English names, and families by their English names."""
@@ -220,21 +214,15 @@ class NameFinder:
         """Return whether a scientific group name is capitalised or the whole query."""
         return text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
 
-    @cached_property
-    def _trigrams(self) -> BM25:
-        return self._read_trigrams()
-
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
-        wanted = fold(text)
-        scores = self._trigrams.scores(_trigrams(wanted))
+        near = process.extract(
+            fold(text), [name for name, _ in self._names], scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
+        )
         best: dict[str, float] = {}
-        for row in rank_descending(scores, _SUGGESTED):
-            name, taxon_id = self._names[row]
-            if scores[row] > 0:
-                likeness = SequenceMatcher(None, wanted, fold(name), autojunk=False).ratio()
-                if likeness >= at_least:
-                    best[taxon_id] = max(likeness, best.get(taxon_id, 0.0))
+        for _, score, row in near:
+            taxon_id = self._names[row][1]
+            best[taxon_id] = max(score / 100, best.get(taxon_id, 0.0))
         return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
 
 
@@ -306,16 +294,6 @@ def _makes_a_compound(after: str) -> bool:
     """Return whether the next word forms another name: a "hawk moth" is not a hawk."""
     group = group_of_noun(after) if after else None
     return group is not None and group != "birds"
-
-
-def trigrams_of(taxa: Iterable[Taxon]) -> BM25:
-    """Return an index of the names of species, in order, by three letters each."""
-    return BM25(_trigrams(fold(name)) for taxon in taxa for name in _names(taxon))
-
-
-def _trigrams(text: str) -> list[str]:
-    padded = f"^{text}$"
-    return [padded[i : i + 3] for i in range(len(padded) - 2)]
 
 
 def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[str] = ()) -> Term | None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from rapidfuzz.distance import OSA
+
 from data.lexicon.tables import column
 from data.lexicon.word_groups import VISUAL_GROUPS, groups, variants
 
@@ -54,12 +56,7 @@ def is_one_slip(word: str, other: str) -> bool:
         >>> is_one_slip("brid", "bird"), is_one_slip("bil", "bill"), is_one_slip("beek", "beak")
         (True, True, True)
     """
-    if abs(len(word) - len(other)) > 1 or word == other:
-        return False
-    start = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
-    rest, other_rest = word[start:], other[start:]
-    is_swap = len(rest) > 1 and rest[:2] == other_rest[1::-1] and rest[2:] == other_rest[2:]
-    return is_swap or rest[1:] == other_rest[1:] or rest[1:] == other_rest or rest == other_rest[1:]
+    return OSA.distance(word, other, score_cutoff=1) == 1
 
 
 def is_listed(word: str) -> bool:

@@ -14,6 +14,7 @@ from data.codec import from_json
 from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
 from data.files import ContentFolder, remove_parts, sha256_hex, write_atomic
+from data.words import nearest
 
 SCHEMA_VERSION = 2
 
@@ -176,13 +177,11 @@ class Layout:
 
 def similar_knowledge_bases(root: Path) -> list[Path]:
     """Return at most three knowledge bases beside a path, with the names most like its own."""
-    from difflib import get_close_matches
-
     try:
         beside = {path.parent.name: path.parent for path in root.absolute().parent.glob("*/kb.toml")}
     except OSError:  # an unreadable folder
         return []
-    return [root.with_name(name) for name in get_close_matches(root.name, beside, n=3)]
+    return [root.with_name(name) for name in nearest(root.name, beside, 3)]
 
 
 def parse_info(text: str, path: Path) -> KnowledgeBaseInfo:

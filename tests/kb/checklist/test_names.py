@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.checklist.names import NearNames, epithet_stem, fold
+from kb.checklist.names import epithet_stem, fold, near_names
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,6 @@ def test_epithet_stems_drop_the_ending(binomial: str, stem: str) -> None:
 
 
 def test_near_names_are_sorted_and_exclude_dissimilar_ones() -> None:
-    near = NearNames(["snowyowls", "showyowls", "snowyowl", "sootyowl", "mallard", "snowyplover"])
-    assert near.to("snowyowll") == ["snowyowl", "snowyowls"]
-    assert near.to("plover") == ["snowyplover"]
+    names = ["snowyowls", "showyowls", "snowyowl", "sootyowl", "mallard", "snowyplover"]
+    assert near_names("snowyowll", names) == ["snowyowl", "snowyowls"]
+    assert near_names("plover", names) == ["snowyplover"]
