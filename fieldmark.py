@@ -1,16 +1,36 @@
-"""Entry point of `kb`, public names of the packages, and the check that no other module hides a package.
+"""Entry point of `kb`, the packages as attributes, and what must be done before a package is imported.
 
-It stands beside the packages, since a hidden package cannot report that it is hidden.
+That is to switch off the telemetry of other packages, and to check that no other module hides one of ours: a hidden
+package cannot report that it is hidden. So every package imports this module first, also in worker processes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import kb as kb
+    import recognize as recognize
+    import rerank as rerank
+
+    __version__: str
+
+NO_TELEMETRY = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "ANONYMIZED_TELEMETRY": "False",  # chromadb
+    "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub, transformers, diffusers
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+"""Environment variables that switch off what other packages send; docs/security.md says what that is."""
+for _name, _value in NO_TELEMETRY.items():
+    os.environ.setdefault(_name, _value)
 
 PACKAGES = ("cli", "data", "kb", "recognize", "rerank")
 
@@ -52,6 +72,15 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
         return getattr(import_module(module), original or name)
 
     return load, lambda: sorted(modules)
+
+
+def __getattr__(name: str) -> ModuleType | str:
+    """Load a package when it is first used, and the version."""
+    if name in ("kb", "recognize", "rerank"):
+        return import_module(name)
+    if name == "__version__":
+        return import_module("data.version").fieldmark_version()  # type: ignore[no-any-return]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main() -> None:
