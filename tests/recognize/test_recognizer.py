@@ -90,7 +90,7 @@ def test_an_unsupported_source_type_gives_an_error_row(store: Any, encoders: Any
     ]
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 32])
+@pytest.mark.parametrize("batch_size", [3, 32])
 def test_rows_do_not_depend_on_the_batch_size(store: Any, encoders: Any, batch_size: int) -> None:
     colours = ["crimson", "gold", "teal", "black", "orange", "grey", "navy"]
     rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(bird(c) for c in colours))

@@ -37,7 +37,7 @@ def test_nothing_in_the_profile_was_trained_on_species() -> None:
     assert "starter-pair" not in " ".join(encoders.spaces)
 
 
-@pytest.mark.parametrize("group", ["butterfly", *DRAWN])
+@pytest.mark.parametrize("group", ["butterfly", next(iter(DRAWN))])
 def test_kinds_of_other_groups_are_told_apart_by_three_reference_drawings(group: str) -> None:
     """Kinds of the other groups differ in colour alone."""
     n_kinds = 6 if group == "butterfly" else len(DRAWN[group][1])
@@ -46,7 +46,7 @@ def test_kinds_of_other_groups_are_told_apart_by_three_reference_drawings(group:
         return BUTTERFLIES[kind].draw(number) if group == "butterfly" else draw(group, number, kind=kind)
 
     encoder = recognize.load_encoders("general").visual
-    numbers = range(5)
+    numbers = range(4)
     vectors = encoder.encode_images([drawn(kind, n) for kind in range(n_kinds) for n in numbers])  # type: ignore[misc]
     by_kind = vectors.reshape(n_kinds, len(numbers), -1)
     centroids = by_kind[:, :3].mean(axis=1)

@@ -17,9 +17,8 @@ def scores_in_clusters(rng: Any, n_photos: Any, n_rows: Any, scale: float = 1.0)
     return scale * exact, (scale * exact + max(scale, 1.0) * off).astype(np.float32)
 
 
-@pytest.mark.parametrize("m", [1, 3, 40, 299, 300, 400])
-@pytest.mark.parametrize("scale", [0.02, 1.0, 4.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("m", [1, 40, 299, 400])
+@pytest.mark.parametrize(("scale", "seed"), [(0.02, 0), (1.0, 1), (4.0, 2)])
 def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int, scale: float) -> None:
     exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300, scale)
     pool = find_pools(rough, m, lambda pairs: exact[pairs.photos, pairs.items])
@@ -28,8 +27,8 @@ def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int,
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-@pytest.mark.parametrize("m", [1, 2, 5, 30, 100])
-@pytest.mark.parametrize("n_rows", [101, 640, 4003])
+@pytest.mark.parametrize("m", [2, 100])
+@pytest.mark.parametrize("n_rows", [101, 4003])
 def test_a_pool_of_distinct_scores_is_complete(m: int, n_rows: int) -> None:
     rough = np.random.default_rng(m).standard_normal((20, n_rows)).astype(np.float32)
     pool = find_pools(rough, m, lambda pairs: rough[pairs.photos, pairs.items].astype(np.float64))
@@ -38,8 +37,7 @@ def test_a_pool_of_distinct_scores_is_complete(m: int, n_rows: int) -> None:
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-@pytest.mark.parametrize("n_good", [1, 3, 9])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n_good", "seed"), [(1, 0), (3, 1), (9, 2)])
 def test_the_doubt_of_a_pool_scales_with_its_best_score(n_good: int, seed: int) -> None:
     """A small sum of cancelling terms passes through large values, so its rounding error is as large as theirs."""
     rng, m = np.random.default_rng(seed), 10
@@ -62,8 +60,7 @@ def test_a_pool_of_distant_scores_needs_no_exact_score() -> None:
 
 
 @pytest.mark.parametrize("counts", [[4, 4, 4], [1, 60, 0, 7], [0, 0, 5], [0]])
-@pytest.mark.parametrize("scale", [0.02, 1.0, 4.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("scale", "seed"), [(0.02, 0), (1.0, 1), (4.0, 2)])
 def test_pairs_settle_in_exact_order_within_each_photo(counts: list[int], seed: int, scale: float) -> None:
     exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts), scale))
     photos = np.repeat(np.arange(len(counts)), counts)
@@ -81,8 +78,7 @@ def test_each_photo_can_have_its_own_doubt() -> None:
     assert settled.order.tolist() == [1, 0, 2, 3]
 
 
-@pytest.mark.parametrize("n_shown", [0, 1, 4, 100])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n_shown", "seed"), [(0, 0), (1, 1), (4, 2), (100, 3)])
 def test_scores_of_the_first_heads_of_each_photo_are_exact(n_shown: int, seed: int) -> None:
     """A head here is the first-ranked pair of one photo and label."""
     rng = np.random.default_rng(seed)

@@ -50,7 +50,7 @@ def multiply(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("make", [unit_rows, rows_all_alike, rows_of_two_values])
 @pytest.mark.parametrize(
     ("n_photos", "n_rows", "dim"),
-    [(1, 1, 1), (1, 700, 768), (37, 301, 1024), (130, 900, 384), (130, 900, 2304), (1, 900, 2304)],
+    [(1, 1, 1), (37, 301, 1024), (130, 900, 2304)],
 )
 def test_product_errors_are_below_half_of_the_doubt(
     multiply: Any, make: Any, n_photos: int, n_rows: int, dim: int
@@ -70,9 +70,9 @@ def test_vectors_of_any_layout_are_multiplied(multiply: Any, layout: Any) -> Non
         assert scores == pytest.approx(queries @ matrix.T, abs=1e-6)
 
 
-@pytest.mark.parametrize("block", [1, 7, 10, 512])
-@pytest.mark.parametrize("term", [10, 40, 10**6])
-@pytest.mark.parametrize("dims", [(), (8,), (8, 12, 5)])
+@pytest.mark.parametrize(
+    ("block", "term", "dims"), [(1, 10, (8,)), (7, 40, (8, 12, 5)), (10, 10**6, ()), (512, 10**6, (8, 12, 5))]
+)
 def test_blocks_of_scores_are_the_mean_over_encoders(
     multiply: Any, monkeypatch: pytest.MonkeyPatch, block: int, term: Any, dims: Any
 ) -> None:

@@ -21,9 +21,9 @@ def test_synonyms_give_the_same_pair() -> None:
     assert pairs("The beak is gray.") == pairs("grey bill") == {"grey bill"}
 
 
-@pytest.mark.parametrize("end", [".", ";", "!", "?", "\n"])
-def test_a_pair_does_not_cross_sentences(end: str) -> None:
-    assert pairs(f"red crown{end} black tail") == {"red crown", "black tail"}
+def test_a_pair_does_not_cross_sentences() -> None:
+    for end in (".", ";", "!", "?", "\n"):
+        assert pairs(f"red crown{end} black tail") == {"red crown", "black tail"}
 
 
 def test_words_more_than_five_apart_form_no_pair() -> None:
