@@ -24,7 +24,7 @@ from cli.common.settings import resolve
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
-from recognize.confidence.list_fit import ListFit
+from recognize.confidence.prior import ListFit
 from recognize.evaluation.collection import Photo, read_collection
 from recognize.settings import MIN_CONFIDENCE, OFF_LIST_SHARE, UNKNOWN_PRIOR
 from training.tables import decimals, markdown

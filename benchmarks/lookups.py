@@ -156,7 +156,7 @@ def load(names: Sequence[str]) -> dict[str, TextEncoder]:
     found: dict[str, TextEncoder] = {}
     for name in names:
         if name == "minilm":
-            from recognize.encoders.pretrained.sentence_models import SentenceEncoder
+            from recognize.encoders.sentence_models import SentenceEncoder
 
             found["all-MiniLM-L6-v2"] = SentenceEncoder()
         else:

@@ -24,10 +24,8 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import VectorTable
 from data.images.decode import read_image
 from data.records import Taxon, taxon_id
-from recognize.calibration.cases import Identifier
-from recognize.calibration.left_out import LabelledVectors
-from recognize.calibration.parameters import fit_parameters
-from recognize.calibration.quality import calibration_error
+from recognize.calibration.cases import Identifier, LabelledVectors
+from recognize.calibration.parameters import calibration_error, fit_parameters
 from recognize.confidence.chances import chances_of
 from recognize.confidence.familiarity import Familiarity
 from recognize.general.colours import ColourWords

@@ -26,8 +26,7 @@ from data.places.gazetteer import place_of
 from data.records import RangeFact, Source
 from kb.ranges.reader import range_facts
 from kb.sources.mediawiki.html.parse import parse_article
-from recognize.confidence.place import PlacePrior
-from recognize.confidence.range_support import support_of
+from recognize.confidence.place import PlacePrior, support_of
 from recognize.evaluation.collection import Collection, Photo, read_collection
 from recognize.scoring.stages import Ranking
 from recognize.starter.tower import Tower

@@ -11,7 +11,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Candidate, SpeciesEntry, Taxon
-from recognize.confidence.range_support import Support
+from recognize.confidence.place import Support
 from recognize.confidence.ranks import Lineage, lineage_with_self, rank_of
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking

@@ -15,7 +15,7 @@ from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
-from recognize.kept import KeptPhotos
+from recognize.photo_task import KeptPhotos
 from recognize.photos import Decoded, ImageSource, check_several
 from recognize.scoring.stages import Queries
 from recognize.settings import BURST_SECONDS

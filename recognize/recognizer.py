@@ -21,20 +21,24 @@ from recognize.answer_text import NO_BIRD
 from recognize.candidates import CandidateMaker
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
-from recognize.confidence.chances import Chances, chances_of, even_unknown
+from recognize.confidence.chances import (
+    Chances,
+    candidate_confidences,
+    chances_of,
+    estimate_prior,
+    even_unknown,
+    sample_of,
+    species_chances,
+)
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
 from recognize.confidence.familiarity import Familiarity, seen_kind
 from recognize.confidence.kinship import Kinship
-from recognize.confidence.lookalikes import LIKENESS, taxon_of
-from recognize.confidence.place import PlacePrior, WhereWhen, month_of, place_text
+from recognize.confidence.place import PlacePrior, Support, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.confidence.range_support import Support
-from recognize.confidence.ranks import lineage_with_self
-from recognize.confidence.shares import candidate_confidences, species_chances
-from recognize.confidence.unknown_prior import estimate_prior, sample_of
+from recognize.confidence.ranks import LIKENESS, lineage_with_self, taxon_of
 from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
 from recognize.encounters import Source, encode_encounters, first_photos
-from recognize.kept import KeptPhotos
+from recognize.photo_task import KeptPhotos
 from recognize.photos import Decoded
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge

@@ -145,8 +145,8 @@ def _local(name: str) -> LocalCaptioner:
     Raises:
         MissingDependency: if transformers is not installed.
     """
-    from recognize.encoders.pretrained.blip import BlipCaptioner
-    from recognize.encoders.pretrained.loading import require
+    from recognize.encoders.loading import require
+    from recognize.encoders.transformers_models import BlipCaptioner
     from rerank.captions.texts import LocalCaptioner
 
     require("transformers", "transformers")

@@ -50,8 +50,8 @@ def text_baseline(
 
     captioner: Captioner
     if captions.captioner != "vision":
-        from recognize.encoders.pretrained.blip import BlipCaptioner
-        from recognize.encoders.pretrained.loading import require
+        from recognize.encoders.loading import require
+        from recognize.encoders.transformers_models import BlipCaptioner
 
         require("transformers", "transformers")
         captioner = LocalCaptioner(BlipCaptioner(captions.captioner))
@@ -66,8 +66,8 @@ def text_baseline(
     if captions.scorer == "sentence":
         scorer = SentenceScorer(load_encoders(profile).sentence)
     else:
-        from recognize.encoders.pretrained.cross_encoder import CrossEncoderScorer
-        from recognize.encoders.pretrained.loading import require
+        from recognize.encoders.loading import require
+        from recognize.encoders.sentence_models import CrossEncoderScorer
 
         require("sentence_transformers", "sentence-transformers")
         scorer = CrossEncoderScorer(captions.scorer)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from data.contracts import Checklist
     from data.records import Taxon
     from kb.checklist.reconcile import UnmatchedName
-    from recognize.calibration.quality import Figures, Quality
+    from recognize.calibration.parameters import Figures, Quality
 
 
 @click.command()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from data.records import Identification
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
-    from recognize.confidence.list_fit import ListFit
+    from recognize.confidence.prior import ListFit
 
 GROUPS = {
     "Answer": ("kb", "preset", "n", "min_confidence", "fast"),

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from kb.checklist.species_lists import MatchedList
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
-    from recognize.confidence.list_fit import ListFit
-    from recognize.confidence.prior import ListPrior
+    from recognize.confidence.prior import ListFit, ListPrior
 
 
 def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
@@ -178,7 +177,7 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
     listed, prior = recognizer.species_list, recognizer.prior
     if listed is None or prior is None:
         return None
-    from recognize.confidence.list_fit import ListFit
+    from recognize.confidence.prior import ListFit
 
     if not quiet:
         output.note(boost_text(prior))

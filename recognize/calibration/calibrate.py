@@ -11,10 +11,8 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import BadInput
 from data.records import vocabulary_hash
 from data.words import plural
-from recognize.calibration.cases import Identifier, OnProgress
-from recognize.calibration.left_out import spread
-from recognize.calibration.parameters import fit_parameters
-from recognize.calibration.quality import Quality, measure_quality
+from recognize.calibration.cases import Identifier, OnProgress, spread
+from recognize.calibration.parameters import Quality, fit_parameters, measure_quality
 from recognize.calibration.sources import LabelledSource
 from recognize.confidence.calibration import Calibration, shipped_calibration
 from recognize.confidence.evidence import mode_of

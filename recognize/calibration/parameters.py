@@ -1,24 +1,24 @@
-"""Parameters of an own calibration, fitted to photos of one knowledge base.
-
-Each model is a logistic function of few numbers, so that few photos are enough: the logit that is expected, and some
-features. The expected logit is that of the shipped parameters of the profile, else the logit of a softmax mass.
-"""
+"""Parameters of an own calibration, fitted to photos of one knowledge base, and their quality on other photos."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from data.arrays import IntArray
 from recognize.calibration.cases import Cases
+from recognize.confidence.answers import UNKNOWN_FROM
 from recognize.confidence.calibration import Coefficients, Parameters
+from recognize.confidence.chances import Chances, chances_of
 from recognize.confidence.evidence import FEATURES
 from recognize.confidence.fit import Truths, fit_near
 from recognize.confidence.ranks import RANKS, JudgedRank
 from recognize.scoring.fusion import FusionWeights
 from recognize.scoring.pairs import Scores
+from recognize.settings import UNKNOWN_PRIOR
 
 N_FOLDS: Final = 5
 
@@ -98,3 +98,106 @@ def folds_of(species: IntArray) -> list[tuple[IntArray, IntArray]]:
     _, place = np.unique(species, return_inverse=True)
     parts = [place % N_FOLDS == fold for fold in range(N_FOLDS)]
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts]
+
+
+SURE: Final = 0.9
+"""Confidence of a sure answer."""
+
+_MOST_BINS: Final = 10
+_BIN: Final = 30  # photos in a bin, at least: fewer measure noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Figures of the confidences of photos, each identified with its species in the knowledge base and without it.
+
+    Photos without their species have a weight of `UNKNOWN_PRIOR` together.
+    """
+
+    calibration_error: float
+    """Expected calibration error of the first species: the mean gap of confidence and accuracy."""
+    sure: float
+    """Share of photos with a species at 90 % or more."""
+    sure_right: float | None
+    """Share of these that are right; None without any."""
+    found_unknown: float
+    """Share of the photos without their species that are called unknown."""
+    false_unknown: float
+    """Share of the photos with their species that are called unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """Figures of a calibration, on photos of species outside its fit."""
+
+    n_photos: int
+    """Number of photos."""
+    n_species: int
+    """Number of their species."""
+    right: float
+    """Share of the photos with the right species first, with the species in the knowledge base."""
+    estimated: Figures | None
+    """By the shipped calibration, if there is one."""
+    calibrated: Figures
+    """By calibrations fitted to the photos of four fifths of the species, for those of the others."""
+
+
+def measure_quality(
+    cases: Cases, base: Parameters | None, *, temperature: float, weights: FusionWeights | None
+) -> Quality:
+    """Return the quality of parameters from `fit_parameters`, each fitted to a part of the species."""
+    held: list[Chances | None] = [None] * len(cases)
+    not_held = held.copy()
+    for fitted_on, left in folds_of(cases.species):
+        if not len(left):
+            continue
+        parameters = fit_parameters(cases.only(fitted_on), base, temperature=temperature, weights=weights)
+        part = cases.only(left)
+        for rows, found in ((part.held, held), (part.not_held, not_held)):
+            for photo, chances in zip(left, _chances(rows, parameters), strict=True):
+                found[photo] = chances
+    is_right = cases.is_right["species"]
+    return Quality(
+        n_photos=len(cases),
+        n_species=len(np.unique(cases.species)),
+        right=float(is_right.mean()),
+        estimated=None
+        if base is None
+        else _figures(_chances(cases.held, base), _chances(cases.not_held, base), is_right),
+        calibrated=_figures([c for c in held if c is not None], [c for c in not_held if c is not None], is_right),
+    )
+
+
+def _chances(rows: Scores, parameters: Parameters) -> list[Chances]:
+    return chances_of(rows, parameters, unknown_prior=UNKNOWN_PRIOR)
+
+
+def _figures(held: Sequence[Chances], not_held: Sequence[Chances], is_right: Truths) -> Figures:
+    n = len(is_right)
+    confidence = np.array([chances.right("species") for chances in (*held, *not_held)])
+    truth = np.concatenate([is_right, np.zeros(n, dtype=np.bool_)])
+    weights = np.repeat([1 - UNKNOWN_PRIOR, UNKNOWN_PRIOR], n) / n
+    is_sure = confidence >= SURE
+    sure = float(weights @ is_sure)
+    return Figures(
+        calibration_error=calibration_error(confidence, truth, weights),
+        sure=sure,
+        sure_right=float(weights @ (is_sure & truth)) / sure if sure else None,
+        found_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM for chances in not_held])),
+        false_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM for chances in held])),
+    )
+
+
+def calibration_error(confidence: Scores, is_right: Truths, weights: Scores) -> float:
+    """Return the expected calibration error: the mean gap of confidence and accuracy over bins of equal weight.
+
+    At most ten bins, of at least 30 photos each.
+
+    Source: Naeini et al., AAAI 2015, with bins of equal weight.
+    """
+    n_bins = int(np.clip(len(confidence) // _BIN, 1, _MOST_BINS))
+    order = np.argsort(confidence, kind="stable")
+    position = np.cumsum(weights[order]) - weights[order] / 2
+    bin_of = np.minimum((position / weights.sum() * n_bins).astype(np.intp), n_bins - 1)
+    gaps = weights[order] * (confidence[order] - is_right[order])
+    return float(np.abs(np.bincount(bin_of, gaps, minlength=n_bins)).sum() / weights.sum())

@@ -11,7 +11,7 @@ import numpy as np
 
 from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore, TrainedOnPhotos
-from recognize.calibration.left_out import LabelledVectors, rows_of_queries
+from recognize.calibration.cases import LabelledVectors, rows_of_queries
 from recognize.evaluation.encoded_photos import encode_photos
 from recognize.evaluation.leaks import NEAR_COSINE
 from recognize.evaluation.picture_hash import HASH_BITS, Flags, Hashes, iter_hashes, near_duplicates

@@ -1,8 +1,8 @@
-"""Chances that an answer is right, from evidence by a calibration."""
+"""Chances that answers are right: of a photo's first species, of all candidates, and of unknown species in a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recognize.confidence.calibration import Parameters, chances_by
-from recognize.confidence.ranks import RANKS, JudgedRank
+from recognize.confidence.evidence import N_JUDGED
+from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
 from recognize.scoring.pairs import Scores
+from recognize.scoring.stages import Ranking
+from recognize.settings import UNKNOWN_PRIOR
 
 CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 _CERTAIN: Final = 1e-9
@@ -98,3 +101,134 @@ def at_prior(even: Scores, prior: float) -> Scores:
     likely, unlikely = even * prior, (1 - even) * (1 - prior)
     chances: Scores = likely / (likely + unlikely)
     return chances
+
+
+N_SAMPLED: Final = 128
+"""Maximum number of photos behind an estimate."""
+STRENGTH: Final = 8.0
+"""Number of photos that the default prior counts for."""
+
+_ROUNDS: Final = 1_000
+_DONE: Final = 1e-7
+_LEAST: Final = 0.01  # an estimate of 0 or 1 would rule out what the next photo may show
+_DIGITS: Final = 3
+
+
+def estimate_prior(even: Scores) -> float:
+    """Return the most probable share of unknown species, by expectation-maximisation.
+
+    The prior of the share is a beta distribution with its mode at `UNKNOWN_PRIOR`, which counts for `STRENGTH` photos.
+    A single photo gets the default: its evidence would count twice.
+
+    Source: Saerens, Latinne and Decaestecker, 2002, section 2.2. Differs: the beta prior.
+
+    Args:
+        even: chance of an unknown species at even odds, for each photo.
+
+    Example:
+        >>> import numpy as np
+        >>> estimate_prior(np.array([0.99] * 30 + [0.01] * 70)), estimate_prior(np.array([0.99]))
+        (0.288, 0.2)
+    """
+    share = UNKNOWN_PRIOR
+    if len(even) < 2:
+        return share
+    for _ in range(_ROUNDS):
+        expected = float(at_prior(even, share).sum())
+        before, share = share, (expected + UNKNOWN_PRIOR * STRENGTH) / (len(even) + STRENGTH)
+        if abs(share - before) < _DONE:
+            break
+    return round(min(max(share, _LEAST), 1 - _LEAST), _DIGITS)
+
+
+def sample_of(n: int) -> list[int]:
+    """Return the positions of at most `N_SAMPLED` of n photos, spread evenly."""
+    return list(range(n)) if n <= N_SAMPLED else [i * n // N_SAMPLED for i in range(N_SAMPLED)]
+
+
+def candidate_confidences(
+    ranking: Ranking, chances: Chances, lineages: Sequence[Lineage], *, temperature: float, n: int
+) -> tuple[float, ...]:
+    """Return the confidence of the first `n` species.
+
+    The chances of the genus, family and order of the first species are shared by the other species of each among the
+    best `N_JUDGED`, by the softmax of their scores; species beyond them get 0. So the species of a genus have no more
+    confidence than the genus, and it does not depend on `n`. No species gets more than the first.
+
+    Args:
+        ranking: a ranking with at least one species.
+        chances: chances of its first species.
+        lineages: lineages of its first `N_JUDGED` species.
+        temperature: divisor of the scores, of the calibration.
+        n: number of species.
+    """
+    scores = ranking.scores[:N_JUDGED]
+    likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
+    shares = np.minimum((1 - chances.unknown) * likely, chances.right("species"))
+    found = [round(share, CHANCE_DIGITS) for share in shares[: min(n, len(scores))].tolist()]
+    return (*found, *[0.0] * (min(n, len(ranking.scores)) - len(found)))
+
+
+def species_chances(
+    ranking: Ranking, chances: Chances | None, lineages: Sequence[Lineage], *, temperature: float
+) -> Scores:
+    """Return the chance of every species of a ranking, with at least one species.
+
+    The shares of `candidate_confidences`, over all species and without rounding; without chances, the softmax.
+
+    Args:
+        ranking: the ranking.
+        chances: chances of its first species.
+        lineages: lineages of all its species.
+        temperature: divisor of the scores.
+    """
+    scores = ranking.scores / temperature
+    if chances is None:
+        weights = np.exp(scores - scores.max())
+        softmax: Scores = weights / weights.sum()
+        return softmax
+    likely, _ = distributed(scores, 0, lineages, chances)
+    shares: Scores = (1 - chances.unknown) * likely[: len(scores)]
+    return shares
+
+
+def distributed(
+    scores: Scores, first: int, lineages: Sequence[Lineage], chances: Chances
+) -> tuple[Scores, list[Lineage]]:
+    """Return the chance of each species if the photo shows one of the knowledge base, and all lineages.
+
+    Four placeholders follow the species: another species of the genus, family or order of the first, and any other.
+    They get the chances of the groups without another species.
+
+    Args:
+        scores: scores of the species, divided by the temperature.
+        first: position of the first species of the ranking.
+        lineages: lineages of the species.
+        chances: chances of the first species, its genus, family and order.
+    """
+    others: list[Lineage] = [
+        {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
+    ]
+    every = [*lineages, *others]
+    softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
+    likely, given = np.zeros(len(softmax)), 0.0
+    is_left = np.ones(len(softmax), dtype=np.bool_)
+    for step, rank in enumerate((*RANKS, None)):
+        group = is_left if rank is None else is_left & same_taxon(every, first, rank)
+        upto = 1.0 if rank is None else chances.held[rank]
+        weights = np.where(group, softmax, 0.0)
+        if not weights.any():
+            weights[len(scores) - 1 + step] = 1.0
+        likely += (upto - given) * weights / weights.sum()
+        given, is_left = upto, is_left & ~group
+    return likely, every
+
+
+def same_taxon(lineages: Sequence[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
+    """Return whether each species shares the species, genus, family or order of the one at `at`."""
+    same = np.zeros(len(lineages), dtype=np.bool_)
+    name = lineages[at].get(rank)
+    if rank != "species" and name:
+        same = np.array([lineage.get(rank) == name for lineage in lineages], dtype=np.bool_)
+    same[at] = True
+    return same

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from recognize.confidence.lookalikes import lineage_of
-from recognize.confidence.ranks import RANKS, Lineage
+from recognize.confidence.ranks import RANKS, Lineage, lineage_of
 from recognize.scoring.exact import or_zero, rounded
 from recognize.scoring.fusion import anchor_mode
 from recognize.scoring.knowledge import Knowledge

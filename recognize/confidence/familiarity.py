@@ -15,7 +15,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.records import Detection
 from recognize.confidence.ranks import Lineage
-from recognize.detect.coco import CLASSES
+from recognize.detect.nanodet import CLASSES
 from recognize.detect.no_bird import SURE
 from recognize.scoring.knowledge import Knowledge
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
 from recognize.confidence.evidence import N_JUDGED, SHARPNESS, has_background
-from recognize.confidence.lookalikes import lineage_of
-from recognize.confidence.ranks import RANKS, JudgedRank, Lineage
+from recognize.confidence.ranks import RANKS, JudgedRank, Lineage, lineage_of
 from recognize.scoring.exact import rounded
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import Scores

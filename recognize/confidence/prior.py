@@ -7,8 +7,9 @@ species are equally likely, and so are all others, which gives the odds of a lis
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Generic, TypeVar
 
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 from data.arrays import IntArray
 from data.errors import UsageError
 from data.files import sha256_hex
-from recognize.confidence.chances import CHANCE_DIGITS, Chances
+from data.records import Identification
+from recognize.confidence.chances import CHANCE_DIGITS, Chances, distributed, same_taxon
 from recognize.confidence.evidence import N_JUDGED
 from recognize.confidence.ranks import RANKS, Lineage
-from recognize.confidence.shares import distributed, same_taxon
 from recognize.scoring.exact import rounded
 from recognize.scoring.fusion import AnchorMode
 from recognize.scoring.pairs import Scores
@@ -224,3 +225,54 @@ def temperature_of(profile: str, preset: str, mode: AnchorMode) -> tuple[float, 
     """Return the temperature of a preset's scores, and whether it was fitted for the profile."""
     by_mode = TEMPERATURES.get(profile, {}).get(preset)
     return (by_mode or TEMPERATURES["starter"][preset])[mode], by_mode is not None
+
+
+SURE: Final = 0.9
+"""Confidence of an answer without the list that counts as evidence: 96 % of such answers are right."""
+MOST_OFF: Final = 0.99  # largest advised share
+
+
+@dataclass(slots=True)
+class ListFit:
+    """Counts of photos, of those identified to species without the list, and the effect of the list on these."""
+
+    listed: Collection[str]
+    """Scientific names."""
+    off_list_share: float
+    """Expected share of photos with species that are not on the list."""
+    n_photos: int = 0
+    """All photos that were read."""
+    n: int = 0
+    """Photos identified to species without the list."""
+    n_changed: int = 0
+    """Photos with another first species by the list."""
+    n_sure: int = 0
+    """Photos with a confident answer without the list."""
+    n_sure_changed: int = 0
+    n_sure_off: int = 0
+    """Photos with a confident answer that is not on the list."""
+
+    def add(self, row: Identification) -> None:
+        """Count a photo."""
+        self.n_photos += row.status != "error"
+        without = row.answer_without_list
+        if without is None or without.rank != "species" or not row.candidates:
+            return
+        is_changed = row.candidates[0].scientific_name != without.name
+        is_sure = without.confidence is not None and without.confidence >= SURE
+        self.n += 1
+        self.n_changed += is_changed
+        self.n_sure += is_sure
+        self.n_sure_changed += is_sure and is_changed
+        self.n_sure_off += is_sure and without.name not in self.listed
+
+    @property
+    def share_off(self) -> float:
+        """Share of the confident answers that are not on the list, at most .99."""
+        return min(MOST_OFF, round(self.n_sure_off / max(1, self.n_sure), 2))
+
+    @property
+    def fits(self) -> bool:
+        """Whether this share exceeds the expected one by at most three standard errors (`benchmarks.list_fit`)."""
+        n, share = self.n_sure, self.off_list_share
+        return self.n_sure_off <= share * n + 3 * math.sqrt(n * share * (1 - share))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.resources import files
@@ -22,8 +22,6 @@ from PIL import Image
 
 from data.arrays import FloatArray
 from data.records import Box, Detection
-from recognize.detect.coco import BIRD, KINDS
-from recognize.detect.overlap import distinct
 from recognize.model_file import open_model
 
 INPUT_PX: Final = 416
@@ -149,3 +147,48 @@ def _is_cut_off(box: Box, tile: tuple[float, float, float, float], whole: tuple[
         edge != outer and abs(side - edge) < near
         for side, edge, outer, near in zip(box, tile, whole, (across, down, across, down), strict=True)
     )
+
+
+BIRD: Final = "bird"
+CLASSES: Final = {
+    BIRD: "Aves",
+    **dict.fromkeys(
+        ("person", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"), "Mammalia"
+    ),
+}
+"""Kind of animal -> its class."""
+_NAMES: Final = """
+person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant, stop sign,
+parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe, backpack, umbrella,
+handbag, tie, suitcase, frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball glove, skateboard,
+surfboard, tennis racket, bottle, wine glass, cup, fork, knife, spoon, bowl, banana, apple, sandwich, orange,
+broccoli, carrot, hot dog, pizza, donut, cake, chair, couch, potted plant, bed, dining table, toilet, tv, laptop,
+mouse, remote, keyboard, cell phone, microwave, oven, toaster, sink, refrigerator, book, clock, vase, scissors,
+teddy bear, hair drier, toothbrush
+"""
+KINDS: Final = tuple(" ".join(_NAMES.split()).split(", "))
+
+
+SAME: Final = 0.4
+"""Two boxes of a kind show one animal if their common part is this share of the smaller one."""
+
+
+def distinct(detections: Iterable[Detection]) -> tuple[Detection, ...]:
+    """Return the detections, highest score first, one for each animal."""
+    kept: list[Detection] = []
+    for each in sorted(detections, key=lambda detection: (-detection.score, detection.box)):
+        if all(each.kind != other.kind or common_share(each.box, other.box) < SAME for other in kept):
+            kept.append(each)
+    return tuple(kept)
+
+
+def common_share(a: Box, b: Box) -> float:
+    """Return the common area of two boxes as a share of the smaller one."""
+    across = min(a.right, b.right) - max(a.left, b.left)
+    down = min(a.bottom, b.bottom) - max(a.top, b.top)
+    smaller = min(_area(a), _area(b))
+    return 0.0 if across <= 0 or down <= 0 or smaller <= 0 else across * down / smaller
+
+
+def _area(box: Box) -> float:
+    return (box.right - box.left) * (box.bottom - box.top)

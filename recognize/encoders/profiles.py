@@ -46,7 +46,7 @@ def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
             f'Unknown encoder "{name}".',
             hint=f"Expected {', '.join(PROFILES)}, or a model of open_clip such as ViT-L-14-336/openai.",
         )
-    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+    from recognize.encoders.open_clip_models import OpenClipEncoder
 
     return OpenClipEncoder(name)
 
@@ -58,7 +58,7 @@ def _load_starter() -> Encoders:
 
 
 def _load_general() -> Encoders:
-    from recognize.general.encoders import load_general
+    from recognize.general.features import load_general
 
     return load_general()
 
@@ -69,9 +69,9 @@ def _load_paper() -> Encoders:
     Photos are encoded whole, as in the paper. Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px
     is the nearest. Its sentence encoder is ours, since the paper has none.
     """
-    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
-    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
-    from recognize.encoders.pretrained.timm_models import TimmEncoder
+    from recognize.encoders.open_clip_models import OpenClipEncoder
+    from recognize.encoders.sentence_models import SentenceEncoder
+    from recognize.encoders.timm_models import TimmEncoder
 
     return Encoders(
         profile="paper",
@@ -87,9 +87,9 @@ def _load_paper() -> Encoders:
 
 def _load_best() -> Encoders:
     from recognize.detect.nanodet import NanoDet
-    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
-    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
-    from recognize.encoders.pretrained.timm_models import TimmEncoder
+    from recognize.encoders.open_clip_models import OpenClipEncoder
+    from recognize.encoders.sentence_models import SentenceEncoder
+    from recognize.encoders.timm_models import TimmEncoder
 
     return Encoders(
         profile="best",
@@ -102,8 +102,8 @@ def _load_best() -> Encoders:
 
 def _searched_with(profile: str, text_image: TextImageEncoder) -> Encoders:
     """Return a profile whose first encoder is for searches by words; the others are those of `paper`."""
-    from recognize.encoders.pretrained.sentence_models import SentenceEncoder
-    from recognize.encoders.pretrained.timm_models import TimmEncoder
+    from recognize.encoders.sentence_models import SentenceEncoder
+    from recognize.encoders.timm_models import TimmEncoder
 
     return Encoders(
         profile=profile,
@@ -115,21 +115,21 @@ def _searched_with(profile: str, text_image: TextImageEncoder) -> Encoders:
 
 def _load_clip_336() -> Encoders:
     """Return the encoder of VisRet, appendix B, and of interactive retrieval, section 4.2."""
-    from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
+    from recognize.encoders.open_clip_models import OpenClipEncoder
 
     return _searched_with("clip-336", OpenClipEncoder("ViT-L-14-336/openai"))
 
 
 def _load_e5v() -> Encoders:
     """Return the second encoder of VisRet, appendix B."""
-    from recognize.encoders.pretrained.e5v import E5vEncoder
+    from recognize.encoders.transformers_models import E5vEncoder
 
     return _searched_with("e5-v", E5vEncoder())
 
 
 def _load_blip2() -> Encoders:
     """Return the second encoder of interactive retrieval, section 4.2."""
-    from recognize.encoders.pretrained.blip2 import Blip2Encoder
+    from recognize.encoders.transformers_models import Blip2Encoder
 
     return _searched_with("blip-2", Blip2Encoder())
 

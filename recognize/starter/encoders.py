@@ -17,9 +17,8 @@ from data.arrays import FloatArray
 from data.contracts import Encoders
 from recognize.detect.nanodet import NanoDet
 from recognize.starter.heads import Heads, read_heads
-from recognize.starter.lexicon import sentences_of
+from recognize.starter.lexicon import sentences_of, visible_words
 from recognize.starter.tower import IMAGE_PX, Tower
-from recognize.starter.visible import visible_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -16,8 +16,7 @@ from PIL import Image, ImageEnhance
 from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
-from recognize.detect.coco import BIRD
-from recognize.detect.nanodet import MIN_SCORE, NanoDet
+from recognize.detect.nanodet import BIRD, MIN_SCORE, NanoDet
 from recognize.evaluation.collection import Photo
 from recognize.starter.tower import IMAGE_PX, Tower, pixels_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import MissingDependency
-from recognize.encoders.pretrained.sentence_models import MINILM_PACKAGE, minilm_folder
+from recognize.encoders.sentence_models import MINILM_PACKAGE, minilm_folder
 from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import sentences_of
 

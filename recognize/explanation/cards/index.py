@@ -18,8 +18,7 @@ from data.records import Identification
 from data.words import plural
 from recognize.answer_text import is_reader_choice, percent
 from recognize.explanation.cards.answer import headline
-from recognize.explanation.cards.pictures import picture
-from recognize.explanation.cards.style import STYLE
+from recognize.explanation.cards.pictures import STYLE, picture
 
 NAME: Final = "index.html"
 THUMB_PX: Final = 160

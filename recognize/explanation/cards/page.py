@@ -19,9 +19,8 @@ from data.words import plural
 from recognize.answer_text import is_answer
 from recognize.explanation.cards.answer import headline, notes, verdict
 from recognize.explanation.cards.index import entry, is_card
-from recognize.explanation.cards.pictures import ANCHOR_PX, PHOTO_PX, picture
+from recognize.explanation.cards.pictures import ANCHOR_PX, PHOTO_PX, STYLE, picture
 from recognize.explanation.cards.species import Shown, scores, species
-from recognize.explanation.cards.style import STYLE
 from recognize.explanation.evidence import Explanation, explain, parts_of_score
 
 _MOST_OTHERS: Final = 8  # photos of an encounter beside the first

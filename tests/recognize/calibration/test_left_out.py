@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from data.contracts import VectorTable
-from recognize.calibration.left_out import LabelledVectors, known_rounds, spread, unknown_rounds
+from recognize.calibration.cases import LabelledVectors, known_rounds, spread, unknown_rounds
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 

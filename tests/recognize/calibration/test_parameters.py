@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from recognize.calibration.cases import Cases
-from recognize.calibration.parameters import N_FOLDS, fit_parameters, folds_of
-from recognize.calibration.quality import calibration_error, measure_quality
+from recognize.calibration.parameters import N_FOLDS, calibration_error, fit_parameters, folds_of, measure_quality
 from recognize.confidence.calibration import Parameters, chances_by
 from recognize.confidence.evidence import FEATURES
 from recognize.confidence.fit import logistic

@@ -7,7 +7,7 @@ from dataclasses import astuple
 import pytest
 
 from data.records import Answer, Candidate, Identification
-from recognize.confidence.list_fit import ListFit
+from recognize.confidence.prior import ListFit
 
 
 def row_of(first: str, without: Answer | None) -> Identification:

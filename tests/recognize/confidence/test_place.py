@@ -10,8 +10,7 @@ import pytest
 
 from data.places.gazetteer import place_at, place_of
 from data.records import RangeFact
-from recognize.confidence.place import PlacePrior, month_of
-from recognize.confidence.range_support import support_of
+from recognize.confidence.place import PlacePrior, month_of, support_of
 from recognize.scoring.stages import Ranking
 
 JUNE, JANUARY = 6, 1

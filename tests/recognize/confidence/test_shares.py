@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recognize.confidence import shares
+from recognize.confidence import chances as shares
 from recognize.confidence.chances import Chances
 from recognize.confidence.evidence import N_JUDGED
 from recognize.confidence.ranks import RANKS

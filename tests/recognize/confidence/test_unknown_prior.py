@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from recognize import Recognizer
 from recognize.confidence.calibration import Calibration, Parameters, vocabulary_hash
-from recognize.confidence.unknown_prior import N_SAMPLED, STRENGTH, estimate_prior, sample_of
+from recognize.confidence.chances import N_SAMPLED, STRENGTH, estimate_prior, sample_of
 from recognize.photos import encode_in_batches
 from recognize.scoring.fusion import WEIGHTS
 from recognize.settings import UNKNOWN_PRIOR
@@ -90,7 +90,7 @@ def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: A
 def test_a_run_encodes_no_photo_twice(
     store: Any, encoders: Any, calibration: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recognize.confidence.unknown_prior.N_SAMPLED", 16)
+    monkeypatch.setattr("recognize.confidence.chances.N_SAMPLED", 16)
     paths = [tmp_path / f"{i}.png" for i in range(40)]
     for i, path in enumerate(paths):
         bird(("crimson", "royalblue", "lime")[i % 3], x=i % 7).save(path)

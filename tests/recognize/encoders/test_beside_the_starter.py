@@ -9,8 +9,8 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import MissingRequirement
-from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
-from recognize.encoders.pretrained.timm_models import TimmEncoder
+from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.timm_models import TimmEncoder
 from tests.pages import PageSource, made_up_taxa, picture_of
 from tests.recognize.encoders import hub_cache
 from tests.toy.encoders import toy_encoders

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from recognize.starter.lexicon import ATTRIBUTES, PARTS, pairs_of, sentences_of
 
 

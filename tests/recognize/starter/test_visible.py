@@ -3,7 +3,7 @@
 import pytest
 
 from recognize import load_encoders
-from recognize.starter.visible import visible_words
+from recognize.starter.lexicon import visible_words
 
 
 @pytest.mark.parametrize(

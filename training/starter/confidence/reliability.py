@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from data.arrays import IntArray
 from recognize.confidence.answers import UNKNOWN_FROM
 from recognize.confidence.calibration import SHIPPED, Parameters, read_calibration
-from recognize.confidence.chances import chances_of, even_unknown
+from recognize.confidence.chances import chances_of, estimate_prior, even_unknown, sample_of
 from recognize.confidence.evidence import Mode
-from recognize.confidence.unknown_prior import estimate_prior, sample_of
 from recognize.scoring.pairs import Scores
 from recognize.scoring.presets import PRESETS
 from recognize.settings import MIN_CONFIDENCE

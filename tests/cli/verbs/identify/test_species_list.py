@@ -9,8 +9,7 @@ import pytest
 from cli.verbs import identify_notes as species_lists
 from kb.checklist.reconcile import UnmatchedName
 from kb.checklist.species_lists import MatchedList
-from recognize.confidence.list_fit import ListFit
-from recognize.confidence.prior import ListPrior, SpeciesList
+from recognize.confidence.prior import ListFit, ListPrior, SpeciesList
 
 FILE = Path("list.txt")
 

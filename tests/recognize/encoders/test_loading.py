@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 
 from data.errors import ConfigError, MissingRequirement
-from recognize.encoders.pretrained.open_clip_models import OpenClipEncoder
-from recognize.encoders.pretrained.timm_models import TimmEncoder
-from recognize.encoders.pretrained.weights import PUBLISHED
+from recognize.encoders.open_clip_models import OpenClipEncoder
 from recognize.encoders.profiles import load_encoders
+from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.weights import PUBLISHED
 from tests.recognize.encoders import hub_cache
 
 for name in ("open_clip", "timm"):
@@ -189,7 +189,7 @@ def test_the_space_depends_on_the_image_size(hub: Any) -> None:
 def test_openai_weights_use_quick_gelu() -> None:
     import open_clip
 
-    from recognize.encoders.pretrained.open_clip_models import _has_quick_gelu
+    from recognize.encoders.open_clip_models import _has_quick_gelu
 
     assert _has_quick_gelu("ViT-L-14", "openai", open_clip)
     assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)

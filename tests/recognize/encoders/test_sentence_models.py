@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from data.errors import MissingDependency, MissingRequirement
-from recognize.encoders.pretrained.sentence_models import SentenceEncoder
+from recognize.encoders.sentence_models import SentenceEncoder
 
 HAS_IT = importlib.util.find_spec("sentence_transformers") is not None
 needs_it = pytest.mark.skipif(

@@ -12,10 +12,15 @@ from PIL import Image
 from data.arrays import as_unit_rows
 from data.contracts import TextImageEncoder
 from data.errors import MissingRequirement
-from recognize.encoders.pretrained.blip import MIN_TOKENS, BlipCaptioner
-from recognize.encoders.pretrained.blip2 import Blip2Encoder
-from recognize.encoders.pretrained.cross_encoder import CrossEncoderScorer
-from recognize.encoders.pretrained.e5v import IMAGE_PROMPT, TEXT_PROMPT, E5vEncoder
+from recognize.encoders.sentence_models import CrossEncoderScorer
+from recognize.encoders.transformers_models import (
+    IMAGE_PROMPT,
+    MIN_TOKENS,
+    TEXT_PROMPT,
+    Blip2Encoder,
+    BlipCaptioner,
+    E5vEncoder,
+)
 
 for name in ("torch", "transformers", "sentence_transformers"):
     pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")

@@ -1,1 +1,0 @@
-"""Encoders of open_clip, timm and sentence-transformers."""

@@ -1,0 +1,108 @@
+"""Packages and weights of encoders, found without torch."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recognize.encoders.open_clip_models import OpenClipEncoder
+from recognize.encoders.profiles import load_encoders
+from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
+from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.weights import PUBLISHED, EncoderWeights, hub_cache, memory_bytes, weights_of
+from tests.toy.encoders import toy_encoders
+
+REVISION = "f" * 40
+
+
+def put(cache: Path, repository: str, name: str, size: int) -> Path:
+    """Store a file in the layout of the hub's cache: the content under its hash, and a link to it."""
+    root = cache / f"models--{repository.replace('/', '--')}"
+    content = root / "blobs" / f"{name}-hash"
+    link = root / "snapshots" / REVISION / name
+    for folder in (content.parent, link.parent, root / "refs"):
+        folder.mkdir(parents=True, exist_ok=True)
+    content.write_bytes(b"x" * size)
+    link.symlink_to(content)
+    (root / "refs" / "main").write_text(REVISION)
+    return link
+
+
+def found(encoder: Any, cache: Path) -> EncoderWeights:
+    """Return the weights of an encoder in a profile of its own."""
+    encoders = toy_encoders()
+    role = "sentence" if isinstance(encoder, SentenceEncoder) else "visual"
+    profile: Any = type("Profile", (), {"text_image": (), "visual": encoders.visual, "sentence": encoders.sentence})
+    setattr(profile, role, encoder)
+    return next(each for each in weights_of(profile, cache) if each.role == role)
+
+
+def test_the_bundled_profile_needs_no_download(tmp_path: Path) -> None:
+    weights = weights_of(load_encoders("starter"), tmp_path)
+    assert [(each.is_ready, each.package, each.place) for each in weights] == [(True, None, "built in")] * 3
+    assert memory_bytes(weights) == 200_000_000
+
+
+def test_a_profile_without_weights_lists_its_downloads(tmp_path: Path) -> None:
+    weights = weights_of(load_encoders("paper"), tmp_path / "none")
+    openai, _, siglip, *_ = weights
+    assert (openai.place, openai.missing) == ("missing", ("timm/vit_large_patch14_clip_224.openai",))
+    assert openai.download_bytes == 4 * 427_616_513
+    assert siglip.missing == ("timm/ViT-L-16-SigLIP-256", "timm/ViT-B-16-SigLIP")
+    for needs in weights:
+        module = {"open_clip_torch": "open_clip"}.get(needs.package or "", (needs.package or "").replace("-", "_"))
+        assert needs.is_installed == all(importlib.util.find_spec(name) for name in ("torch", module))
+    sizes = [4 * PUBLISHED[each.name].parameters for each in weights]
+    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+        assert memory_bytes(weights) == sum(sizes) + max(sizes) + 800_000_000
+    [e5v, *_] = weights_of(load_encoders("e5-v"), tmp_path)
+    assert (e5v.package, e5v.place, e5v.missing) == ("transformers", "missing", ("royokong/e5-v",))
+    assert memory_bytes([e5v]) is None
+
+
+def test_weights_of_the_main_revision_are_found_with_their_size(tmp_path: Path) -> None:
+    link = put(tmp_path, "owner/bird", "model.safetensors", 4_000)
+    encoder = TimmEncoder("hf-hub:owner/bird")
+    cached = found(encoder, tmp_path)
+    assert (cached.place, cached.path, cached.disk_bytes) == ("cached", str(link), 4_000)
+    main = tmp_path / "models--owner--bird" / "refs" / "main"
+    main.write_text("e" * 40)
+    assert found(encoder, tmp_path).place == "missing"
+    main.write_text(REVISION)
+    link.resolve().unlink()
+    assert (found(encoder, tmp_path).place, found(encoder, tmp_path).download_bytes) == ("missing", None)
+
+
+def test_a_model_without_its_tokenizer_is_not_ready(tmp_path: Path) -> None:
+    published = PUBLISHED["ViT-L-16-SigLIP-256/webli"]
+    put(tmp_path, published.repository, "open_clip_model.safetensors", 4_000)
+    encoder = OpenClipEncoder("ViT-L-16-SigLIP-256/webli")
+    needs = found(encoder, tmp_path)
+    assert (needs.place, needs.missing, needs.download_bytes) == ("missing", ("timm/ViT-B-16-SigLIP",), 0)
+    put(tmp_path, published.tokenizer or "", "tokenizer.json", 10)
+    assert found(encoder, tmp_path).place == "cached"
+
+
+def test_sentence_models_are_found_in_a_folder_and_in_the_cache(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "model.safetensors").write_bytes(b"x" * 40)
+    put(tmp_path, "owner/words", "model.safetensors", 40)
+    for name, place in ((str(tmp_path / "own"), "folder"), ("owner/words", "cached"), ("unheard-of", "missing")):
+        assert found(SentenceEncoder(name), tmp_path).place == place
+    if importlib.util.find_spec(MINILM_PACKAGE) is None:
+        put(tmp_path, "sentence-transformers/all-MiniLM-L6-v2", "model.safetensors", 40)
+        assert found(SentenceEncoder(), tmp_path).place == "cached"
+
+
+def test_the_cache_folder_follows_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/ada")
+    assert hub_cache() == Path("/ada/.cache/huggingface/hub")
+    for name, value, folder in (
+        ("XDG_CACHE_HOME", "/cache", "/cache/huggingface/hub"), ("HF_HOME", "/hf", "/hf/hub"),
+        ("HF_HUB_CACHE", "/here", "/here"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+        assert hub_cache() == Path(folder)
