@@ -86,9 +86,9 @@ def named(birds: Path, n_species: int) -> None:
     from data.metrics.significance import paired_test
     from data.records import Job
     from recognize import load_encoders
-    from recognize.evaluation.collection import read_collection
     from rerank import open_collection
     from rerank.feedback.search import FeedbackSearch
+    from training.collection import read_collection
     from training.starter.protocol import fold_of
 
     data, encoder = read_collection(birds), load_encoders("starter").text_image[0]

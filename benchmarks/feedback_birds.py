@@ -26,17 +26,17 @@ from data.arrays import FloatArray, as_unit_rows
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import ChatReply, ChatRequest
 from data.starter.knowledge import read_species
-from recognize.evaluation.collection import Collection, Description, read_collection
+from papers.feedback.actor import ActorRun, LabelledQuery, act
+from papers.feedback.chart import chart
+from papers.feedback.report import SINGLE, FeedbackFigures, figures_of
 from recognize.starter.encoders import StarterPair, Weights
 from recognize.starter.heads import read_heads
 from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of
-from rerank.feedback.evaluation.actor import ActorRun, LabelledQuery, act
-from rerank.feedback.evaluation.chart import chart
-from rerank.feedback.evaluation.report import SINGLE, FeedbackFigures, figures_of
 from rerank.feedback.memory import MemoryCollection
 from rerank.feedback.records import Caption
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.settings import FeedbackMethod, FeedbackSettings
+from training.collection import Collection, Description, read_collection
 from training.starter.protocol import N_FOLDS, fold_of
 from training.tables import markdown
 

@@ -25,8 +25,8 @@ from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from recognize import SpeciesList, load_encoders
 from recognize.confidence.prior import ListFit
-from recognize.evaluation.collection import Photo, read_collection
 from recognize.settings import MIN_CONFIDENCE, OFF_LIST_SHARE, UNKNOWN_PRIOR
+from training.collection import Photo, read_collection
 from training.tables import decimals, markdown
 
 FIVE = ("Ardea cinerea", "Anas platyrhynchos", "Buteo buteo", "Parus major", "Erithacus rubecula")

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from data.benchmarks.cub_names import CUB_NAMES
 from kb.checklist.avilist import load_checklist
+from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.names import epithet_stem
 from kb.checklist.reconcile import Reconciled, load_reconciler
 

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recognize
-from cli.verbs.bench.memory import anonymous_mib, growth
-from cli.verbs.bench.peers import PEERS, Fill, Search, installed
+from benchmarks.memory import anonymous_mib, growth
+from benchmarks.peers import PEERS, Fill, Search, installed
 from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource

@@ -27,9 +27,9 @@ from data.records import RangeFact, Source
 from kb.ranges.reader import range_facts
 from kb.sources.mediawiki.html.parse import parse_article
 from recognize.confidence.place import PlacePrior, support_of
-from recognize.evaluation.collection import Collection, Photo, read_collection
 from recognize.scoring.stages import Ranking
 from recognize.starter.tower import Tower
+from training.collection import Collection, Photo, read_collection
 from training.starter.protocol import set_aside
 from training.tables import decimals, markdown
 

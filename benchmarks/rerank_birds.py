@@ -29,9 +29,9 @@ from data.metrics.significance import paired_test
 from data.records import Job, JobImage, RankedImage
 from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders
-from recognize.evaluation.collection import read_collection
 from rerank import DecomposeReranker, DecomposeSettings, EncoderJudge, first_stage
 from tests.toy.encoders import toy_encoders
+from training.collection import read_collection
 from training.knowledge.wording import listed
 from training.starter.protocol import fold_of
 

@@ -44,7 +44,7 @@ VERBS: Final = {
     "credits": "Print the attribution of every article and photo.",
     "eval": "Measure results, with intervals and paired tests.",
     "doctor": "Check the installation and the models of the settings.",
-    "bench": "Measure speed and memory, beside other vector indexes.",
+    "bench": "Measure speed on this machine.",
 }
 """Verb -> its line in `kb --help`, and its short help, in the order in which a user meets them: the list loads no verb.
 
@@ -70,11 +70,7 @@ class CommandGroup(click.Group):
             return None
         command = _command_of(cmd_name)
         command.short_help = VERBS[cmd_name]
-        for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
-            known = {parameter.name for parameter in each.params}
-            own = [] if isinstance(each, click.Group) else _settings_options()
-            each.params.extend(option for option in (*own, *_common_options()) if option.name not in known)
-        return command
+        return with_shared_options(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -131,6 +127,15 @@ class CommandGroup(click.Group):
             _print_traceback(invocation)
             _print_error(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
             sys.exit(exit_codes.DEFECT)
+
+
+def with_shared_options(command: click.Command) -> click.Command:
+    """Add the options that all verbs have to a command, and to the commands of a group, unless they have them."""
+    for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
+        known = {parameter.name for parameter in each.params}
+        own = [] if isinstance(each, click.Group) else _settings_options()
+        each.params.extend(option for option in (*own, *_common_options()) if option.name not in known)
+    return command
 
 
 def _command_of(verb: str) -> click.Command:

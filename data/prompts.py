@@ -31,7 +31,7 @@ class Prompts:
     """
 
     def __init__(self, package: str, placeholders: Mapping[str, Sequence[str]], folder: Path | None = None) -> None:
-        self._placeholders = placeholders
+        self._package, self._placeholders = package, placeholders
         self._templates = {
             name: Template(files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
             for name in placeholders
@@ -55,7 +55,9 @@ class Prompts:
         if not folder.is_dir():
             raise ConfigError(f"No folder of prompts at {folder}.")
         found = sorted(folder.glob("*.md"))
-        names = {file.name for package in PACKAGES for file in files(package).joinpath("prompts").iterdir()}
+        names = {
+            file.name for package in {*PACKAGES, self._package} for file in files(package).joinpath("prompts").iterdir()
+        }
         known = ", ".join(sorted(name for name in names if name.endswith(".md")))
         if not found:
             raise ConfigError(f"{folder} contains no prompt.", hint=f"Known prompts: {known}.")

@@ -34,7 +34,6 @@ CSV = {
     "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
     "kb eval rerank --format csv": ("cli.verbs.eval.rerank_tables.CSV_COLUMNS", "A row per run, stratum and measure."),
-    "kb eval feedback --format csv": ("cli.verbs.eval.feedback.tables.CSV_COLUMNS", "A row per method and turn."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {
@@ -60,9 +59,7 @@ JSON = {
         "",
     ),
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
-    "kb eval answers --output": ("rerank.answers.row.AnswerRow", ""),
-    "kb eval answers --format json": ("rerank.answers.report.AnswerReport", ""),
-    "kb eval feedback --format json": ("rerank.feedback.evaluation.report.FeedbackFigures", ""),
+    "Query set of kb rerank": ("rerank.query_set.QuerySet", ""),
     "Session file of kb feedback": ("rerank.feedback.records.Session", ""),
     "Jobs of kb rerank": ("data.records.Job", "job.json"),
 }
@@ -173,8 +170,8 @@ def write_reference(folder: Path) -> None:
 
 def write_reproduction(folder: Path) -> None:
     """Write a page for each paper into `folder`, which is replaced: its tables, commands, data sets and costs."""
-    from cli.verbs.eval.reproduce.names import PAPERS
-    from cli.verbs.eval.reproduce.reference import page_of
+    from papers.catalogue import PAPERS
+    from papers.pages import page_of
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in PAPERS:

@@ -1,4 +1,4 @@
-"""Candidates of jobs: the collection of a data set, or the images of a run."""
+"""Candidates of jobs: the collection of a query set, or the images of a run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from data.benchmarks.retrieval.benchmark import Benchmark
 from data.errors import BadInput, UsageError
 from data.records import Job, JobImage
-from rerank.settings import JobSettings
+from rerank.query_set import QuerySet
 
 MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
 
@@ -34,44 +33,40 @@ FirstStage = Mapping[str, Sequence[PlacedImage]]
 """Query -> the images of a run."""
 
 
-def benchmark_jobs(benchmark: Benchmark, settings: JobSettings, first_stage: FirstStage | None = None) -> list[Job]:
-    """Return the queries of a data set with their candidates: the images of a run, else the collection with score 0.
-
-    The reference image of a query of CIRR is never a candidate.
+def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: FirstStage | None = None) -> list[Job]:
+    """Return the queries of a set with their candidates: the images of a run, else their own, else the collection.
 
     Args:
-        benchmark: the data set.
-        settings: folder of the images, and whether the sets of CIRR are the candidates.
+        queries: the set.
+        within_subset: whether the small sets of images of the queries are the candidates.
         first_stage: a run; queries that it lacks are left out.
 
     Raises:
-        BadInput: if the images are not found, or the run has an image that the collection lacks or none of the queries.
-        UsageError: if the candidates are too many without a run, or the data set has no sets of images.
+        BadInput: if the run has an image that the collection lacks, or none of the queries.
+        UsageError: if the candidates are too many without a run, or the queries have no small sets.
     """
-    if settings.within_subset and not benchmark.subsets:
-        raise UsageError(f"within_subset is for CIRR; {benchmark.name} has no sets of images.")
-    n, size = len(benchmark.queries), len(benchmark.collection)
-    is_whole = first_stage is None and not settings.within_subset and not benchmark.pools
+    if within_subset and not queries.subsets:
+        raise UsageError(f"within_subset: {queries.name} has no small sets of images.")
+    if queries.is_of_candidates:
+        jobs = list(queries.queries)
+        return jobs if first_stage is None else with_first_stage(jobs, first_stage)
+    n, size = len(queries.queries), len(queries.collection)
+    is_whole = first_stage is None and not within_subset and not queries.pools
     if is_whole and n * size > MOST_CANDIDATES:
         raise UsageError(
-            f"{benchmark.name}: {n:,} queries and {size:,} images are too many to rank without a first stage.",
+            f"{queries.name}: {n:,} queries and {size:,} images are too many to rank without a first stage.",
             hint="--set first_stage=RUN takes the images of a run, such as the first 50 of each query.",
         )
-    folder = benchmark.image_folder(settings.images)
-    collection = {
-        image_id: JobImage(image_id=image_id, path=folder.file(path), score=0.0)
-        for image_id, path in benchmark.collection.items()
-    }
+    collection = {name: JobImage(image_id=name, path=path, score=0.0) for name, path in queries.collection.items()}
     jobs = []
-    for query in benchmark.queries:
-        reference = None if query.reference_image is None else folder.file(query.reference_image)
-        job, known = replace(query, reference_image=reference), collection
-        if settings.within_subset:
-            known = {image_id: _known(collection, image_id, job) for image_id in benchmark.subsets[job.query_id]}
-        elif job.query_id in benchmark.pools:
-            known = {image_id: collection[image_id] for image_id in benchmark.pools[job.query_id]}
-        elif job.query_id in benchmark.left_out:
-            known = {image_id: each for image_id, each in known.items() if image_id != benchmark.left_out[job.query_id]}
+    for job in queries.queries:
+        known = collection
+        if within_subset:
+            known = {name: _known(collection, name, job) for name in queries.subsets[job.query_id]}
+        elif job.query_id in queries.pools:
+            known = {name: _known(collection, name, job) for name in queries.pools[job.query_id]}
+        elif job.query_id in queries.left_out:
+            known = {name: each for name, each in known.items() if name != queries.left_out[job.query_id]}
         if first_stage is None:
             jobs.append(replace(job, candidates=tuple(known.values())))
             continue

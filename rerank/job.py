@@ -4,85 +4,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
-from data.benchmarks.inquire import is_rerank_folder, read_hard, read_rerank
-from data.benchmarks.retrieval.benchmark import DataSet
-from data.benchmarks.retrieval.published import read_benchmark
 from data.codec import loads
 from data.errors import BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines, sha256_hex
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
-from rerank.candidates import FirstStage, benchmark_jobs, with_first_stage
+from rerank.candidates import FirstStage, jobs_of, with_first_stage
 from rerank.photo_ids import id_of_path
+from rerank.query_set import located, read_query_set
 from rerank.ranked_images import first_stage_ranks
-from rerank.settings import JobSettings
 
 STEP = 1e-6  # between scores of a run that would be equal
 
 
 def read_jobs(
-    path: Path,
-    *,
-    query: str | None = None,
-    split: str | None = None,
-    images: Path | None = None,
-    settings: JobSettings | None = None,
-    first_stage: FirstStage | None = None,
+    path: Path, *, query: str | None = None, within_subset: bool = False, first_stage: FirstStage | None = None
 ) -> list[Job]:
     """Return the jobs in a file or folder.
 
-    A file of JSON lines holds one query per line; its image paths are relative to the file. INQUIRE-Rerank is read as
-    published (a Parquet file or its folder); so are the queries of the data sets of `data.benchmarks.retrieval`, whose
-    candidates are the whole collection, or that of the query, unless a first stage is given. A folder of photos needs a
-    query.
+    A file of JSON lines holds one query per line; its image paths are relative to the file. A query set, a `.json`
+    file, has one collection for all its queries. A folder of photos needs a query.
 
     Args:
         path: the file or folder.
         query: what to look for in a folder of photos.
-        split: `test` or `validation` of INQUIRE-Rerank (None reads all) or of captions (None reads `test`).
-        images: folder for images that are inside Parquet files; None leaves them there.
-        settings: the collection of a data set.
+        within_subset: rank the small set of images of each query of a query set alone.
         first_stage: query -> images of a run; they become the candidates, and queries without any are left out.
 
     Raises:
         BadInput: if the content is invalid, an image is listed twice, or a query id is repeated; with the line number.
         NothingReadable: if a folder holds no photo.
-        UsageError: if query, split or settings do not fit the kind of input.
+        UsageError: if query or settings do not fit the kind of input.
     """
-    settings = settings or JobSettings()
-    is_file = path.is_file() and query is None
-    benchmark = read_benchmark(path, split=split, images=settings.images) if is_file else None
-    if benchmark is not None:
-        return benchmark_jobs(benchmark, settings, first_stage)
-    if settings.within_subset:
-        raise UsageError(f"within_subset is for the queries of CIRR; {path.name} has no sets of images.")
-    if settings.images is not None:
-        raise UsageError(
-            f"The setting images is for the queries of a data set; {path.name} names its own images.",
-            hint=f"Data sets: {', '.join(get_args(DataSet))}.",
-        )
-    jobs = _read(path, query=query, split=split, images=images)
-    return jobs if first_stage is None else with_first_stage(jobs, first_stage)
-
-
-def _read(path: Path, *, query: str | None, split: str | None, images: Path | None) -> list[Job]:
     if query is not None:
-        if path.is_dir():
-            return [job_of_folder(path, query)]
-        raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")
-    if path.is_dir() or path.suffix == ".parquet":
-        if path.is_dir() and not is_rerank_folder(path):
-            hint = '--query "a bird with a red crown"'
-            raise UsageError(f"{path} is a folder of photos and needs a query.", hint=hint)
-        return read_rerank(path, split=split, images=images)
-    if split is not None:
-        raise UsageError(f"A split belongs to INQUIRE-Rerank as published, not to {path.name}.")
-    return read_hard(path) if path.suffix == ".json" else _read_lines(path)
+        if not path.is_dir():
+            raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")
+        jobs = [job_of_folder(path, query)]
+    elif path.is_dir():
+        raise UsageError(f"{path} is a folder of photos and needs a query.", hint='--query "a bird with a red crown"')
+    elif path.suffix == ".json":
+        return jobs_of(read_query_set(path), within_subset=within_subset, first_stage=first_stage)
+    else:
+        jobs = _read_lines(path)
+    if within_subset:
+        raise UsageError(f"within_subset is for a query set; {path.name} has no small sets of images.")
+    return jobs if first_stage is None else with_first_stage(jobs, first_stage)
 
 
 def _read_lines(path: Path) -> list[Job]:
@@ -103,9 +72,7 @@ def _read_lines(path: Path) -> list[Job]:
         if job.query_id in lines:
             raise BadInput(f"{where}: query id {job.query_id!r} is already used in line {lines[job.query_id]}")
         lines[job.query_id] = number
-        images = tuple(replace(image, path=str(path.parent / image.path)) for image in job.candidates)
-        reference = None if job.reference_image is None else str(path.parent / job.reference_image)
-        jobs.append(replace(job, candidates=images, reference_image=reference))
+        jobs.append(located(job, path.parent))
     if not jobs:
         raise BadInput(f"{path} contains no job")
     return jobs

@@ -34,10 +34,8 @@ class JobSettings:
 
     first_stage: Path | None = None
     """A run (TREC, or JSON lines of `kb rerank`) with the images to re-rank; queries that it lacks are left out."""
-    images: Path | None = None
-    """Folder of the images of a data set. Default: found near its file of queries."""
     within_subset: bool = False
-    """Rank the set of five images of each query of CIRR alone, for R_subset@k."""
+    """Rank the small set of images of each query of a query set alone, for R_subset@k of CIRR."""
 
 
 PRESETS: Final[Mapping[str, RerankSettings]] = {

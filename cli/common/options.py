@@ -177,7 +177,7 @@ def read_set(ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, 
         key = key.strip()
         if not equals:
             raise ConfigError(f'Expected --set KEY=VALUE, got "{pair}".')
-        whole = known.get(key) or known.get(key.removeprefix(f"{verb}."))  # as in fieldmark.toml: rerank.images
+        whole = known.get(key) or known.get(key.removeprefix(f"{verb}."))  # as in fieldmark.toml: rerank.first_stage
         if whole is None:
             near = [name for name in known if name.startswith("llm.") == key.startswith("llm.")]
             raise ConfigError(f'Unknown setting "{key}" in --set.', hint=did_you_mean(key, near))

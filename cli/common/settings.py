@@ -49,7 +49,6 @@ ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "
 TABLES: Final[dict[str, str]] = {
     "build": "kb.pipeline.settings:BuildSettings",
     "identify": "recognize.settings:IdentifySettings",
-    "eval.answers": "rerank.answers.settings:AnswerSettings",
     "eval.species": "recognize.settings:EvaluationSettings",
     "rerank": "rerank.settings:JobSettings",
     "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
@@ -58,7 +57,6 @@ TABLES: Final[dict[str, str]] = {
     "rerank.captions": "rerank.captions.settings:CaptionSettings",
     "rerank.visret": "rerank.visret.settings:VisretSettings",
     "feedback": "rerank.feedback.settings:FeedbackSettings",
-    "eval.feedback": "rerank.feedback.settings:FeedbackSettings",
 }
 """Table of one verb -> module and class of its settings. A verb owns the table of its name and those below.
 
@@ -66,7 +64,6 @@ The modules are loaded by `--help`, so they load no heavy library.
 """
 BORROWED: Final[dict[str, tuple[str, ...]]] = {
     "find": ("rerank.visret", "rerank.captions"),
-    "eval.answers": ("rerank.visret",),
 }
 """Verb -> tables of another verb that it reads too; `--set` takes their keys with or without that verb's name."""
 

@@ -289,8 +289,8 @@ def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None
 
     The first known name of a row decides; a row is reported under its first name that is not empty.
     """
-    from data.benchmarks.cub_names import CUB_NAMES
     from kb.checklist.avilist import load_checklist
+    from kb.checklist.cub_names import CUB_NAMES
     from kb.checklist.reconcile import reconciler_of
 
     checklist = checklist or load_checklist()

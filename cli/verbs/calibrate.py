@@ -12,8 +12,8 @@ import click
 from cli.common import exit_codes, options, output, wiring
 from cli.common.progress import named_calls
 from cli.common.reports import by_reason
-from data.benchmarks.species import read_class_folders
 from data.errors import BadInput
+from data.labelled_photos import read_class_folders
 from data.words import plural
 from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
               "below.  [default: all]")  # fmt: skip
 @options.cost_options
 @click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
-@click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
 @click.option("--dry-run", is_flag=True, help="Print the number of model calls and their cost, and stop.")
 @options.format_option("trec", "jsonl")
 @click.option("--output", "stem", type=click.Path(path_type=Path), metavar="NAME",
@@ -80,7 +79,6 @@ def rerank(
     max_cost: float | None,
     offline: bool,
     rejudge: bool,
-    split: str | None,
     dry_run: bool,
     form: str,
     stem: Path | None,
@@ -88,9 +86,8 @@ def rerank(
     """Rank the photos of JOB by its queries, with each question, answer and probability.
 
     JOB is a file of JSON lines, one query per line ({"query_id", "text", "candidates": [{"image_id", "path",
-    "score"}]}; "reference_image" and "modification", or "dialogue", instead of a text); INQUIRE-Rerank as published (a
-    Parquet file or its folder); the file of queries of Flickr30K, COCO, CIRR, CIRCO or VisDial; or a folder of photos
-    with --query.
+    "score"}]}; "reference_image" and "modification", or "dialogue", instead of a text); a query set, a .json file of
+    queries and the images that they all are searched in; or a folder of photos with --query.
 
     decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
     evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query,
@@ -130,9 +127,7 @@ def rerank(
     given = options.method_settings("rerank", JobSettings)
     with paused_collector():
         first_stage = None if given.first_stage is None else read_first_stage(given.first_stage)
-        jobs = read_jobs(
-            job, query=query, split=split, images=settings.home / "inquire", settings=given, first_stage=first_stage
-        )
+        jobs = read_jobs(job, query=query, within_subset=given.within_subset, first_stage=first_stage)
     check_jobs(plan, jobs)
     if form == "trec" or stem is not None:
         check_ids(jobs)

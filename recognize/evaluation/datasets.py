@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from data.errors import BadInput, NothingReadable, UsageError
-
-if TYPE_CHECKING:
-    from data.benchmarks.species import LabelledPhoto
+from data.labelled_photos import LabelledPhoto, read_class_folders, read_photo_table
 
 MOST_ANCHORS: Final = 3  # a species: VR-RAG, section 5.2
 ANCHOR_SETS = ("kb", "train", "wiki")
@@ -29,16 +27,12 @@ class Dataset:
     """Labels of all species that the anchor sets cover."""
 
 
-def read_dataset(
-    path: Path, *, split: str | None, photos: Path | None, train: Path | None, anchors: Sequence[str]
-) -> Dataset:
+def read_dataset(path: Path, *, split: str | None, train: Path | None, anchors: Sequence[str]) -> Dataset:
     """Return a dataset.
 
     Args:
-        path: a folder with a folder a species, CUB-200-2011, NABirds, Birdsnap, LaSBiRD, a list of iNaturalist 2021 or
-            of VR-RAG's code, or a collection with `photos.csv` and `descriptions.jsonl`.
+        path: a folder with a folder for each species, or a CSV table of paths and names.
         split: `train`, `test` or `all`; default: `test` if it exists.
-        photos: base folder of the file names in a list.
         train: another dataset, for the anchors `train`: its training photos, or all if it has no split.
         anchors: anchor sets to read.
 
@@ -47,15 +41,12 @@ def read_dataset(
         NothingReadable: if the split has no photo.
         UsageError: if it has no such anchors.
     """
-    if all((path / name).is_file() for name in ("photos.csv", "descriptions.jsonl")):
-        kind, found, offered = _collection(path)
-    else:
-        kind, found = _photos(path, photos)
-        training = [photo for photo in found if photo.split == "train"]
-        if train is not None:
-            _, others = _photos(train, photos)
-            training = [photo for photo in others if photo.split == "train"] or others
-        offered = {"train": _spread(training)} if training else {}
+    found, offered = _photos(path)
+    if train is not None or "train" not in offered:
+        others = found if train is None else _photos(train)[0]
+        training = [photo for photo in others if photo.split == "train"] or (others if train is not None else [])
+        offered |= {"train": _spread(training)} if training else {}
+    kind = "class folders" if path.is_dir() else path.name
     for name in anchors:
         if name != "kb" and name not in offered:
             hint = "Name the training photos with --train." if name == "train" else None
@@ -74,49 +65,16 @@ def read_dataset(
     )
 
 
-def _photos(path: Path, root: Path | None) -> tuple[str, list[LabelledPhoto]]:
-    from data.benchmarks.birdsnap import is_birdsnap, read_birdsnap
-    from data.benchmarks.indian_birds import is_indian_birds, read_indian_birds
-    from data.benchmarks.lasbird import is_lasbird, read_lasbird
-    from data.benchmarks.species import read_class_folders, read_inaturalist
-    from data.benchmarks.visipedia import read_cub, read_nabirds
-    from data.benchmarks.vr_rag import read_test_list
-
-    if path.suffix == ".json":
-        return "iNaturalist", read_inaturalist(path, root=root)
-    if path.suffix == ".pkl":
-        return "VR-RAG list", read_test_list(path, root=root)
-    if is_birdsnap(path):
-        return "Birdsnap", read_birdsnap(path)
-    if (path / "hierarchy.txt").is_file():
-        return "NABirds", read_nabirds(path)
-    if (path / "images.txt").is_file():
-        return "CUB-200-2011", read_cub(path)
-    if is_lasbird(path):
-        return "LaSBiRD", read_lasbird(path)
-    if is_indian_birds(path):
-        return "Indian Birds", read_indian_birds(path)
+def _photos(path: Path) -> tuple[list[LabelledPhoto], dict[str, list[LabelledPhoto]]]:
+    """Return the photos, and the sets of anchors that a table names."""
     if path.is_dir():
-        return "class folders", read_class_folders(path)
-    raise BadInput(f"{path} is not a dataset. Expected a folder, the .json list of iNaturalist or a .pkl of VR-RAG.")
-
-
-def _collection(folder: Path) -> tuple[str, list[LabelledPhoto], dict[str, list[LabelledPhoto]]]:
-    """Return the photos of a collection by the protocol of the starter pair, and its two sets of anchors.
-
-    `test` is the half of the photos that the starter pair was never trained on; all others are `train`.
-    """
-    from data.benchmarks.species import LabelledPhoto
-    from recognize.evaluation.collection import read_collection
-
-    collection = read_collection(folder)
-    hidden = frozenset(collection.hidden.tolist())
-    photos = [
-        LabelledPhoto(path=folder / photo.path, label=photo.species, split="test" if i in hidden else "train")
-        for i, photo in enumerate(collection.photos)
-    ]
-    sets = {"train": collection.anchors("three"), "wiki": collection.anchors("wiki")}
-    return "collection", photos, {name: [photos[i] for i in rows] for name, rows in sets.items()}
+        return read_class_folders(path), {}
+    if path.suffix == ".csv":
+        return read_photo_table(path)
+    raise BadInput(
+        f"{path} is not a dataset. Expected a folder with a folder for each species, or a .csv table of photos.",
+        hint="A published data set goes through `python -m papers convert`.",
+    )
 
 
 def _spread(photos: Sequence[LabelledPhoto]) -> list[LabelledPhoto]:

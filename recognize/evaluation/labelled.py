@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Final, get_args
 
-from data.benchmarks.species import LabelledPhoto
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingRequirement, NothingReadable
+from data.labelled_photos import LabelledPhoto
 from data.records import Taxon
 from recognize.evaluation.comparison import SpeciesEvaluation, compare_setups
 from recognize.evaluation.datasets import Dataset

@@ -1,30 +1,28 @@
-"""Evaluation of runs in files, with strata of INQUIRE's queries."""
+"""Evaluation of runs in files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from data.benchmarks.inquire_labels import QueryLabel, label_by_id, label_of
-from data.benchmarks.retrieval.benchmark import DataSet
-from data.benchmarks.retrieval.published import read_benchmark
 from data.errors import BadInput, UsageError, did_you_mean
 from data.words import plural
 from rerank.evaluation.figures import RankedList, figures_of
 from rerank.evaluation.report import Evaluation, evaluate_runs
-from rerank.evaluation.request import ASPECT, AXES, ROUND, SUBSET_CUTOFFS, EvaluationRequest
+from rerank.evaluation.request import ASPECT, AXES, HITS, ROUND, SUBSET_CUTOFFS, EvaluationRequest
 from rerank.evaluation.runs import (
     Run,
     Truth,
     first_stage_run,
     read_run,
-    truth_of_benchmark,
     truth_of_jobs,
     truth_of_qrels,
+    truth_of_query_set,
 )
 from rerank.job import read_jobs
+from rerank.query_set import read_query_set
 
 
 def evaluate_files(request: EvaluationRequest) -> Evaluation:
@@ -37,37 +35,25 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
     if (request.jobs is None) == (request.qrels is None):
         raise UsageError("Specify the relevant images.", hint="Use either --jobs FILE or --qrels FILE.")
     runs = [read_named_run(given) for given in request.runs]
-    strata: dict[str, QueryLabel | None] = {}
-    data_set: DataSet | None = None
-    benchmark = None
-    if request.jobs and request.jobs.is_file():
-        benchmark = read_benchmark(request.jobs, split=request.split, images=request.images)
-    if benchmark is not None:
-        truth, data_set = truth_of_benchmark(benchmark), benchmark.name
-        if data_set == "INQUIRE-Rerank-Hard":
-            strata = {job.query_id: _label(job.query_id, job.text, request) for job in benchmark.queries}
+    queries = read_query_set(request.jobs) if request.jobs and request.jobs.suffix == ".json" else None
+    if queries is not None:
+        truth, jobs = truth_of_query_set(queries), queries.queries if queries.is_of_candidates else ()
     elif request.jobs is not None:
-        jobs = read_jobs(request.jobs, split=request.split)
+        jobs = tuple(read_jobs(request.jobs))
         truth = truth_of_jobs(jobs)
-        strata = {job.query_id: _label(job.query_id, job.text, request) for job in jobs}
-        data_set = "VisDial" if truth.rounds else None
-        # The first stage is always measured: a re-ranked list says little without it.
-        runs.insert(0, first_stage_run(jobs))
     else:
         assert request.qrels is not None
-        truth = truth_of_qrels(request.qrels)
-        strata = {query_id: _label(query_id, "", request) for query_id in truth.relevant}
-    if data_set is not None and not runs:
-        raise UsageError("No run is given.", hint=f"Name at least one; {data_set} has no first stage to measure.")
-    labels: dict[str, Mapping[str, Sequence[str]]] = {
-        query_id: {axis: (name,) for axis, name in label.strata.items()}
-        for query_id, label in strata.items()
-        if label and query_id in truth.relevant
-    }
-    labels |= {query_id: {ROUND: (str(len(rounds) - 1),)} for query_id, rounds in truth.rounds.items()}
-    truth = _without(replace(truth, strata={**truth.strata, **labels}), request.without)
+        truth, jobs = truth_of_qrels(request.qrels), ()
+    if jobs:  # a re-ranked list says little without its first stage
+        runs.insert(0, first_stage_run(jobs))
+    elif queries is not None and not runs:
+        raise UsageError("No run is given.", hint=f"Name at least one; {queries.name} has no first stage to measure.")
+    own = queries.measures if queries else HITS if truth.rounds else ()
+    rounds = {query_id: {ROUND: (str(len(of) - 1),)} for query_id, of in truth.rounds.items()}
+    strata = {query_id: {**truth.strata.get(query_id, {}), **rounds.get(query_id, {})} for query_id in truth.relevant}
+    truth = _without(replace(truth, strata=strata), request.without)
     baseline = request.baseline or (runs[0].name if len(runs) > 1 else None)
-    cutoffs, shown = request.cutoffs_for(data_set), request.shown_for(data_set)
+    cutoffs, shown = request.cutoffs_for(own), request.shown_for(own)
     _check_measures(shown, cutoffs, truth)
     return evaluate_runs(
         runs,
@@ -125,18 +111,12 @@ def read_named_run(given: str) -> Run:
     return read_run(file, name=name if equals else None)
 
 
-def _label(query_id: str, text: str, request: EvaluationRequest) -> QueryLabel | None:
-    if request.strata == "none":
-        return None
-    return (label_by_id(query_id) if request.strata == "inquire" else None) or (label_of(text) if text else None)
-
-
 def _without(truth: Truth, labels: Sequence[str]) -> Truth:
     """Return the truth without the queries that have one of the labels."""
     known = sorted({label for of_query in truth.strata.values() for label in chain(*of_query.values())})
     for label in labels:
         if label not in known:
-            hint = did_you_mean(label, known) if known else "No query has a label; see --strata."
+            hint = did_you_mean(label, known) if known else "Labels come with a query set."
             raise UsageError(f'No query has the label "{label}".', hint=hint)
     relevant = {
         query: images

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 
-from data.benchmarks.retrieval.benchmark import Benchmark
 from data.codec import loads
 from data.errors import BadInput, StoreError
 from data.files import read_lines
@@ -16,7 +15,8 @@ from data.records import Job, RankedImage
 from data.trec import TrecRow, parse_run, read_qrels
 from rerank.candidates import FirstStage
 from rerank.evaluation.figures import RankedList
-from rerank.evaluation.request import ASPECT, FIRST_STAGE
+from rerank.evaluation.request import FIRST_STAGE
+from rerank.query_set import QuerySet
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
@@ -169,19 +169,17 @@ def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
     )
 
 
-def truth_of_benchmark(benchmark: Benchmark) -> Truth:
-    """Return the relevance of a data set as published."""
-    relevant = {job.query_id: frozenset(job.relevant) for job in benchmark.queries if job.relevant}
-    return Truth(
-        relevant=relevant,
-        n_without_relevant=len(benchmark.queries) - len(relevant),
-        known=frozenset(job.query_id for job in benchmark.queries),
-        rounds=rounds_of(benchmark.queries),
-        subsets={query_id: frozenset(images) for query_id, images in benchmark.subsets.items()},
-        left_out=benchmark.left_out,
-        strata={query_id: {ASPECT: aspects} for query_id, aspects in benchmark.aspects.items()},
-        collection=frozenset(benchmark.collection),
-        pools={query_id: frozenset(images) for query_id, images in benchmark.pools.items()},
+def truth_of_query_set(queries: QuerySet) -> Truth:
+    """Return the relevance of a query set."""
+    found = truth_of_jobs(queries.queries)
+    return replace(
+        found,
+        candidates=found.candidates if queries.is_of_candidates else {},
+        subsets={query_id: frozenset(images) for query_id, images in queries.subsets.items()},
+        left_out=queries.left_out,
+        strata=queries.labels,
+        collection=frozenset(queries.collection),
+        pools={query_id: frozenset(images) for query_id, images in queries.pools.items()},
     )
 
 

@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from data.benchmarks.inquire import read_hard
-from data.benchmarks.retrieval.published import read_benchmark
-from data.benchmarks.species import read_inaturalist
 from data.errors import BadInput, FieldmarkError, MalformedAnswer, StoreError
 from data.records import ChatReply
 from kb.lookup.query_file import read_queries
@@ -17,6 +14,7 @@ from kb.lookup.writing import parse_reply
 from recognize.confidence.calibration import read_calibration
 from rerank.cotrr.authors import parse_ranking_as_authors
 from rerank.judges.judgements import stated
+from rerank.query_set import read_query_set
 
 DEEP = '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}"
 
@@ -24,9 +22,7 @@ DEEP = '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}"
 @pytest.mark.parametrize(
     ("name", "read", "expected"),
     [
-        ("val.json", read_inaturalist, BadInput),
-        ("hard.json", read_hard, BadInput),
-        ("captions.json", read_benchmark, BadInput),
+        ("queries.json", read_query_set, BadInput),
         ("jobs.jsonl", read_queries, BadInput),
         ("default.json", read_calibration, StoreError),
     ],

@@ -21,9 +21,9 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.species_lists import read_list
 from kb.distill.model import ModelDistiller
 from kb.sources.mediawiki.source import WikipediaSource
+from papers.answers.replies import read_answer, read_verdict
 from recognize.reader.namer import read_name
 from recognize.reader.replies import read_sample
-from rerank.answers.replies import read_answer, read_verdict
 from tests.faults.draw import Draw
 from tests.faults.mutate import mutated
 from tests.kb.bundle.test_bundles import forge_manifest

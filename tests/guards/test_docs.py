@@ -93,7 +93,7 @@ def test_options_and_settings_in_pages_exist(options: dict[str, set[str]]) -> No
     """Options in code blocks are checked against their own command, options in prose against all commands."""
     everywhere = FOREIGN.union(*options.values())
     settings = {"KEY", *(field.name for field in fields(Settings))}
-    settings |= {key for verb in [*options, "eval.species", "eval.rerank", "eval.answers"] for key in keys_of(verb)}
+    settings |= {key for verb in [*options, "eval.species", "eval.rerank"] for key in keys_of(verb)}
     unknown = []
     for page in [README, *WRITTEN]:
         text = text_of(page)

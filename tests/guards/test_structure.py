@@ -20,12 +20,12 @@ LAYERS = {
     "rerank": {"rerank", "data"},
     "cli": {"cli", "kb", "recognize", "rerank", "data"},
     "training": {"training", "kb", "recognize", "data"},
-    "papers": {"papers", "cli", "kb", "recognize", "rerank", "data"},
+    "papers": {"papers", "training", "cli", "kb", "recognize", "rerank", "data"},
 }
 # A library that could be replaced is imported in one module or folder, and where it is compared with; no signature has
 # its types.
 DOORS = {
-    "chromadb": ("kb/store/chroma/", "cli/verbs/bench/peers.py"),  # the latter compares with a bare Chroma
+    "chromadb": ("kb/store/chroma/",),
     "openai": ("kb/endpoints/openai_client.py",),
     "wikipediaapi": ("kb/sources/mediawiki/client/wiki_client.py",),
     "ray": ("data/engines/ray_team.py",),

@@ -20,7 +20,7 @@ from data.images.decode import read_image
 from data.images.views import encode_views, views_of_anchor
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
-from recognize.evaluation.collection import MAX_ANCHORS, Photo, anchor_order, read_collection
+from training.collection import MAX_ANCHORS, Photo, anchor_order, read_collection
 
 BATCH = 64
 MIN_SAME = 0.999

@@ -16,8 +16,8 @@ from torch import nn
 from torch.nn import functional
 
 from data.arrays import FloatArray, IntArray, as_unit_rows
-from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
+from training.collection import Description
 from training.starter.look import draw_views
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
 from recognize.detect.nanodet import BIRD, MIN_SCORE, NanoDet
-from recognize.evaluation.collection import Photo
 from recognize.starter.tower import IMAGE_PX, Tower, pixels_of
+from training.collection import Photo
 
 log = logging.getLogger(__name__)
 

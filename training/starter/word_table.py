@@ -13,8 +13,8 @@ import numpy as np
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import MissingDependency
 from recognize.encoders.sentence_models import MINILM_PACKAGE, minilm_folder
-from recognize.evaluation.collection import Description
 from recognize.starter.lexicon import sentences_of
+from training.collection import Description
 
 N_COMMON_WORDS = 2000
 """Number of common English words to add, for queries in other words than those of descriptions."""

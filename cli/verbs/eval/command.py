@@ -1,4 +1,4 @@
-"""`kb eval`: figures of ranked lists, recognition, answers and feedback, as tables or data."""
+"""`kb eval`: figures of ranked lists and recognition, as tables or data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import get_args
 import click
 
 from cli.common import options, output
-from cli.verbs.eval.answers.command import answers
-from cli.verbs.eval.feedback.command import feedback
-from cli.verbs.eval.reproduce.command import reproduce
 from cli.verbs.eval.species.command import species
-from rerank.evaluation.request import EvaluationRequest, Strata, TiePolicy
+from rerank.evaluation.request import EvaluationRequest, TiePolicy
 
 DEFAULTS = EvaluationRequest()
 
@@ -24,26 +21,19 @@ def eval() -> None:
 
 @eval.command()
 @click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")
-@click.option("--jobs", type=click.Path(exists=True, path_type=Path), metavar="FILE",
-              help="Jobs with `relevant`, INQUIRE-Rerank as published (a folder or a Parquet file), or the file of "
-              "queries of another data set.")  # fmt: skip
-@click.option("--images", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-              help="Frames of MSR-VTT.  [default: near --jobs]")  # fmt: skip
-@click.option("--split", type=click.Choice(("test", "validation")), help="Split of INQUIRE-Rerank as published.")
+@click.option("--jobs", type=options.FILE, metavar="FILE",
+              help="Jobs with `relevant`, or a query set (.json).")  # fmt: skip
 @click.option("--qrels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Relevance in TREC format, instead of --jobs.")  # fmt: skip
 @click.option("-k", "cutoffs", type=click.IntRange(1), multiple=True, metavar="K",
-              help="Cutoffs of the measures.  [default: those of the data set, else 10, 50, 100]")  # fmt: skip
+              help="Cutoffs of the measures.  [default: those of the query set, else 10, 50, 100]")  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAME",
               help="Measures in the tables, such as `AP@50`; the first is tested.  [default: a selection]")  # fmt: skip
 @click.option("--ties", type=click.Choice(get_args(TiePolicy)), default=DEFAULTS.ties, show_default=True,
               help="Order of equal scores.")  # fmt: skip
 @click.option("--baseline", metavar="NAME", help="Run to compare with.  [default: the first stage, else the first run]")
-@click.option("--strata", type=click.Choice(get_args(Strata)), default=DEFAULTS.strata, show_default=True,
-              help="Split INQUIRE's queries by supercategory and lingo (technical terms); auto knows them by text, "
-              "inquire by number too.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="LABEL",
-              help="Leave out the queries with this label; the published tables leave out Species.")  # fmt: skip
+              help="Leave out the queries of a query set with this label.")  # fmt: skip
 @click.option("--resamples", "n_resamples", type=click.IntRange(100), metavar="N",
               default=DEFAULTS.n_resamples, show_default=True,
               help="Number of bootstrap and randomisation resamples.")  # fmt: skip
@@ -57,7 +47,7 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
     over queries; tests are paired. A RUN is named after its file unless a NAME is given. `--format json` holds all
     measures, for each query too.
 
-    Example: kb eval rerank context=a.run both=b.jsonl --jobs jobs.jsonl --without Species
+    Example: kb eval rerank context=a.run both=b.jsonl --jobs jobs.jsonl
     """
     from cli.verbs.eval.rerank_tables import as_csv, as_text
     from rerank.evaluation.files import evaluate_files, evaluation_warnings
@@ -77,6 +67,3 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
 
 
 eval.add_command(species)
-eval.add_command(reproduce)
-eval.add_command(answers)
-eval.add_command(feedback)

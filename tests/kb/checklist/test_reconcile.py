@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from benchmarks.names import CUB_CLASSES
-from data.benchmarks.cub_names import CUB_NAMES
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import AviList, load_checklist
+from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 from data.records import Box, Detection
 from data.starter.drawings import drawings_of
 from recognize.detect.nanodet import NanoDet, common_share, distinct, tiles_of
-from recognize.evaluation.collection import read_collection
+from training.collection import read_collection
 from training.starter.protocol import set_aside
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data.benchmarks.species import LabelledPhoto
+from data.labelled_photos import LabelledPhoto
 from data.records import Taxon
 from recognize.evaluation.datasets import Dataset
 from recognize.evaluation.labelled import LabelledRequest, select_photos, setups_of

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recognize.evaluation.collection import read_collection
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
 from recognize.starter.tower import Tower
+from training.collection import read_collection
 
 
 @pytest.fixture(scope="module")

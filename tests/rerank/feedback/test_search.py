@@ -12,10 +12,10 @@ import pytest
 
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
+from papers.feedback.actor import LabelledQuery, act
+from papers.feedback.report import figures_of
 from rerank.feedback.captions import PhraseCaptioner, shortened
 from rerank.feedback.denoise import query_in
-from rerank.feedback.evaluation.actor import LabelledQuery, act
-from rerank.feedback.evaluation.report import figures_of
 from rerank.feedback.files import labelled_job, read_session, write_session
 from rerank.feedback.growth import NextQuery
 from rerank.feedback.identity import changes_since
@@ -382,7 +382,7 @@ def test_stored_queries_are_not_searched_again_and_blocks_change_nothing(monkeyp
         LabelledQuery(query_id=str(i), text=text, relevant=RELEVANT, n_relevant=30) for i, text in enumerate(texts)
     ]
     whole = asyncio.run(act(search("captions"), queries, n_turns=2))
-    monkeypatch.setattr("rerank.feedback.evaluation.actor.N_TOGETHER", 2)
+    monkeypatch.setattr("papers.feedback.actor.N_TOGETHER", 2)
     with JudgementCache(None) as store:
         assert asyncio.run(act(search("captions"), queries[:2], n_turns=2, store=store)) == whole[:2]
         resumed = search("captions")

@@ -22,8 +22,8 @@ from data.images.views import encode_views, views_of_anchor
 from data.records import Box, Detection, taxon_id
 from data.starter.knowledge import StarterSpecies, read_species
 from data.starter.vectors import read_vectors
-from recognize.evaluation.collection import read_collection
 from recognize.starter.encoders import load_starter
+from training.collection import read_collection
 from training.knowledge.__main__ import main
 from training.knowledge.vectors import anchor_photos, described, make_vectors
 from training.starter.protocol import read_study_collection, set_aside

@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch of the extra `models` is not installed (CI installs it)")
 
 from data.arrays import as_unit_rows  # noqa: E402
-from recognize.evaluation.collection import Description  # noqa: E402
 from recognize.starter.heads import read_heads  # noqa: E402
 from tests.training.starter.world import LABELS, two_views  # noqa: E402
+from training.collection import Description  # noqa: E402
 from training.starter.head_file import write_heads  # noqa: E402
 from training.starter.pair import PhotoHead, TextHead, arrays_of, read_corpus, train_pair  # noqa: E402
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recognize.evaluation.collection import read_collection
+from training.collection import read_collection
 from training.starter.protocol import (
     ASIDE_DIGEST,
     StudyCollection,

@@ -12,8 +12,8 @@ from PIL import Image
 from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
-from recognize.evaluation.collection import Photo
 from recognize.starter.tower import pixels_of
+from training.collection import Photo
 from training.starter.views import N_VIEWS, view_of, write_frozen
 
 BOX = Box(left=100, top=60, right=200, bottom=140)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from data.arrays import FloatArray, IntArray, as_unit_rows
 from kb.checklist.avilist import load_checklist
-from recognize.evaluation.collection import Description, Photo
+from training.collection import Description, Photo
 from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
 from training.starter.study import Model, Study
 

@@ -20,11 +20,11 @@ from data.contracts import VectorTable
 from kb.checklist.avilist import load_checklist
 from recognize.confidence.evidence import N_JUDGED, Mode, find_evidence, mode_of
 from recognize.confidence.ranks import RANKS, Lineage
-from recognize.evaluation.collection import ANCHOR_SOURCES
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.pairs import Scores
 from recognize.scoring.presets import Settings, score
 from recognize.scoring.stages import Queries, Ranking
+from training.collection import ANCHOR_SOURCES
 from training.starter.study import Model
 
 FEWEST: Final = 1

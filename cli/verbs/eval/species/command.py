@@ -21,7 +21,7 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST")
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|TABLE")
 @options.kb_option("Knowledge base.")
 @click.option("--preset", "presets", type=click.Choice(CHOICES), multiple=True,
     help="Scoring of photos; repeat to compare with the first.  [default: all but direct-rag; with --reader vr-rag-v1]",
@@ -31,16 +31,13 @@ COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 )  # fmt: skip
 @click.option("--anchors", type=click.Choice(ANCHOR_SETS), multiple=True,
     help="Reference photos; repeat to compare: of the knowledge base (kb), up to three training photos per species of "
-    "the dataset (train), or the lead image of its article (wiki; collections only).  [default: kb]",
+    "the dataset (train), or a set that the table names (wiki).  [default: kb]",
 )  # fmt: skip
-@click.option("--train", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|LIST",
+@click.option("--train", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|TABLE",
     help="Photos of --anchors train.  [default: the split train of the dataset]",
 )  # fmt: skip
 @click.option("--split", type=click.Choice(("train", "test", "all")),
     help="Split of the dataset.  [default: test, if there is one]",
-)  # fmt: skip
-@click.option("--photos", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Base folder of the file names in LIST.  [default: its folder]",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Number of photos, evenly spread over the dataset.")
 @click.option("--reader", is_flag=True,
@@ -62,7 +59,6 @@ def species(
     anchors: tuple[str, ...],
     train: Path | None,
     split: str | None,
-    photos: Path | None,
     limit: int | None,
     reader: bool,
     comparisons: bool,
@@ -72,14 +68,12 @@ def species(
 ) -> None:
     """Measure the accuracy of species identification.
 
-    The dataset is a folder with one folder per species (with or without train and test above them), CUB_200_2011,
-    nabirds, birdsnap, Birds_25, LaSBiRD, val.json or train.json of iNaturalist 2021 (birds only), or a test list of
-    VR-RAG's code (fish_test.pkl). Labels are names in the checklist or the knowledge base. Skipped and reported:
-    unmatched labels, reference photos of the knowledge base, and training photos of the encoders, with their
-    near-duplicates. A folder with photos.csv and descriptions.jsonl follows the protocol of docs/results.md: test
-    photos were not used to train the starter models. Exit code 7 if a reader failed for some photos, 6 if for all.
+    The dataset is a folder with one folder per species (with or without train and test above them), or a CSV table with
+    the columns path and scientific_name or common_name (and split). Labels are names in the checklist or the knowledge
+    base. Skipped and reported: unmatched labels, reference photos of the knowledge base, and training photos of the
+    encoders, with their near-duplicates. Exit code 7 if a reader failed for some photos, 6 if for all.
 
-    Example: kb eval species CUB_200_2011 --preset text-only --preset vr-rag-v1
+    Example: kb eval species photos --preset text-only --preset default
     """
     from cli.verbs.eval.species import reader_tables, tables
     from recognize.evaluation import labelled
@@ -88,7 +82,7 @@ def species(
     settings = options.settings(kb=kb)
     method = options.method_settings("eval.species", EvaluationSettings)
     anchors = tuple(dict.fromkeys(anchors)) or ("kb",)
-    _check_dataset(dataset, photos, train, anchors)
+    _check_train(train, anchors)
     has_reader = reader or comparisons
     _check_rankings(method, has_presets=bool(presets), ablation=ablation, comparisons=comparisons, anchors=anchors)
     _check_reader(ctx, has_reader=has_reader, ablation=ablation, comparisons=comparisons)
@@ -103,7 +97,7 @@ def species(
     with ExitStack() as stack:
         stack.enter_context(output.log_to_stderr("recognize.evaluation"))
         store = stack.enter_context(wiring.open_knowledge_base(settings))
-        read = read_dataset(dataset, split=split, photos=photos, train=train, anchors=anchors)
+        read = read_dataset(dataset, split=split, train=train, anchors=anchors)
         labels = list(dict.fromkeys([*(photo.label for photo in read.photos), *read.covered]))
         names = wiring.match_labels(store, labels)
         taxa = {match.name: match.taxon for match in names.matched}
@@ -145,9 +139,7 @@ def species(
         ctx.exit(code or exit_codes.PARTLY)
 
 
-def _check_dataset(dataset: Path, photos: Path | None, train: Path | None, anchors: tuple[str, ...]) -> None:
-    if photos is not None and dataset.suffix not in (".json", ".pkl"):
-        raise UsageError(f"--photos needs a list of iNaturalist or VR-RAG, got {dataset}.")
+def _check_train(train: Path | None, anchors: tuple[str, ...]) -> None:
     if train is not None and "train" not in anchors:
         raise UsageError("--train needs --anchors train.")
 

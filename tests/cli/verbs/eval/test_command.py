@@ -11,14 +11,13 @@ import pytest
 
 from data.codec import dumps
 from data.records import Job, JobImage, RankedImage
+from rerank.query_set import QuerySet
 from tests.cli.conftest import documented_keys
 from tests.conftest import CommandLine
 
-# Numbers of three of INQUIRE's queries: 128 and 269 of Appearance and Behavior (lingo), 19 Species. The texts are ours,
-# except the last: the name of a species is the whole query.
 TEXTS = {"128": "a pale thrush", "269": "two frogs", "19": "cross orbweaver"}
 
-AS_INQUIRE = ("--strata", "inquire")
+LABELS = {"128": ("Appearance", "non-lingo"), "269": ("Behavior", "lingo"), "19": ("Species", "non-lingo")}
 
 
 @pytest.fixture
@@ -28,6 +27,8 @@ def folder(tmp_path: Path) -> Any:
         candidates = tuple(JobImage(image_id=f"{query_id}-{n}", path="x.jpg", score=1 - n / 10) for n in range(4))
         jobs.append(Job(query_id=query_id, text=text, candidates=candidates, relevant=(f"{query_id}-3",)))
     (tmp_path / "jobs.jsonl").write_text("".join(dumps(job) + "\n" for job in jobs))
+    labels = {q: {"supercategory": (first,), "lingo": (second,)} for q, (first, second) in LABELS.items()}
+    (tmp_path / "set.json").write_text(dumps(QuerySet(name="a set", queries=tuple(jobs), labels=labels)))
     lines = [f"{q} Q0 {q}-{n} {4 - n} {n / 10} t" for q in TEXTS for n in (3, 2, 1, 0)]
     (tmp_path / "turned.run").write_text("\n".join(lines) + "\n")
     (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {q}-3 1\n" for q in TEXTS))
@@ -40,7 +41,7 @@ def data(outcome: Any) -> Any:
 
 
 def test_the_table_shows_the_first_stage_tests_strata_and_ties(cli: CommandLine, folder: Any) -> None:
-    done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, check=True)
+    done = cli.call("eval", "rerank", "both=turned.run", "--jobs", "set.json", check=True)
     assert "3 queries: mean ± standard error" in done.stdout
     assert "paired difference from 'first stage'" in done.stdout
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
@@ -55,7 +56,7 @@ def test_the_table_shows_the_first_stage_tests_strata_and_ties(cli: CommandLine,
 
 
 def test_json_has_the_measures_of_each_query(cli: CommandLine, folder: Any) -> None:
-    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "json"))
+    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "set.json", "--format", "json"))
     assert set(found) == documented_keys("kb eval rerank --format json")
     assert set(found) == documented_keys("kb eval rerank --format json")
     assert [run["name"] for run in found["runs"]] == ["first stage", "turned"]
@@ -66,9 +67,7 @@ def test_json_has_the_measures_of_each_query(cli: CommandLine, folder: Any) -> N
 
 
 def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any) -> None:
-    done = cli.call(
-        "eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", *AS_INQUIRE, "--format", "csv", "-k", "5", check=True
-    )
+    done = cli.call("eval", "rerank", "turned.run", "--jobs", "set.json", "--format", "csv", "-k", "5", check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     (row,) = [
         r
@@ -80,25 +79,37 @@ def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any
 
 
 def test_a_stratum_can_be_excluded(cli: CommandLine, folder: Any) -> None:
-    given = ("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--without", "Species")
+    given = ("eval", "rerank", "--jobs", "set.json", "--format", "json", "--without", "Species")
     assert data(cli.call(*given))["n_queries"] == 2
 
 
-def test_inquire_queries_are_recognised_by_their_text(cli: CommandLine, folder: Any) -> None:
-    found = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json"))
-    labels = [(stratum["labels"], stratum["n"]) for stratum in found["runs"][0]["strata"]]
-    both = {"supercategory": "Species", "lingo": "non-lingo"}
-    assert labels == [({}, 3), ({"supercategory": "Species"}, 1), ({"lingo": "non-lingo"}, 1), (both, 1)]
-    none = data(cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--format", "json", "--strata", "none"))
-    assert [stratum["labels"] for stratum in none["runs"][0]["strata"]] == [{}]
+def test_qrels_replace_jobs(cli: CommandLine, folder: Any) -> None:
+    plain = data(cli.call("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--format", "json"))
+    assert len(plain["runs"][0]["strata"]) == 1 and plain["comparisons"] == []
 
 
-def test_qrels_replace_jobs_and_inquire_strata_need_an_option(cli: CommandLine, folder: Any) -> None:
-    given = ("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--format", "json")
-    plain, inquire = data(cli.call(*given)), data(cli.call(*given, "--strata", "inquire"))
-    assert len(plain["runs"][0]["strata"]) == 1
-    assert {"supercategory": "Behavior", "lingo": "lingo"} in [s["labels"] for s in inquire["runs"][0]["strata"]]
-    assert plain["comparisons"] == []
+def test_a_query_set_has_its_own_measures_and_pools(cli: CommandLine, folder: Any) -> None:
+    jobs = tuple(Job(query_id=q, text=text, candidates=(), relevant=(f"{q}-3",)) for q, text in TEXTS.items())
+    collection = {f"{q}-{n}": "x.jpg" for q in TEXTS for n in range(4)}
+    queries = QuerySet(name="a set", queries=jobs, collection=collection, measures=("R@1", "hit@2"))
+    (folder / "own.json").write_text(dumps(queries))
+    found = data(cli.call("eval", "rerank", "turned.run", "--jobs", "own.json", "--format", "json"))
+    assert (found["shown"], found["cutoffs"]) == (["R@1", "R@2", "hit@1", "hit@2"], [1, 2])
+    alone = cli.call("eval", "rerank", "--jobs", "own.json")
+    assert alone.exit_code == 2 and "a set has no first stage to measure" in alone.stderr
+    (folder / "own.json").write_text(dumps(replace(queries, pools={"128": ("128-3",)})))
+    outside = cli.call("eval", "rerank", "turned.run", "--jobs", "own.json")
+    assert outside.exit_code == 5 and "is not an image of the query" in outside.stderr
+    (folder / "own.json").write_text(dumps(replace(queries, queries=(jobs[0], jobs[0]))))
+    refusals = {
+        (folder / "own.json").read_text(): "two queries with the id '128'",
+        '{"name": "a", "queries": []}': "contains no query",
+        "[]": "papers convert",
+    }
+    for content, message in refusals.items():
+        (folder / "own.json").write_text(content)
+        refused = cli.call("eval", "rerank", "turned.run", "--jobs", "own.json")
+        assert refused.exit_code == 5 and message in refused.stderr, message
 
 
 def test_missing_queries_and_candidates_count_as_0_with_a_warning(cli: CommandLine, folder: Any) -> None:
@@ -128,7 +139,7 @@ def test_problems_of_a_run_are_printed_as_warnings(cli: CommandLine, folder: Any
 
 def test_queries_without_a_job_are_ignored_with_a_warning(cli: CommandLine, folder: Any) -> None:
     (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
-    done = cli.call("eval", "rerank", "more.run", "--jobs", "jobs.jsonl", "--without", "Species", check=True)
+    done = cli.call("eval", "rerank", "more.run", "--jobs", "set.json", "--without", "Species", check=True)
     assert "more: 1 query is not in the jobs; ignored" in done.stderr
 
 
@@ -146,10 +157,9 @@ def test_queries_without_a_job_are_ignored_with_a_warning(cli: CommandLine, fold
         (
             [
                 "--jobs",
-                "jobs.jsonl",
+                "set.json",
                 "--without",
                 "Species",
-                *AS_INQUIRE,
                 "--without",
                 "non-lingo",
                 "--without",
@@ -169,23 +179,13 @@ def test_invalid_arguments_are_refused(cli: CommandLine, folder: Any, arguments:
 def test_an_error_has_an_exit_code_and_a_hint(cli: CommandLine, folder: Any) -> None:
     done = cli.run("eval", "rerank", "turned.run", "--qrels", "qrels.txt", "--without", "Plants")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert 'error: No query has the label "Plants".\nhint: No query has a label; see --strata.' in done.stderr
+    assert 'error: No query has the label "Plants".\nhint: Labels come with a query set.' in done.stderr
 
 
 def test_a_file_name_with_an_equals_sign_is_not_split(cli: CommandLine, folder: Any) -> None:
     (folder / "turned.run").rename(folder / "k=5.run")
     found = data(cli.call("eval", "rerank", "k=5.run", "--qrels", "qrels.txt", "--format", "json"))
     assert [run["name"] for run in found["runs"]] == ["k=5"]
-
-
-def test_the_published_data_set_is_read_by_split(cli: CommandLine, folder: Any) -> None:
-    for split in ("test", "validation"):
-        (folder / "set" / split).mkdir(parents=True)
-        header, row = "file_name,query,relevant,clip_score,inat24_image_id", "a.jpg,cross orbweaver,1,0.5"
-        (folder / "set" / split / "metadata.csv").write_text(f"{header}\n{row},1\n{row},{len(split)}\n")
-    found = data(cli.call("eval", "rerank", "--jobs", "set", "--split", "test", "--format", "json"))
-    assert (found["n_queries"], found["runs"][0]["by_query"]["19"]["P@10"]) == (1, 0.2)
-    assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--split", "test").exit_code == 2
 
 
 def test_common_options_follow_the_subcommand(cli: CommandLine, folder: Any) -> None:

@@ -35,15 +35,3 @@ def test_a_knowledge_base_in_another_space_leaves_names_as_text(
 ) -> None:
     done = cli.call("feedback", "Blue Jay", "--session", "s.json", "--images", str(coloured), stdin="q\n", check=True)
     assert "Searched by reference photos" not in done.stderr
-
-
-def test_names_are_measured_with_and_without_the_knowledge_base(cli: CommandLine, drawings: Path) -> None:
-    job = {"query_id": "owl", "text": "Bubo scandiacus", "candidates": [], "relevant": ["bubo-scandiacus.png"]}
-    Path("jobs.jsonl").write_text(json.dumps(job))
-    measured = ("eval", "feedback", "--images", str(drawings), "--jobs", "jobs.jsonl", "--method", "none")
-    more = ("--set", "k=1", "--turns", "0", "--format", "json")
-    done = cli.call(*measured, *more, check=True)
-    assert json.loads(done.stdout)["recall"]["none"][0]["micro"] == 1
-    few_words = "1 query has few words that the encoder can compare with photos"
-    assert few_words not in done.stderr
-    assert few_words in cli.call(*measured, *more, "--set", "names=text", check=True).stderr

@@ -405,7 +405,7 @@ def collection(tmp_path: Path) -> Path:
 
 def test_a_collection_is_evaluated_by_its_protocol(cli: Any, built_kb: Path, collection: Path) -> None:
     """Queries: the hidden half of the four photos that are not among three anchors per species."""
-    from recognize.evaluation.collection import read_collection
+    from training.collection import read_collection
 
     expected = read_collection(collection)
     sets = ("--anchors", "train", "--anchors", "wiki")
@@ -437,7 +437,7 @@ def test_copies_of_training_photos_of_the_starter_are_excluded(
 ) -> None:
     from PIL import Image
 
-    from recognize.evaluation.collection import read_collection
+    from training.collection import read_collection
 
     collection = read_collection(shared / "birds")
     name = "Cardinalis cardinalis"

@@ -1,1 +1,0 @@
-"""`kb eval reproduce`: the tables of the papers, run on their data sets."""

@@ -1,1 +1,0 @@
-"""Readers of public benchmarks in their published form. No dataset is shipped."""

@@ -1,0 +1,78 @@
+"""Reader of questions: a vision model that is shown the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from data.contracts import ChatModel
+from data.errors import BadImage
+from data.images import MAX_SIDE
+from data.images.jpeg import jpeg_of
+from data.prompts import Prompts
+from data.records import ChatMessage, ChatReply, ChatRequest
+from papers.answers.evidence import Picture
+from papers.datasets.benchmark import VisualQuestion
+
+PLACEHOLDERS: Final = {
+    "answer_alone": (),
+    "answer_one": (),
+    "answer_two": (),
+    "answer_judge": ("question", "reference", "answer"),
+}
+"""Prompts of reader and judge: `papers/prompts`."""
+MAX_TOKENS: Final = 1_000  # of reasoning and answer, as in the authors' code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A readable picture as a JPEG."""
+
+    picture: Picture
+    jpeg: bytes
+
+
+class AnswerReader:
+    """Asks a vision model to answer questions from pictures.
+
+    Args:
+        chat: the model.
+        prompts: the prompts `answer_*`.
+        max_side: longest side of a picture, in pixels.
+
+    Source:
+        VisRet (Wu et al., 2025), appendix B, figures 9 and 10: reasoning, then the answer; pictures before knowledge.
+        Differs: our own prompts, temperature 0, and pictures of at most 1,024 pixels.
+    """
+
+    def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None, max_side: int = MAX_SIDE) -> None:
+        self._chat, self._max_side = chat, max_side
+        self._prompts = prompts or Prompts("papers", PLACEHOLDERS)
+
+    async def look(self, pictures: Sequence[Picture]) -> tuple[list[Shown], list[str]]:
+        """Return the readable pictures, and why others are left out."""
+        return await asyncio.to_thread(self._look, pictures)
+
+    async def answer(self, question: VisualQuestion, shown: Sequence[Shown]) -> ChatReply:
+        """Return the model's reply; errors are those of the model."""
+        request = ChatRequest(messages=tuple(self._messages(question, shown)), max_tokens=MAX_TOKENS, in_one=True)
+        return await self._chat.reply(request)
+
+    def _look(self, pictures: Sequence[Picture]) -> tuple[list[Shown], list[str]]:
+        shown, left_out = [], []
+        for picture in pictures:
+            try:
+                shown.append(Shown(picture=picture, jpeg=jpeg_of(picture.path, max_side=self._max_side)))
+            except BadImage as error:
+                left_out.append(str(error))
+        return shown, left_out
+
+    def _messages(self, question: VisualQuestion, shown: Sequence[Shown]) -> Iterator[ChatMessage]:
+        name = "answer_alone" if not shown else "answer_one" if len(question.entities) == 1 else "answer_two"
+        yield ChatMessage(role="system", text=self._prompts.fill(name))
+        yield ChatMessage(role="user", text=question.text)
+        for n, each in enumerate(shown, start=1):
+            kind = "Drawing" if each.picture.is_drawing else "Photo"
+            yield ChatMessage(role="user", text=f"{kind} {n}: {each.picture.entity}", images=(each.jpeg,))

@@ -1,0 +1,144 @@
+"""Published data sets as files that `kb` reads: a table of labelled photos, or a query set."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from data.codec import dumps
+from data.errors import BadInput, UsageError
+from data.files import write_atomic
+from data.labelled_photos import LabelledPhoto
+from data.records import Job
+from papers.datasets.benchmark import MEASURES, Benchmark
+from papers.datasets.inquire import is_rerank_folder, read_rerank
+from papers.datasets.inquire_labels import label_of
+from papers.datasets.published import read_benchmark
+from papers.datasets.species_photos import read_species
+from rerank.query_set import QuerySet
+from training.collection import read_collection
+
+COLUMNS: Final = ("path", "label", "split", "anchors")
+
+
+def convert(
+    sources: Sequence[Path],
+    output: Path,
+    *,
+    split: str | None = None,
+    images: Path | None = None,
+    needs_images: bool = True,
+) -> str:
+    """Write a data set in the form of `kb rerank` or `kb eval species`, by the ending of the output.
+
+    Args:
+        sources: the data set as published: a folder, or its file of queries or photos; of photos also several, such as
+            the lists of two splits.
+        output: `.csv` for a table of labelled photos, `.json` for a query set. Images that are inside Parquet files are
+            written into a folder beside it.
+        split: `test` or `validation` of a retrieval data set with splits; None: test, of INQUIRE and MSR-VTT all.
+        images: folder of the images; default: found near the file.
+        needs_images: False keeps the published paths where the images are not found, for evaluation alone.
+
+    Returns:
+        The name of the data set.
+
+    Raises:
+        BadInput: if the data set is invalid, of no known form, or its images are not found.
+        UsageError: if the output has another ending.
+    """
+    if output.suffix == ".csv":
+        name, text = _photo_table(sources, images)
+    elif output.suffix == ".json" and len(sources) == 1:
+        (source,) = sources
+        queries = _query_set(source, output, split, images, needs_images=needs_images)
+        name, text = queries.name, dumps(queries)
+    else:
+        raise UsageError(f"{output}: expected FILE.csv for photos of species, or FILE.json for queries of one file.")
+    write_atomic(output, text.encode())
+    return name
+
+
+def _photo_table(sources: Sequence[Path], root: Path | None) -> tuple[str, str]:
+    source = sources[0]
+    if all((source / name).is_file() for name in ("photos.csv", "descriptions.jsonl")):
+        return "collection", _as_table(*_collection(source))
+    read = [read_species(each, root=root) for each in sources]
+    return read[0][0], _as_table([photo for _, photos in read for photo in photos], {})
+
+
+def _collection(folder: Path) -> tuple[list[LabelledPhoto], dict[int, list[str]]]:
+    """Return the photos of a collection by the protocol of the starter models, and the anchor sets of each.
+
+    `test` is the half of the photos that the starter models were never trained on; all others are `train`.
+    """
+    collection = read_collection(folder)
+    hidden = frozenset(collection.hidden.tolist())
+    photos = [
+        LabelledPhoto(path=folder / photo.path, label=photo.species, split="test" if i in hidden else "train")
+        for i, photo in enumerate(collection.photos)
+    ]
+    sets: dict[int, list[str]] = {}
+    for name, mode in (("train", "three"), ("wiki", "wiki")):
+        for i in collection.anchors(mode).tolist():
+            sets.setdefault(i, []).append(name)
+    return photos, sets
+
+
+def _as_table(photos: Iterable[LabelledPhoto], sets: Mapping[int, Sequence[str]]) -> str:
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for i, photo in enumerate(photos):
+        rows.writerow((photo.path.absolute(), photo.label, photo.split or "", " ".join(sets.get(i, ()))))
+    return out.getvalue()
+
+
+def _query_set(source: Path, output: Path, split: str | None, images: Path | None, *, needs_images: bool) -> QuerySet:
+    if source.is_dir() or source.suffix == ".parquet":
+        if source.is_dir() and not is_rerank_folder(source):
+            raise BadInput(f"{source} holds no Parquet files or metadata of INQUIRE-Rerank.")
+        jobs = read_rerank(source.absolute(), split=split, images=images or output.with_suffix("").absolute())
+        return QuerySet(name="INQUIRE-Rerank", queries=tuple(jobs), labels=inquire_labels(jobs))
+    benchmark = read_benchmark(source.absolute(), split=split, images=images)
+    if benchmark is None:
+        raise BadInput(f"{source} is of no known form.", hint="docs/howto/reproduce.md lists the data sets.")
+    return query_set_of(benchmark, images=images, needs_images=needs_images)
+
+
+def query_set_of(benchmark: Benchmark, *, images: Path | None = None, needs_images: bool = True) -> QuerySet:
+    """Return a data set as a query set, with the files of its images."""
+    try:
+        file = benchmark.image_folder(images).file
+    except BadInput:
+        if needs_images or not benchmark.collection:
+            raise
+        file = str
+    labels = {query_id: {"aspect": aspects} for query_id, aspects in benchmark.aspects.items()}
+    if benchmark.name == "INQUIRE-Rerank-Hard":
+        labels = inquire_labels(benchmark.queries)
+    return QuerySet(
+        name=benchmark.name,
+        queries=tuple(
+            replace(query, reference_image=None if query.reference_image is None else file(query.reference_image))
+            for query in benchmark.queries
+        ),
+        collection={image_id: file(path) for image_id, path in benchmark.collection.items()},
+        pools=benchmark.pools,
+        subsets=benchmark.subsets,
+        left_out=benchmark.left_out,
+        labels=labels,
+        measures=MEASURES[benchmark.name],
+    )
+
+
+def inquire_labels(queries: Iterable[Job]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the supercategory and lingo of the queries of INQUIRE among these."""
+    found = {query.query_id: label_of(query.text) for query in queries}
+    return {
+        query_id: {axis: (name,) for axis, name in label.strata.items()} for query_id, label in found.items() if label
+    }

@@ -1,0 +1,92 @@
+"""Retrieval data sets by the form of their file of queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from data.errors import BadInput, UsageError
+from data.files import read_lines
+from data.foreign_json import load_json
+from papers.datasets.benchmark import Benchmark
+from papers.datasets.captions import is_captions, read_caption_table, read_captions
+from papers.datasets.circo import is_circo, read_circo
+from papers.datasets.cirr import is_cirr, read_cirr
+from papers.datasets.inquire import is_hard, read_hard
+from papers.datasets.msr_vtt import is_msr_vtt, read_msr_vtt
+from papers.datasets.visdial import is_chatir, is_visdial, read_chatir, read_visdial
+from papers.datasets.visual_rag import is_visual_rag, read_visual_rag
+
+
+def read_benchmark(file: Path, *, split: str | None = None, images: Path | None = None) -> Benchmark | None:
+    """Return the data set in a file, None if it is of no known form.
+
+    Args:
+        file: the file of queries: `.json`, `.csv` for captions, or `.jsonl` for Visual-RAG.
+        split: `test` or `validation` of a file of captions with splits; test without it, and all clips of MSR-VTT.
+        images: the folder of the images, which lists the collections of CIRCO and MSR-VTT.
+
+    Raises:
+        BadInput: if the file is no JSON, or of a known form with invalid content.
+        UsageError: if a split is given for a file that is one.
+    """
+    if file.suffix == ".csv":
+        return read_caption_table(file, split=split)
+    if file.suffix == ".jsonl":
+        if not is_visual_rag(_first_line(file)):
+            return None
+        _check_unsplit(file, split)
+        return read_visual_rag(file, read_lines(file))
+    if file.suffix != ".json":
+        return None
+    try:
+        payload = load_json("\n".join(read_lines(file)))
+    except ValueError as error:
+        raise BadInput(
+            f"{file.name} is damaged or incomplete: {error}",
+            hint="Expected one JSON document; JSON lines are named .jsonl.",
+        ) from error
+    if is_captions(payload):
+        return read_captions(file, payload, split=split)
+    if is_msr_vtt(payload):
+        return read_msr_vtt(file, payload, split=split, images=images)
+    if is_hard(payload):
+        _check_unsplit(file, split)
+        return _inquire_hard(file)
+    for is_of, read in (
+        (is_cirr, read_cirr),
+        (is_circo, partial(read_circo, images=images)),
+        (is_chatir, read_chatir),
+        (is_visdial, read_visdial),
+    ):
+        if is_of(payload):
+            _check_unsplit(file, split)
+            return read(file, payload)
+    return None
+
+
+def _first_line(file: Path) -> str:
+    """Return the first line that is not empty, of a file that may be large; empty if it cannot be read."""
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            return next((line for line in lines if line.strip()), "")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _inquire_hard(file: Path) -> Benchmark:
+    jobs = read_hard(file)
+    pools = {job.query_id: tuple(image.image_id for image in job.candidates) for job in jobs}
+    return Benchmark(
+        name="INQUIRE-Rerank-Hard",
+        file=file,
+        queries=tuple(replace(job, candidates=()) for job in jobs),
+        collection={image: image for pool in pools.values() for image in pool},
+        pools=pools,
+    )
+
+
+def _check_unsplit(file: Path, split: str | None) -> None:
+    if split is not None:
+        raise UsageError(f"{file.name} is one split; --split is for files with several.")

@@ -1,0 +1,1 @@
+"""Interactive retrieval by an artificial actor, in the place of a user."""

@@ -1,1 +1,0 @@
-"""Figures of interactive retrieval by an artificial actor."""

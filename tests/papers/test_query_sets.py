@@ -1,0 +1,625 @@
+"""Retrieval data sets in their published forms, as small files of our own, and what `kb` measures on them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from data.errors import BadInput, UsageError
+from data.images.decode import read_image
+from papers.datasets.benchmark import Benchmark
+from papers.datasets.coco_hard import hardest
+from papers.datasets.inquire import query_id_of, read_rerank
+from papers.datasets.inquire_labels import label_by_id, label_of
+from papers.datasets.published import read_benchmark
+from tests.conftest import CommandLine, Outcome
+
+Papers = Callable[..., Outcome]
+
+
+def write(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def read(path: Path, **more: Any) -> Benchmark:
+    found = read_benchmark(path, **more)
+    assert found is not None
+    return found
+
+
+def lines(*entries: Any) -> str:
+    return "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in entries)
+
+
+# --- forms ---
+
+
+def karpathy(split: str, n: int, **more: str) -> dict[str, Any]:
+    sentences = [{"raw": f"caption {n} {i}", "sentid": 10 * n + i} for i in (0, 1)]
+    return {"filename": f"{n}.jpg", "split": split, "sentences": sentences} | more
+
+
+CIRR = {
+    "pairid": 7, "reference": "dev-1-img0", "target_hard": "dev-2-img1", "caption": "make it  red",
+    "img_set": {"id": 3, "members": ["dev-1-img0", "dev-2-img1", "dev-3-img0"]},
+}  # fmt: skip
+CIRCO = {
+    "reference_img_id": 12, "relative_caption": "has two birds", "gt_img_ids": [34, 56], "id": 0,
+    "semantic_aspects": ["cardinality"],
+}  # fmt: skip
+CHAT = {"img": "unlabeled2017/000000000005.jpg", "dialog": ["a heron", "is it big? yes", "is it wet? no"]}
+VISDIAL = {
+    "split": "val2018",
+    "data": {
+        "questions": ["is it big", "is it wet"],
+        "answers": ["no", "yes"],
+        "dialogs": [
+            {
+                "image_id": 5,
+                "caption": "a heron",
+                "dialog": [{"question": 0, "answer": 1}, {"question": 1, "answer": 0}],
+            }
+        ],
+    },
+}
+GOOSE, HERON = "1_Aves_Branta_leucopsis", "2_Aves_Ardea_cinerea"
+ONE = {
+    "images": {f"{GOOSE}/a.jpg": 0, f"{GOOSE}/b.jpg": 1}, "answer": ["black", "black (with white)"],
+    "question": "What colour  are its feet?", "sn": "Branta leucopsis",
+}  # fmt: skip
+TWO = {
+    "images": {"entity_1": {f"{GOOSE}/a.jpg": 1}, "entity_2": {f"{HERON}/c.jpg": 0, f"{HERON}/d.jpg": 1}},
+    "answer": ["The heron."], "question": "Which one has the longer bill?",
+    "sn": ["Branta leucopsis", "Ardea cinerea"],
+}  # fmt: skip
+
+
+def test_captions_of_the_test_split_are_queries_in_each_form_of_coco(tmp_path: Path) -> None:
+    images = [karpathy("train", 1), karpathy("test", 2), karpathy("val", 3)]
+    file = write(tmp_path / "dataset_flickr30k.json", {"images": images})
+    found = read(file)
+    assert found.name == "Flickr30K" and found.collection == {"2.jpg": "2.jpg"}
+    assert [(q.query_id, q.text, q.relevant) for q in found.queries] == [
+        ("20", "caption 2 0", ("2.jpg",)), ("21", "caption 2 1", ("2.jpg",)),
+    ]  # fmt: skip
+    assert [q.query_id for q in read(file, split="validation").queries] == ["30", "31"]
+    split = read(write(tmp_path / "dataset_coco.json", {"images": [karpathy("test", 2, filepath="val2014")]}))
+    assert (split.name, split.collection) == ("COCO", {"2.jpg": "val2014/2.jpg"})
+    own = {"images": [{"id": 2, "file_name": "2.jpg"}], "annotations": [{"image_id": 2, "id": 9, "caption": "a heron"}]}
+    captions = read(write(tmp_path / "captions_val2017.json", own))
+    assert (captions.name, captions.queries[0].query_id, captions.queries[0].text) == ("COCO", "9", "a heron")
+    table = 'raw,sentids,split,filename\n"[""a, b"", ""c""]","[4, 5]",test,COCO_1.jpg\n"[""x""]",[6],train,COCO_2.jpg\n'
+    rows = read(write(tmp_path / "coco.csv", table))
+    assert [(q.query_id, q.text) for q in rows.queries] == [("4", "a, b"), ("5", "c")] and rows.name == "COCO"
+
+
+def test_composed_queries_have_a_reference_a_change_and_their_collection(tmp_path: Path) -> None:
+    split = {"dev-2-img1": "./dev/dev-2-img1.png", "dev-1-img0": "./dev/dev-1-img0.png"}
+    write(tmp_path / "image_splits" / "split.rc2.val.json", split)
+    cirr = read(write(tmp_path / "captions" / "cap.rc2.val.json", [CIRR]))
+    (query,) = cirr.queries
+    assert (query.reference_image, query.modification) == ("dev/dev-1-img0.png", "make it red")
+    assert query.relevant == ("dev-2-img1",) and set(cirr.collection) == set(split)
+    assert cirr.subsets["7"] == ("dev-2-img1", "dev-3-img0") and cirr.left_out["7"] == "dev-1-img0"
+    infos = {"images": [{"id": n, "file_name": f"{n:012d}.jpg"} for n in (12, 34)]}
+    write(tmp_path / "COCO2017_unlabeled" / "annotations" / "image_info_unlabeled2017.json", infos)
+    circo = read(write(tmp_path / "annotations" / "val.json", [CIRCO]))
+    (query,) = circo.queries
+    assert (query.reference_image, query.relevant) == ("unlabeled2017/000000000012.jpg", ("34", "56"))
+    assert circo.collection["34"] == "unlabeled2017/000000000034.jpg" and circo.aspects == {"0": ("cardinality",)}
+
+
+def test_each_round_of_a_dialogue_is_a_query(tmp_path: Path) -> None:
+    write(tmp_path / "ChatIR_Protocol" / "Search_Space_val_50k.json", [CHAT["img"], "unlabeled2017/6.jpg"])
+    chat = read(write(tmp_path / "dialogues" / "VisDial_v1.0_queries_val.json", [CHAT]))
+    assert [q.query_id for q in chat.queries] == ["000000000005-0", "000000000005-1", "000000000005-2"]
+    assert [len(q.dialogue or ()) for q in chat.queries] == [1, 2, 3] and len(chat.collection) == 2
+    own = read(write(tmp_path / "visdial_1.0_val.json", VISDIAL))
+    assert own.queries[2].dialogue == tuple(CHAT["dialog"])
+    assert own.queries[2].relevant == ("VisualDialog_val2018/VisualDialog_val2018_000000000005.jpg",)
+
+
+def test_questions_are_searched_in_the_photos_of_each_of_their_species(tmp_path: Path) -> None:
+    other = {key: value for key, value in ONE.items() if key != "sn"}  # the cleaned file of VisRet may lack it
+    found = read(write(tmp_path / "visual_rag.jsonl", lines(ONE, other)))
+    assert (found.name, [query.query_id for query in found.queries]) == ("Visual-RAG", ["0", "1"])
+    for query in found.queries:
+        assert (query.text, query.entity, query.is_question) == ("What colour are its feet?", None, True)
+        assert query.relevant == (f"{GOOSE}/b.jpg",)
+    assert found.pools["0"] == (f"{GOOSE}/a.jpg", f"{GOOSE}/b.jpg")
+    assert {question.entities for question in found.questions} == {("Branta leucopsis",)}
+    assert (found.questions[0].answers, found.questions[0].queries) == (("black", "black (with white)"), ("0",))
+    two = read(write(tmp_path / "me.jsonl", lines(TWO)))
+    assert (two.name, two.pools["0_entity_2"]) == ("Visual-RAG-ME", (f"{HERON}/c.jpg", f"{HERON}/d.jpg"))
+    assert [(q.query_id, q.entity, q.text) for q in two.queries] == [
+        ("0_entity_1", "Branta leucopsis", TWO["question"]), ("0_entity_2", "Ardea cinerea", TWO["question"]),
+    ]  # fmt: skip
+    assert two.questions[0].queries == ("0_entity_1", "0_entity_2")
+
+
+def test_invalid_files_are_refused_with_the_reason(tmp_path: Path) -> None:
+    cases: list[tuple[str, Any, str]] = [
+        ("x.json", [{**CIRR, "caption": " "}], "'caption' is empty"),
+        ("x.json", [CIRR, CIRR], "two queries with the pairid 7"),
+        ("x.json", [{**CIRR, "img_set": 3}], "x.json, query 7: expected an object as 'img_set', got 3"),
+        ("x.json", [{**CIRCO, "gt_img_ids": 3}], "query 0: expected a list as 'gt_img_ids'"),
+        ("x.json", '[{"pairid": 7, "ref', "x.json is damaged or incomplete"),
+        ("x.json", [{**CHAT, "dialog": []}], "expected texts as 'dialog'"),
+        ("x.json", [CHAT, CHAT], "two dialogues"),
+        ("x.json", {"images": [karpathy("train", 1)]}, "no photos of the split 'test'"),
+        ("x.json", {"images": [karpathy("test", 1), karpathy("test", 1)]}, "lists 1.jpg twice"),
+        ("x.jsonl", lines(ONE, "{"), "line 2: expected a JSON object"),
+        ("x.jsonl", lines(ONE, "[]"), r"line 2: expected a JSON object, got \[\]"),
+        ("x.jsonl", lines({**ONE, "images": [1]}), "line 1: expected an object as 'images'"),
+        ("x.jsonl", lines({**ONE, "images": {}}), "line 1: a species has no images"),
+        ("x.jsonl", lines({**ONE, "images": {"a.jpg": 2}}), "expected image paths with 0 or 1, got 'a.jpg': 2"),
+        ("x.jsonl", lines({**ONE, "images": {"a b.jpg": 1}}), "got 'a b.jpg': 1"),
+        ("x.jsonl", lines({**ONE, "answer": "black"}), "expected a list as 'answer'"),
+        ("x.jsonl", lines({**ONE, "sn": ["a", "b"]}), "expected as many names in 'sn' as species, 1, got 2"),
+        ("x.jsonl", '{"question": "a?", "answer": ["b"], "images": {"a.jpg": 0, "a.jpg": 1}}', "a key is repeated"),
+        ("x.jsonl", lines({**TWO, "images": {"entity_1": {"a.jpg": 1}}}), "images of entity_1 and entity_2"),
+        ("x.jsonl", lines(TWO, ONE), "line 2: expected 2 species as above, got 1"),
+        ("x.json", [{"query": 1, "images": {"a": 1}}], "expected text as query, got 1"),
+        ("x.json", [{"query": "owl", "images": {"a": 2}}], "0 or 1 as relevant"),
+        ("x.json", [{"query": "owl", "images": {"": 1}}], "an empty path"),
+        ("x.json", '[{"query": "owl", "images": {"a": 1, "a": 0}}]', "a key is repeated"),
+        ("deep.json", '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}", "deep"),
+    ]
+    for name, content, error in cases:
+        with pytest.raises(BadInput, match=error):
+            read_benchmark(write(tmp_path / name, content))
+    assert read_benchmark(write(tmp_path / "other.json", [{"query": "a"}])) is None
+    assert read_benchmark(write(tmp_path / "jobs.jsonl", lines({"query_id": "1", "text": "a"}))) is None
+    for name, content in (("val.json", [CIRCO]), ("v.jsonl", lines(ONE))):
+        with pytest.raises(UsageError, match="is one split"):
+            read_benchmark(write(tmp_path / name, content), split="test")
+    with pytest.raises(BadInput, match="were not found"):
+        read(write(tmp_path / "chat.json", [CHAT])).image_folder()
+
+
+def test_the_published_sets_have_the_pools_of_table_1(shared: Path) -> None:
+    found = read(shared / "benchmarks" / "visual_rag_me.jsonl")
+    assert (len(found.queries), len(found.questions)) == (100, 50)
+    assert round(sum(map(len, found.pools.values())) / 100) == 263
+    assert round(sum(len(query.relevant or ()) for query in found.queries) / 100, 1) == 20.8
+    for query in found.queries:  # every query is searched in the photos of its own species
+        names = {Path(image).parent.name.replace("_", " ") for image in found.pools[query.query_id]}
+        assert len(names) == 1 and names.pop().endswith(query.entity or "-")
+    hard = read(shared / "benchmarks" / "inquire_rerank_hard.json")
+    assert (hard.name, len(hard.queries)) == ("INQUIRE-Rerank-Hard", 59)
+    assert Counter(map(len, hard.pools.values())) == {100: 59}
+    assert sum(len(query.relevant or ()) for query in hard.queries) == 739
+    assert not [query.query_id for query in hard.queries if query.query_id.startswith("q-")]
+
+
+def clips(*names: str, split: str) -> dict[str, Any]:
+    videos = [{"video_id": n, "id": i, "split": split} for i, n in enumerate(names)]
+    sentences = [
+        {"sen_id": 2 * i + j, "video_id": n, "caption": f"{n} {j}"} for i, n in enumerate(names) for j in (0, 1)
+    ]
+    return {"videos": videos, "sentences": sentences}
+
+
+@pytest.fixture
+def msr_vtt(tmp_path: Path) -> Path:
+    """Three clips in the two published files; the first two are of one video."""
+    write(tmp_path / "train_val_videodatainfo.json", clips("video0", "video1", split="train"))
+    write(tmp_path / "test_videodatainfo.json", clips("video7010", split="test"))
+    for clip, n in (("video0", 14), ("video1", 10), ("video7010", 4)):
+        for frame in range(1, n + 1):
+            write(tmp_path / "frames" / clip / f"{frame:03d}.jpg", "")
+    return tmp_path
+
+
+def test_a_caption_finds_ten_frames_of_its_own_clip(msr_vtt: Path) -> None:
+    found = read(msr_vtt / "test_videodatainfo.json")  # the other file is found beside it
+    frames = {query.query_id: query.relevant or () for query in found.queries}
+    assert found.name == "MSR-VTT" and set(frames) >= {"video0-0", "video0-1", "video1-2", "video7010-0"}
+    assert [len(frames[query]) for query in ("video0-0", "video1-2", "video7010-0")] == [10, 10, 4]
+    assert frames["video0-0"] == frames["video0-1"]  # one draw for all captions of a clip
+    assert all(image.startswith("video0/") for image in frames["video0-0"])  # nothing of the other clip of its video
+    assert len(found.collection) == 24 and read(msr_vtt / "train_val_videodatainfo.json").collection == found.collection
+    assert found.image_folder().path == msr_vtt / "frames"
+    only = read(msr_vtt / "train_val_videodatainfo.json", split="test")
+    assert {query.query_id for query in only.queries} == {"video7010-0", "video7010-1"}
+
+
+def test_wrong_files_of_msr_vtt_are_refused(msr_vtt: Path) -> None:
+    own = clips("video0", split="train")
+    for content, error in (
+        ({**own, "videos": own["videos"] * 2}, "lists the clip video0 twice"),
+        ({**own, "sentences": own["sentences"] * 2}, "two captions with the sen_id 0"),
+        ({**own, "sentences": []}, "no caption of the clip video0"),
+        ({**own, "videos": []}, "no clips"),
+        (clips("video0", "video5", split="train"), "No frames of the clip video5"),
+        (clips("video5", split="train"), "expected a folder of that name"),
+    ):
+        with pytest.raises(BadInput, match=error):
+            read_benchmark(write(msr_vtt / "one.json", content))
+    write(msr_vtt / "test_videodatainfo.json", "[]")
+    with pytest.raises(BadInput, match="expected lists of videos"):
+        read_benchmark(msr_vtt / "train_val_videodatainfo.json")
+
+
+# --- COCO-Hard ---
+
+
+def test_the_hardest_captions_of_coco_are_those_of_the_lowest_ndcg_of_the_authors(tmp_path: Path) -> None:
+    coco = {
+        "images": [{"id": n, "file_name": f"{n}.jpg"} for n in (1, 2, 3)],
+        "annotations": [{"id": 10 * n + i, "image_id": n, "caption": f"photo {n}"} for n in (1, 2, 3) for i in (1, 0)],
+    }
+    file = write(tmp_path / "captions_val2017.json", coco)
+    # Caption -> rank of its photo, by two runs. Standard nDCG: 10 has 1 + .5, 20 has .63 + .63 and is harder. In the
+    # authors' code every rank below the first is the same: 20 and 30 have twice (.63 + .5) / 2, and the first id wins.
+    ranks = {10: (1, 3), 20: (2, 2), 30: (3, 3)}
+    runs = []
+    for i in (0, 1):
+        rows = []
+        for caption, of in ranks.items():
+            others = [f"{n}.jpg" for n in (1, 2, 3) if n != caption // 10]
+            photos = [*others[: of[i] - 1], f"{caption // 10}.jpg", *others[of[i] - 1 :]]
+            rows += [f"{caption} Q0 {photo} {r} {1 / r} x" for r, photo in enumerate(photos, 1)]
+        runs.append(write(tmp_path / f"{i}.trec", "\n".join(rows)))
+    one = read(write(tmp_path / "one.json", hardest(file)))
+    assert (one.name, [query.query_id for query in one.queries]) == ("COCO", ["10", "20", "30"])
+    hard = read(write(tmp_path / "hard.json", hardest(file, runs, n=2)))
+    assert (hard.name, len(hard.collection)) == ("COCO-Hard", 3)  # all photos stay
+    assert [(query.query_id, query.relevant) for query in hard.queries] == [("20", ("2.jpg",)), ("30", ("3.jpg",))]
+    assert [each["id"] for each in hardest(file, runs, n=1)["annotations"]] == [20]  # type: ignore[attr-defined]
+    wrong = write(tmp_path / "wrong.trec", "7 Q0 1.jpg 1 1 x\n")
+    with pytest.raises(BadInput, match="ranks none of the captions"):
+        hardest(file, [wrong])
+
+
+# --- INQUIRE-Rerank ---
+
+KNOWN = "cross orbweaver"  # a species name, and the whole text of INQUIRE's query 19
+OTHER = "a purple heron dancing"
+ROWS = [  # query, image, score, relevant
+    (KNOWN, 11, 0.31, 1), (OTHER, 21, 0.25, 0), (KNOWN, 12, 0.35, 0),
+    (OTHER, 22, 0.28, 1), (KNOWN, 13, 0.30, 1), (OTHER, 11, 0.20, 0),
+]  # fmt: skip
+HEADER = "file_name,query,relevant,clip_score,inat24_image_id"
+
+
+def picture(number: int) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), (number * 9 % 256, 80, 120)).save(out, "JPEG")
+    return out.getvalue()
+
+
+def columns(rows: Any) -> dict[str, list[Any]]:
+    return {
+        "image": [{"bytes": picture(i), "path": f"{i}.jpg"} for _, i, _, _ in rows],
+        "query": [query for query, _, _, _ in rows],
+        "relevant": [relevant for _, _, _, relevant in rows],
+        "clip_score": [score for _, _, score, _ in rows],
+        "inat24_image_id": [i for _, i, _, _ in rows],
+        "inat24_file_name": [f"train/00001_Aves/{i}.jpg" for _, i, _, _ in rows],
+        "license": ["CC0"] * len(rows),
+    }
+
+
+def write_parquet(path: Path, rows: Any = ROWS, drop: tuple[str, ...] = ()) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.table({name: cells for name, cells in columns(rows).items() if name not in drop})
+    pq.write_table(table, path, row_group_size=4)
+
+
+EXPECTED = {
+    "19": (KNOWN, ["11", "12", "13"], ("11", "13")),
+    query_id_of(OTHER): (OTHER, ["21", "22", "11"], ("22",)),
+}
+
+
+def relevances(jobs: Any) -> Any:
+    return {job.query_id: (job.text, [i.image_id for i in job.candidates], job.relevant) for job in jobs}
+
+
+def test_rows_of_inquire_become_a_job_for_each_query_and_pictures_are_written_once(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:3])
+    write_parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[3:])
+    jobs = read_rerank(tmp_path)
+    assert relevances(jobs) == EXPECTED
+    assert [image.score for image in jobs[0].candidates] == [0.31, 0.35, 0.30]
+    assert jobs[0].candidates[0].path == "train/00001_Aves/11.jpg"
+    images = tmp_path / "images"
+    (job, _) = read_rerank(tmp_path, images=images)
+    assert [read_image(image.path).size for image in job.candidates] == [(40, 30)] * 3
+    assert sorted(path.name for path in images.iterdir()) == ["11.jpg", "12.jpg", "13.jpg", "21.jpg", "22.jpg"]
+    before = {path: path.stat().st_mtime_ns for path in images.iterdir()}
+    read_rerank(tmp_path, images=images)
+    assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
+
+
+def test_metadata_of_inquire_gives_the_same_jobs_as_jsonl_and_csv(tmp_path: Path) -> None:
+    rows = [
+        {"file_name": f"{i}.jpg", "query": query, "relevant": relevant, "clip_score": score, "inat24_image_id": i}
+        for query, i, score, relevant in ROWS
+    ]
+    write(tmp_path / "a" / "test" / "metadata.jsonl", lines(*rows))
+    (tmp_path / "b" / "test").mkdir(parents=True)
+    with (tmp_path / "b" / "test" / "metadata.csv").open("w", newline="") as out:
+        writer = csv.DictWriter(out, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"relevant": bool(row["relevant"])} for row in rows)
+    for folder in "ab":
+        jobs = read_rerank(tmp_path / folder, split="test")
+        assert relevances(jobs) == EXPECTED
+        assert jobs[0].candidates[2].path == str(tmp_path / folder / "test" / "13.jpg")
+    with pytest.raises(BadInput, match="no files of the split 'validation'"):
+        read_rerank(tmp_path / "a", split="validation")
+    spreadsheet = f'\ufeff{HEADER}\r\na.jpg,"red, and\r\nsmall",1,0.5,1,one cell too many\r\n'
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "metadata.csv").write_bytes(spreadsheet.encode())
+    (job,) = read_rerank(tmp_path / "c")
+    assert (job.text, job.relevant) == ("red, and small", ("1",))
+    write_parquet(tmp_path / "d" / "test.parquet", [(KNOWN, 1, 0.3, 1), (f"  {KNOWN.upper()} ", 2, 0.2, 0)])
+    (job,) = read_rerank(tmp_path / "d")  # queries that differ in case and spaces alone are one
+    assert [image.image_id for image in job.candidates] == ["1", "2"]
+
+
+def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
+    cells = {"file_name": "a.jpg", "query": KNOWN, "relevant": 1, "clip_score": 0.5, "inat24_image_id": 1}
+    number, as_json = "expected a number as clip_score and 0 or 1", "metadata.jsonl"
+    cases: list[tuple[str, str | bytes, str]] = [
+        ("test.parquet", b"PAR1 cut off", "as a Parquet file"),
+        (as_json, "[1, 2]\n", "expected a JSON object per line"),
+        (as_json, '{"query": \n', "expected a JSON object per line"),
+        (as_json, "{}".encode("utf-16"), "is not UTF-8 text"),
+        ("metadata.csv", f"{HEADER}\n", "contains no query with images"),
+        ("metadata.csv", "file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "text as query"),
+        (as_json, lines({**cells, "clip_score": "high"}), number),
+        (as_json, lines({**cells, "clip_score": "nan"}), number),
+        (as_json, lines({**cells, "clip_score": True}), number),
+        (as_json, lines({**cells, "relevant": "perhaps"}), number),
+        (as_json, lines({**cells, "relevant": 2}), number),
+        (as_json, lines({**cells, "inat24_image_id": None}), "invalid image id None"),
+        (as_json, lines({**cells, "inat24_image_id": "../../x"}), "invalid image id"),
+        (as_json, lines({**cells, "file_name": None}), "expected a path as file_name"),
+        (as_json, lines({key: cells[key] for key in cells if key != "clip_score"}), "has no column clip_score"),
+        (as_json, lines(cells, cells), "Image 1 is listed twice"),
+        ("readme.txt", "", r"no Parquet files or a metadata\.jsonl"),
+    ]
+    for i, (name, content, why) in enumerate(cases):
+        file = tmp_path / str(i) / name
+        file.parent.mkdir()
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(BadInput, match=why):
+            read_rerank(file.parent)
+
+
+LABELS = files("papers.datasets").joinpath("inquire_labels.csv").read_text(encoding="utf-8")
+LABELLED = list(csv.DictReader(line for line in LABELS.splitlines() if not line.startswith("#")))
+
+
+def words_of(row: dict[str, str]) -> Iterator[str]:
+    yield from (word for column in ("words", "weighed") for word in row[column].split("; ") if word)
+
+
+def test_250_queries_of_inquire_have_labels_by_the_stated_rule(shared: Path) -> None:
+    labels = {row["query_id"]: label_by_id(row["query_id"]) for row in LABELLED}
+    assert len(labels) == len(LABELLED) == 250 and "# The rule." in LABELS
+    assert Counter(row["split"] for row in LABELLED) == {"test": 200, "val": 50}
+    assert Counter(label and label.lingo for label in labels.values()) == {"lingo": 32, "non-lingo": 218}
+    assert [row["query_id"] for row in LABELLED if bool(row["words"]) != (row["lingo"] == "lingo")] == []
+    assert max(len(list(words_of(row))) for row in LABELLED) <= 2  # words, no texts
+    assert [getattr(label_by_id(n), "lingo", None) for n in ("269", "62", "129", "1000")] == [
+        "lingo", "lingo", "non-lingo", None,
+    ]  # fmt: skip
+    for split in ("test", "val"):
+        with (shared / "benchmarks" / f"inquire_queries_{split}.csv").open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                label = label_of(row["query_text"])
+                assert label is not None, row
+                ours = next(ours for ours in LABELLED if ours["query_id"] == label.query_id)
+                assert (label.query_id, ours["split"]) == (row["query_id"], split)
+                assert label.supercategory == row["supercategory"]
+                assert [word for word in words_of(ours) if word.casefold() not in row["query_text"].casefold()] == []
+
+
+# --- measured by kb, against references in NumPy ---
+
+N_IMAGES = 60
+NAMES = [f"dev-{i}-img0" for i in range(N_IMAGES)]
+
+
+def write_run(path: Path, lists: dict[str, list[str]]) -> None:
+    rows = [f"{q} Q0 {image} {r} {1 / r} run" for q, found in lists.items() for r, image in enumerate(found, 1)]
+    path.write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def measured(cli: CommandLine, papers: Papers) -> Callable[[Path], tuple[dict[Any, Any], Outcome]]:
+    """Return a function that converts a file, and returns labels -> measure -> mean of run.trec, and the table."""
+
+    def run(file: Path) -> tuple[dict[Any, Any], Outcome]:
+        papers("convert", file, "set.json", check=True)
+        given = ("eval", "rerank", "run.trec", "--jobs", "set.json", "--resamples", "100")
+        (found,) = json.loads(cli.call(*given, "--format", "json", check=True).stdout)["runs"]
+        means = {tuple(s["labels"].items()): {m["name"]: m["macro"] for m in s["measures"]} for s in found["strata"]}
+        return means, cli.call(*given, check=True)
+
+    return run
+
+
+def test_cirr_is_measured_without_the_reference_and_within_the_sets(tmp_path: Path, measured: Any) -> None:
+    random, entries, lists = Random(3), [], {}
+    for i in range(40):
+        members = random.sample(NAMES, 6)
+        entry = {"pairid": i, "reference": members[0], "target_hard": random.choice(members[1:]), "caption": "x"}
+        entries.append({**entry, "img_set": {"members": members}})
+        lists[str(i)] = random.sample(NAMES, 50)  # with the reference, and without some of the set
+    write(tmp_path / "split.rc2.val.json", {name: f"./dev/{name}.png" for name in NAMES})
+    write_run(tmp_path / "run.trec", lists)
+    means, shown = measured(write(tmp_path / "cap.rc2.val.json", entries))
+    for k in (1, 5, 10, 50):
+        hits = [e["target_hard"] in [x for x in lists[str(e["pairid"])] if x != e["reference"]][:k] for e in entries]
+        assert means[()][f"R@{k}"] == pytest.approx(np.mean(hits))
+    for k in (1, 2, 3):
+        hits = []
+        for e in entries:
+            of_set = [x for x in lists[str(e["pairid"])] if x in e["img_set"]["members"] and x != e["reference"]]
+            hits.append(e["target_hard"] in of_set[:k])
+        assert means[()][f"R_subset@{k}"] == pytest.approx(np.mean(hits)) and 0 < np.mean(hits) < 1
+    n_missing = sum(len({*e["img_set"]["members"][1:]} - {*lists[str(e["pairid"])]}) for e in entries)
+    assert f"run: {n_missing} images of the sets missing; R_subset@k counts them as not found" in shown.stderr
+    head = next(line for line in shown.stdout.splitlines() if line.startswith("run"))
+    assert head.split() == ["run", "R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3"]
+
+
+def test_circo_is_measured_by_its_map_and_aspects(tmp_path: Path, cli: CommandLine, measured: Any) -> None:
+    random, entries, lists = Random(3), [], {}
+    for i in range(30):
+        right = random.sample(range(N_IMAGES), random.randint(1, 8))
+        aspects = ["addition", "negation"][: 1 + i % 2]
+        entry = {"id": i, "reference_img_id": 99, "relative_caption": "x", "gt_img_ids": right}
+        entries.append({**entry, "semantic_aspects": aspects})
+        lists[str(i)] = [str(image) for image in random.sample(range(N_IMAGES), 50)]
+    infos = {"images": [{"id": n, "file_name": f"{n:012d}.jpg"} for n in range(N_IMAGES)]}
+    write(tmp_path / "annotations" / "image_info_unlabeled2017.json", infos)
+    write_run(tmp_path / "run.trec", lists)
+    means, shown = measured(write(tmp_path / "val.json", entries))
+    for k in (5, 10, 25, 50):
+        values: list[float] = []
+        for e in entries:
+            labels = np.isin(np.array(lists[str(e["id"])], dtype=int), e["gt_img_ids"])
+            precisions = np.cumsum(labels) * labels / np.arange(1, 51)
+            values.append(precisions[:k].sum() / min(len(e["gt_img_ids"]), k))
+        assert means[()][f"mAP@{k}"] == pytest.approx(np.mean(values))
+        assert means[("aspect", "negation"),][f"mAP@{k}"] == pytest.approx(np.mean(values[1::2]))
+    assert "mAP@5, mAP@10, mAP@25, mAP@50 by aspect" in shown.stdout
+    alone = cli.call("eval", "rerank", "--jobs", "set.json")
+    assert alone.exit_code == 2 and "CIRCO has no first stage" in alone.stderr
+
+
+def test_visdial_counts_hits_of_earlier_rounds(tmp_path: Path, cli: CommandLine, measured: Any) -> None:
+    random, n, rounds, images = Random(3), 25, 4, [f"u/{i:03d}.jpg" for i in range(N_IMAGES)]
+    entries = [
+        {"img": images[i], "dialog": [f"caption {i}", *(f"q{r}? a{i}" for r in range(1, rounds))]} for i in range(n)
+    ]
+    write(tmp_path / "Search_Space_val.json", images)
+    lists = {f"{i:03d}-{r}": random.sample(images, N_IMAGES) for i in range(n) for r in range(rounds)}
+    write_run(tmp_path / "run.trec", lists)
+    ranks = np.array([[lists[f"{i:03d}-{r}"].index(images[i]) for r in range(rounds)] for i in range(n)])
+    hits = np.maximum.accumulate(ranks < 10, axis=1)
+    means, shown = measured(write(tmp_path / "queries.json", entries))
+    for r in range(rounds):
+        of_round = means[("round", str(r)),]
+        assert of_round["Hits@10"] == pytest.approx(hits[:, r].mean())
+        assert of_round["R@10"] == pytest.approx((ranks < 10)[:, r].mean())
+    assert "Hits@10, R@10 by round" in shown.stdout
+    write_run(tmp_path / "wrong.trec", {"001-0": ["1"]})
+    done = cli.call("eval", "rerank", "wrong.trec", "--jobs", "set.json")
+    assert done.exit_code == 5 and "not an image of the data set" in done.stderr and "'u/000.jpg'" in done.stderr
+
+
+def test_inquire_is_measured_by_supercategory_and_lingo(cli: CommandLine, papers: Papers, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "set" / "data" / "test-00000-of-00001.parquet", ROWS[:3:2])
+    write_parquet(tmp_path / "set" / "data" / "validation-00000-of-00001.parquet", ROWS[1:2])
+    papers("convert", "set", "inquire.json", "--split", "test", check=True)
+    assert sorted(path.name for path in Path("inquire").iterdir()) == ["11.jpg", "12.jpg"]
+    given = ("eval", "rerank", "--jobs", "inquire.json")
+    found = json.loads(cli.call(*given, "--format", "json", check=True).stdout)
+    (run,) = found["runs"]
+    both = {"supercategory": "Species", "lingo": "non-lingo"}
+    assert [stratum["labels"] for stratum in run["strata"]] == [
+        {}, {"supercategory": "Species"}, {"lingo": "non-lingo"}, both,
+    ]  # fmt: skip
+    assert (run["name"], run["by_query"]["19"]["MRR"]) == ("first stage", 0.5)
+    assert "leaves no query to measure" in cli.call(*given, "--without", "Species").stderr
+
+
+@pytest.fixture
+def cirr(tmp_path: Path) -> Path:
+    """CIRR as published, with six photos of one colour each."""
+    colours = ("red", "blue", "yellow", "green", "black", "white")
+    (tmp_path / "img_raw" / "dev").mkdir(parents=True)
+    for colour in colours:
+        Image.new("RGB", (40, 40), colour).save(tmp_path / "img_raw" / "dev" / f"{colour}.png")
+    entry = {
+        "pairid": 1, "reference": "blue", "target_hard": "red", "caption": "a crimson bird",
+        "img_set": {"members": ["blue", "red", "green"]},
+    }  # fmt: skip
+    write(tmp_path / "captions" / "cap.rc2.val.json", [entry])
+    write(tmp_path / "image_splits" / "split.rc2.val.json", {colour: f"./dev/{colour}.png" for colour in colours})
+    return tmp_path
+
+
+def test_a_converted_set_is_ranked_in_two_stages_and_within_its_sets(
+    cli: CommandLine, papers: Papers, cirr: Path
+) -> None:
+    file = "captions/cap.rc2.val.json"
+    papers("convert", file, "cirr.json", check=True)
+    similarity = ("rerank", "cirr.json", "--method", "similarity")
+    first = cli.call(*similarity, check=True)
+    assert sorted(row.split()[2] for row in first.stdout.splitlines()) == ["black", "green", "red", "white", "yellow"]
+    write(cirr / "three.trec", "1 Q0 blue 1 3 x\n1 Q0 white 2 2 x\n1 Q0 red 3 1 x\n")
+    again = cli.call(*similarity, "--set", "first_stage=three.trec", "--format", "jsonl", check=True)
+    found = [json.loads(line) for line in again.stdout.splitlines()]
+    assert {row["image_id"]: row["first_stage_rank"] for row in found} == {"white": 1, "red": 2}
+    subset = cli.call(*similarity, "--set", "within_subset=true", check=True)
+    assert sorted(line.split()[2] for line in subset.stdout.splitlines()) == ["green", "red"]
+    measure = ("eval", "rerank", "sets.trec", "--jobs", "cirr.json", "--resamples", "100")
+    write(cirr / "sets.trec", subset.stdout)
+    assert "sets ranks the sets of CIRR alone" in cli.call(*measure, check=True).stderr
+    write(cirr / "sets.trec", first.stdout)
+    assert "CIRR" not in cli.call(*measure, check=True).stderr
+    write(cirr / "other.trec", "77 Q0 red 1 3 x\n")
+    write(cirr / "unknown.trec", "1 Q0 pink 1 3 x\n")
+    for name, message in (("other", "none of the queries"), ("unknown", "'pink'")):
+        done = cli.call(*similarity, "--set", f"first_stage={name}.trec")
+        assert done.exit_code == 5 and message in done.stderr
+    done = cli.call("rerank", "img_raw", "--query", "red", "--method", "similarity", "--set", "within_subset=true")
+    assert done.exit_code == 2 and "within_subset" in done.stderr
+    (cirr / "img_raw").rename(cirr.parent / "elsewhere")
+    missing = papers("convert", file, "cirr.json", "--images", ".")
+    assert missing.exit_code == 5 and "--images DIR" in missing.stderr
+    for folder in (cirr.parent / "elsewhere", cirr.parent / "elsewhere" / "dev"):  # as published, or the photos alone
+        papers("convert", file, "cirr.json", "--images", folder, check=True)
+        assert json.loads(Path("cirr.json").read_text())["collection"]["red"].endswith("/elsewhere/dev/red.png")
+
+
+def test_the_photos_of_circo_are_its_collection_wherever_they_are(papers: Papers, tmp_path: Path) -> None:
+    entry = {"id": 0, "reference_img_id": 12, "relative_caption": "is red", "gt_img_ids": [34]}
+    write(tmp_path / "val.json", [entry])
+    (tmp_path / "photos").mkdir()
+    missing = papers("convert", "val.json", "circo.json", "--images", "photos")
+    assert missing.exit_code == 5 and "or unlabeled2017/000000000012.jpg in photos" in missing.stderr
+    for n in (12, 34):
+        write(tmp_path / "photos" / f"{n:012d}.jpg", "")
+    papers("convert", "val.json", "circo.json", "--images", "photos", check=True)
+    assert sorted(json.loads(Path("circo.json").read_text())["collection"]) == ["12", "34"]
+
+
+def test_visual_rag_me_is_measured_as_in_visret(cli: CommandLine, measured: Any, tmp_path: Path) -> None:
+    images = {
+        entity: {f"{i}_Aves_{entity}_{i}/{name}.png": int(name == right) for name in ("red", "blue", "green")}
+        for i, (entity, right) in enumerate((("entity_1", "blue"), ("entity_2", "red")))
+    }
+    entry = {"question": "Which one is blue, a or b?", "answer": ["a"], "images": images, "sn": ["A a", "B b"]}
+    write_run(tmp_path / "run.trec", {f"0_{entity}": list(of) for entity, of in images.items()})
+    means, shown = measured(write(tmp_path / "me.jsonl", lines(entry)))
+    low = sum(1 / np.log2(rank + 1) for rank in (2, 3)) / 2  # the relevant photo at any rank below the first
+    assert means[()]["ndcg_visret@10"] == pytest.approx((1 + low) / 2)
+    assert means[()]["hit@1"] == 0.5 and "ndcg_visret@30" in shown.stdout and "missing" not in shown.stderr
+    other = next(iter(images["entity_2"]))
+    write(tmp_path / "wrong.trec", f"0_entity_1 Q0 {other} 1 1 x\n")
+    done = cli.call("eval", "rerank", "wrong.trec", "--jobs", "set.json")
+    assert done.exit_code == 5 and "is not an image of the query" in done.stderr

@@ -1,0 +1,241 @@
+"""`python -m papers PAPER TABLE` from the miniature data to the paper's figures beside ours; models are scripted."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from papers.catalogue import PAPERS, read_paper
+from tests.cli.verbs.rerank.conftest import NO, YES
+from tests.conftest import CommandLine, Outcome
+from tests.rerank.scripted import questions_reply
+from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
+from tests.servers.scripted_distiller import distil
+
+Papers = Callable[..., Outcome]
+KINDS = ("text", "vision", "search", "image")
+
+
+def answered(call: Call) -> Reaction:
+    """Return a reply to any request of the five methods, by a rule."""
+    if call.path.endswith("/images/generations"):
+        return "drawn by the server"
+    if "<<<" in call.text:
+        return distil(call)
+    if len(call.images) > 1:
+        return json.dumps({"ranking": list(range(len(call.images), 0, -1))})
+    if '"phrases"' in call.text:
+        return json.dumps({"phrases": ["a bird"], "questions": ["Where is it?", "Which colour?", "How many?"]})
+    if '"Description:"' in call.text:
+        return "Keywords: bird\nDescription: a red bird"
+    if not call.images:
+        return questions_reply()
+    if "\nA. " in call.text:
+        return json.dumps({"reason": "", "answer": "A"})
+    if '"species"' in call.text or "species" in str(call.payload.get("response_format", "")):
+        return json.dumps({"reason": "", "species": "Blue Jay"})
+    return YES if sum(call.images[0]) % 2 else NO
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A server for all endpoints, at a cent per thousand tokens."""
+    with OpenAIServer(answered) as started:
+        for kind in KINDS:
+            values = {"model": "m", "base_url": started.base_url, "price_in": 10, "price_out": 10}
+            for name, value in values.items():
+                monkeypatch.setenv(f"FIELDMARK_LLM_{kind.upper()}_{name.upper()}", str(value))
+        yield started
+
+
+@pytest.fixture
+def reproduced(papers: Papers) -> Callable[..., list[dict[str, str]]]:
+    """Return a function that runs a table on miniature data and returns its cells."""
+
+    def run(*arguments: str | Path) -> list[dict[str, str]]:
+        done = papers(*arguments, "--miniature", "--models", "--format", "csv", check=True)
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
+    return run
+
+
+def test_the_list_names_all_tables_and_costs(papers: Papers) -> None:
+    assert [line.split()[0] for line in papers("--help").stdout.splitlines()[-9:]] == [
+        *PAPERS, "answers", "feedback", "convert", "coco-hard",
+    ]  # fmt: skip
+    assert "table not available" in papers("cotrr", check=True).stdout
+    lines = papers("divide-and-conquer", check=True).stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  figure-4 ") and "Mean AP over 154" in line)
+    assert [each.strip() for each in lines[at + 1 : at + 3]] == [
+        "data: INQUIRE",
+        "models: vision gpt-4.1, search sonar",
+    ]
+    # 160 queries x 100 photos x (1 + 3 + 1 + 3 answers), and 2 x 160 contexts and 2 x 160 lists of subqueries.
+    assert f"{160 * 100 * 8 + 4 * 160:,} model calls" in lines[at + 3] and "about $108" in lines[at + 3]
+
+
+def test_a_table_of_recognition_equals_the_commands_that_it_names(
+    papers: Papers, reproduced: Any, cli: CommandLine, toy_paper_profile: None
+) -> None:
+    command = ("vr-rag", "1", "--output", "work")
+    cells = reproduced(*command)
+    assert [cell["published"] for cell in cells if cell["row"] == "CLIP"] == ["52.7", "19.9", "50.9", "26.0"]
+    shown = papers(*command, "--miniature", "--dry-run", check=True).stdout
+    (converted,) = re.findall(r"python -m papers (convert \S+/data/CUB\S+ .*)", shown)
+    papers(*converted.split(), check=True)
+    (typed,) = re.findall(r"kb (eval species \S+/CUB.csv .*)", shown)
+    lines = list(csv.DictReader(io.StringIO(cli.call(*typed.split(), check=True).stdout)))
+    for vocabulary in ("bounded", "open"):
+        (line,) = [
+            line
+            for line in lines
+            if (line["preset"], line["vocabulary"], line["measure"]) == ("text-only", vocabulary, "top-1")
+        ]
+        (cell,) = [cell for cell in cells if (cell["row"], cell["column"]) == ("CLIP", f"CUB {vocabulary}")]
+        assert float(cell["ours"]) == pytest.approx(100 * float(line["micro"])) and float(cell["ours"]) > 0
+        assert float(cell["difference"]) == pytest.approx(float(cell["ours"]) - float(cell["published"]))
+    # The starter profile has one encoder: the cells of the others are empty, not wrong.
+    assert {cell["ours"] for cell in cells if cell["row"] in ("BioCLIP", "OpenCLIP", "SigLIP")} == {""}
+    told = papers(*command, "--miniature", check=True).stdout
+    rows = [re.sub(" +", " ", line.strip()) for line in told.splitlines() if "ours, miniature" in line]
+    assert [row.partition(" (")[2] for row in rows] == [
+        "not in the profile paper)", "", *["no such encoder in this run)"] * 2
+    ]  # fmt: skip
+
+
+@pytest.mark.integration
+def test_the_four_modes_are_measured_and_a_stopped_run_continues(papers: Papers, server: OpenAIServer) -> None:
+    command = ("divide-and-conquer", "figure-4", "--miniature", "--models")
+    none = papers(*command, "--offline")
+    assert none.exit_code == 7 and server.n_calls == 0
+    # An answer on a photo costs $0.004. The limit counts for all steps together.
+    stopped = papers(*command, "--max-cost", "0.5")
+    assert stopped.exit_code == 7 and "Cost limit reached" in stopped.stderr
+    n_answers = sum(bool(call.images) for call in server.calls)
+    assert 60 < n_answers <= 0.5 / (401 * 10 / 1e6)
+    done = papers(*command, "--format", "json", check=True)
+    cells = json.loads(done.stdout)["cells"]
+    assert [cell["published"] for cell in cells] == [64.0, 61.1, 64.2, 66.9]
+    assert all(0 < cell["ours"] <= 100 for cell in cells) and len({cell["model"] for cell in cells}) == 1
+    n_all = server.n_calls
+    again = papers(*command, "--format", "json", check=True)
+    assert again.stdout == done.stdout and server.n_calls == n_all and again.stderr.count("finished before") == 5
+
+
+@pytest.mark.integration
+def test_the_gains_of_a_model_over_the_first_stage_are_measured(reproduced: Any, server: OpenAIServer) -> None:
+    cells = reproduced("cotrr", "gains")
+    assert [cell["published"] for cell in cells if cell["row"] == "CoTRR"] == [
+        "18.64", "13.85", "12.41", "16.1", "10.56",
+    ]  # fmt: skip
+    assert all(-100 <= float(cell["ours"]) <= 100 for cell in cells if cell["ours"])
+    assert any(float(cell["ours"] or 0) for cell in cells)
+    assert {cell["model"] for cell in cells if cell["ours"]} == {"vision m"}
+
+
+@pytest.mark.integration
+def test_retrieval_by_drawings_and_answers_from_it_are_measured(reproduced: Any, server: OpenAIServer) -> None:
+    cells = reproduced("visret", "6")
+    assert [cell["published"] for cell in cells if cell["row"] == "Original Query"][:3] == ["0.21", "0.583", "0.737"]
+    assert all(0 <= float(cell["ours"]) <= 1 for cell in cells if cell["row"].endswith("GPT-4o"))
+    assert {cell["ours"] for cell in cells if "Llama" in cell["row"]} == {""}
+    answers = reproduced("visret", "8")
+    ours = {(cell["row"], cell["column"]): cell["ours"] for cell in answers}
+    assert all(ours[row, f"{data} gpt-4o"] for row, _ in ours for data in ("Visual-RAG", "-ME"))
+    assert not any(ours[row, "-ME gpt-4.1"] for row, _ in ours)
+    # One request for the drawings of each query: those of the search serve the answers.
+    drawn = [call.payload["prompt"] for call in server.calls if call.path.endswith("/images/generations")]
+    assert len(drawn) == len(set(drawn)) and {prompt[:31] for prompt in drawn} == {"Generate a small image of the {"}
+
+
+@pytest.mark.integration
+def test_steps_that_are_done_in_part_are_named_and_run_again(papers: Papers, server: OpenAIServer) -> None:
+    def refuse_one(call: Call) -> Reaction:
+        if call.path.endswith("/images/generations"):
+            return Status(status=400, error={"message": "No.", "code": "content_policy_violation"})
+        return answered(call)
+
+    command = ("visret", "table-6", "--miniature", "--models", "--format", "csv")
+    server.script = refuse_one
+    done = papers(*command)
+    assert done.exit_code == 7 and "figures may be too low: visret-VR;" in done.stderr
+    (cell,) = [
+        line for line in done.stdout.splitlines() if "Visualize-then-Retrieve, GPT-4o" in line and "N@30" in line
+    ]
+    assert cell.split(",")[-3] != ""  # ranked by the text of the query
+    again = papers(*command)
+    assert (again.exit_code, again.stderr.count("finished before")) == (7, 4)
+
+
+@pytest.mark.integration
+def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, server: OpenAIServer) -> None:
+    cells = reproduced("interactive-retrieval", "table-2-clip")
+    ours = {(cell["row"], cell["column"]): float(cell["ours"]) for cell in cells}
+    texts = ("Captions Only", "With Summary", "Keywords Summary", "CoT Summary")
+    assert len({ours["Turn 0", column] for column in ("Single Turn", "Rocchio", *texts)}) == 1
+    assert len({ours["Turn 1", column] for column in texts}) == 1
+    assert {cell["model"] for cell in cells} == {"", "vision m", "text m, vision m"}
+    assert any(call.images for call in server.calls), "photos are captioned"
+    assert any("\nCaptions:\n" in call.text for call in server.calls), "queries are rewritten"
+
+
+def test_a_miniature_calls_no_model_unasked_and_touches_nothing_shared(
+    papers: Papers, server: OpenAIServer, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIELDMARK_KB", str(birds))
+    monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "home"))
+    before = {path: path.stat().st_mtime_ns for path in birds.rglob("*")}
+    command = ("divide-and-conquer", "--miniature", "--output", "work")
+    counted = papers(*command, "table-1", check=True)
+    assert re.search(r"Total +paper +154 +136 +18\n +ours, miniature +7 +6 +1\n", counted.stdout)
+    done = papers(*command, "figure-4")
+    assert done.exit_code == 7 and server.n_calls == 0
+    assert "5 of 5 steps not finished: [llm.vision] not set (2); [llm.search], [llm.vision] not set (2)" in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in birds.rglob("*")} == before
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_missing_data_set_and_a_missing_table_are_named(papers: Papers, tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    planned = papers("divide-and-conquer", "1", "--data", "datasets", "--dry-run", check=True)
+    assert re.search(r"Not found: \S+/datasets/inquire-rerank\.", planned.stdout)
+    planned = papers("divide-and-conquer", "1", "--miniature", "--dry-run", check=True)
+    assert "Not found" not in planned.stdout and "Data: drawings and a few queries" in planned.stdout
+    done = papers("divide-and-conquer", "table-1", "--data", "datasets")
+    assert done.exit_code == 7 and "inquire-rerank does not exist; expected inquire-rerank/ with" in done.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("x")
+    for arguments, code, message in (
+        (("cotrr", "3"), 3, "table not available"),
+        (("vr-rag", "table-12"), 2, 'Unknown table "table-12"'),
+        (("vr-rag", "2"), 2, "needs its data sets"),
+        (("vr-rag", "2", "--miniature", "--data", "mine"), 2, "mine is not empty"),
+    ):
+        done = papers(*arguments)
+        assert done.exit_code == code and message in done.stderr, arguments
+
+
+@pytest.mark.thorough
+def test_every_table_runs_on_miniature_data(papers: Papers, server: OpenAIServer) -> None:
+    for paper in PAPERS:
+        for name, table in read_paper(paper).tables.items():
+            if table.is_available and table.steps:
+                done = papers(paper, name, "--miniature", "--models", "--format", "json")
+                assert done.exit_code == 0, (name, done.stderr)
+                assert any(cell["ours"] is not None for cell in json.loads(done.stdout)["cells"]), name
+
+
+def test_the_plan_of_interactive_retrieval_has_the_hours_of_its_searches(papers: Papers) -> None:
+    shown = papers("interactive-retrieval", "table-2-clip", "--dry-run", check=True).stdout
+    n = 200_000 * 6 * 100_000
+    hours = [float(each.replace(",", "")) for each in re.findall(rf"{n:,} cosines .*, about ([\d.,]+) hours", shown)]
+    (total,) = re.findall(r"Searches, all together: about ([\d.,]+) hours", shown)
+    assert len(hours) == 5 and min(hours) > 0.1
+    assert float(total.replace(",", "")) == pytest.approx(sum(hours), abs=0.06 * len(hours))  # of rounded hours
