@@ -188,14 +188,14 @@ class Runner:
 
     def _execute(self, command: Command) -> str | None:
         """Run a command and keep its result; return the reason if it did not finish."""
-        from cli.main import commands as kb_commands
-        from papers.__main__ import commands as own_commands
-
-        group, name = (own_commands, "papers") if command.arguments[0] in OF_PAPERS else (kb_commands, "kb")
+        group = _group_of(command)
         invocation = Invocation()
         out = io.StringIO()
         try:
-            with redirect_stdout(out), group.make_context(name, list(self._arguments(command)), obj=invocation) as ctx:
+            with (
+                redirect_stdout(out),
+                group.make_context(group.name, list(self._arguments(command)), obj=invocation) as ctx,
+            ):
                 group.invoke(ctx)
             code = 0
         except click.exceptions.Exit as ended:
@@ -232,6 +232,18 @@ class Runner:
                 yield "--offline"
             if self.options.max_cost is not None:
                 yield from ("--max-cost", f"{max(0.0, self.options.max_cost - self.spent_usd):.6f}")
+
+
+def _group_of(command: Command) -> click.Group:
+    """Return the group of a command: `kb`, or `python -m papers`."""
+    from cli.main import commands, with_shared_options
+
+    if command.arguments[0] not in OF_PAPERS:
+        return commands
+    from papers.answers.command import answers
+    from papers.feedback.command import feedback
+
+    return click.Group("papers", [with_shared_options(each) for each in (answers, feedback)])
 
 
 def _lines(text: str, key: str) -> tuple[dict[str, str], ...]:
