@@ -257,6 +257,8 @@ CASES: dict[str, dict[str, Case]] = {
         "no text model": case(PAPER, has_text_model=False),
         "first three": case(replace(PAPER, depth=3)),
         "unusable ranking, asked again": case(PAPER, fault=at("rank", "I like the first.")),
+        "a window without a ranking": case(of_cotrr(window=4, step=2, orders=1), fault=lambda asked: (
+            "{}" if asked.kind == "rank" and "worth 30" in asked.text else None)),
         "no usable ranking": case(PAPER, fault=at("rank", "{}", attempts=(0, 1))),
         "spoilt ranking": case(PAPER, fault=spoilt),
         "spoilt ranking, one call": case(of_cotrr(form="one-call", orders=1), fault=spoilt),

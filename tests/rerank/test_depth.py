@@ -63,22 +63,9 @@ def test_a_query_whose_first_images_all_fail_fails_as_a_whole() -> None:
     assert {(row.status, row.error) for row in rows} == {("error", "broken")}
 
 
-@pytest.mark.parametrize("depth", [5, 6, 100])
-def test_a_depth_of_the_whole_list_changes_nothing(depth: int) -> None:
-    assert ranked(depth)[0] == asyncio.run(Backwards().rank(_whole()))
-
-
 def test_closing_reaches_the_method_and_a_depth_below_one_is_refused() -> None:
     inner: Any = Backwards()
     DepthReranker(inner, 1).close()
     assert inner.is_closed
     with pytest.raises(ValueError, match="depth: expected at least 1"):
         DepthReranker(inner, 0)
-
-
-def _whole() -> Job:
-    return Job(
-        query_id="q",
-        text="",
-        candidates=tuple(JobImage(image_id=name, path=name, score=score) for name, score in SCORES.items()),
-    )

@@ -6,8 +6,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from rerank import JudgementCache
 from tests.damaged import damaged
 
@@ -20,17 +18,18 @@ def test_entries_are_read_by_the_next_process(tmp_path: Path) -> None:
         assert (cache.get("k"), cache.get("other")) == ("second", None)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_damaged_cache_answers_rightly_or_judges_again(tmp_path: Path, seed: int) -> None:
+def test_a_damaged_cache_answers_rightly_or_judges_again(tmp_path: Path) -> None:
     file = tmp_path / "cache.sqlite"
     with JudgementCache(file) as cache:
         for n in range(100):
             cache.put(f"key {n}", f"judgement {n} " * 9)
-    file.write_bytes(damaged(file.read_bytes(), seed))
-    with JudgementCache(file) as cache:
-        assert all(cache.get(f"key {n}") in (None, f"judgement {n} " * 9) for n in range(100))
-        cache.put("key 7", "again")
-        assert cache.get("key 7") == "again"
+    whole = file.read_bytes()
+    for seed in range(20):
+        file.write_bytes(damaged(whole, seed))
+        with JudgementCache(file) as cache:
+            assert all(cache.get(f"key {n}") in (None, f"judgement {n} " * 9) for n in range(100)), seed
+            cache.put("key 7", "again")
+            assert cache.get("key 7") == "again", seed
 
 
 def test_an_entry_whose_text_became_bytes_counts_as_missing(tmp_path: Path) -> None:

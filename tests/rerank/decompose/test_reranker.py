@@ -90,58 +90,6 @@ def test_encoders_get_no_passage_that_leaves_a_name_unexplained_or_is_of_the_web
     assert {asked[2] for asked in judge.asked} == {passed}
 
 
-def test_scores_are_100_times_the_mean_and_ties_keep_order(job: Any) -> None:
-    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose)
-    assert [(row.image_id, row.score) for row in ranked] == [("b", 90.0), ("d", 90.0), ("c", 40.0), ("a", 20.0)]
-    assert [row.probability for row in ranked[0].questions] == [0.9, 0.8, 1.0]
-    # Three answers of half a dollar, and a quarter of the cost of the questions.
-    assert ranked[0].cost_usd == pytest.approx(1.5 + 0.01 / 4)
-
-
-@pytest.mark.parametrize(
-    ("mode", "questions", "passage", "is_chained"),
-    [
-        ({"direct": True, "context": False}, ["Does this image show frogs in amplexus?"], "", False),
-        ({"context": False}, QUESTIONS, "", False),
-        ({"direct": True}, ["Does this image show frogs in amplexus?"], PASSAGE, False),
-        ({}, QUESTIONS, PASSAGE, True),
-    ],
-)
-def test_each_mode_asks_the_questions_of_figure_3(
-    job: Any, mode: Any, questions: Any, passage: Any, is_chained: bool
-) -> None:
-    judge = TableJudge(TABLE)
-    chat = ScriptedChat(lambda _: questions_reply())
-    run(job, judge, replace(PRESETS["paper"].decompose, **mode), chat=chat)
-    of_b = [entry for entry in judge.asked if entry[0] == "b"]
-    assert [question for _, question, _, _ in of_b] == list(questions)
-    assert {given for _, _, given, _ in of_b} == {passage}
-    before = [earlier for _, _, _, earlier in of_b]
-    chained = [tuple((q, "yes") for q in questions[:i]) for i in range(len(questions))]
-    assert before == (chained if is_chained else [()] * len(questions))
-    # Questions are written with the context if there is one, and not at all for the direct query.
-    prompts = [request.messages[0].text for request in chat.requests]
-    assert len(prompts) == (1 if len(questions) > 1 else 0)
-    assert all((PASSAGE in prompt) == bool(passage) for prompt in prompts)
-
-
-def test_chaining_can_be_switched_off(job: Any) -> None:
-    judge = TableJudge(TABLE)
-    run(job, judge, replace(PRESETS["paper"].decompose, chain=False))
-    assert {earlier for _, _, _, earlier in judge.asked} == {()}
-
-
-def test_questions_after_a_confident_no_are_skipped_as_no(job: Any) -> None:
-    table = TABLE | {"a": (0.01, 1.0, 1.0), "c": (0.9, 0.04, 1.0)}
-    judge = TableJudge(table)
-    ranked, reranker = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
-    scores = {row.image_id: row.score for row in ranked}
-    assert scores["a"] == pytest.approx(1 / 3) and scores["c"] == pytest.approx(94 / 3, abs=1e-6)
-    assert sum(image == "a" for image, *_ in judge.asked) == 1
-    assert sum(image == "c" for image, *_ in judge.asked) == 2
-    assert reranker.tally.n_skipped == 3
-
-
 @pytest.mark.parametrize(("stop_below", "is_paid"), [(None, False), (0.0, True)])
 def test_without_a_stop_limit_all_questions_are_asked(job: Any, stop_below: float | None, is_paid: bool) -> None:
     judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
@@ -155,21 +103,6 @@ def test_a_probability_at_the_limit_does_not_stop(job: Any) -> None:
     judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
     run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
     assert sum(image == "a" for image, *_ in judge.asked) == 3
-
-
-def test_a_missing_answer_counts_as_no_or_as_the_mean(job: Any) -> None:
-    table = TABLE | {"c": (0.9, None, 0.2)}
-    for preset in ("paper", "default"):
-        ranked, _ = run(job, TableJudge(table), PRESETS[preset].decompose)
-        scores = {row.image_id: row.score for row in ranked}
-        assert scores["c"] == pytest.approx(100 * 1.1 / 3, abs=1e-6)
-    ours, reranker = run(job, TableJudge(table), replace(PRESETS["paper"].decompose, unscored="mean"))
-    mean = (0.1 + 0.8 + 0.8) / 3
-    assert {row.image_id: row.score for row in ours}["c"] == pytest.approx(100 * (1.1 + mean) / 3, abs=1e-6)
-    assert reranker.tally.n_unscored == 1
-    unclear = next(row for row in ours if row.image_id == "c").questions[1]
-    assert (unclear.answer, unclear.probability, unclear.obtained_by) == (None, None, "unclear")
-    assert [row.evaluation for row in ours if row.image_id in "ac"] == ["2. mumbled", None]
 
 
 def test_with_the_papers_preset_every_missing_answer_counts_as_no(job: Any) -> None:
@@ -236,12 +169,6 @@ def test_photos_in_memory_are_limited_per_query(job: Any, tmp_path: Path, monkey
     ranked, _ = run(replace(job, candidates=tuple(candidates)), judge, PRESETS["paper"].decompose)
     assert len(ranked) == 12 and judge.n_seen == 12
     assert judge.most <= 3
-
-
-def test_an_image_with_a_failed_request_is_a_last_error_row(job: Any) -> None:
-    ranked, _ = run(job, TableJudge(TABLE, failing=("b",)), PRESETS["paper"].decompose)
-    assert [(row.image_id, row.status) for row in ranked][-1] == ("b", "error")
-    assert ranked[-1].error == "down" and ranked[-1].questions == ()
 
 
 def test_cached_answers_are_not_requested_again(job: Any, tmp_path: Path) -> None:
@@ -321,43 +248,7 @@ def test_finishes_first_completes_started_photos_first(job: Any, finishes_first:
     assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
 
 
-def test_invalid_questions_fall_back_to_the_query(job: Any) -> None:
-    judge = TableJudge(TABLE)
-    _, reranker = run(job, judge, PRESETS["paper"].decompose, chat=ScriptedChat(lambda _: "Sure! Here you go."))
-    plan = reranker.tally.plans["q"]
-    assert plan.source == "fallback" and "expected a JSON object" in plan.note
-    assert {question for _, question, _, _ in judge.asked} == {"Does this image show frogs in amplexus?"}
-
-
-def test_a_failure_to_write_questions_makes_all_rows_errors(job: Any) -> None:
-    def down(_: Any) -> None:
-        raise SourceUnavailable("503")
-
-    ranked, _ = run(job, TableJudge(TABLE), PRESETS["paper"].decompose, chat=ScriptedChat(down))
-    assert [(row.image_id, row.status) for row in ranked] == [(name, "error") for name in NAMES]
-
-
 # --- composed queries and dialogues ------------------------------------------------------------------------------
-
-
-def test_a_change_is_the_query_and_the_reference_comes_with_every_photo(job: Any) -> None:
-    looks = []
-
-    class Sees(TableJudge):
-        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
-            looks.append((image.jpeg, image.reference, more["query"]))
-            return await super().judge(image, question, **more)
-
-    chat = ScriptedChat(lambda _: questions_reply())
-    composed = replace(job, reference_image=job.candidates[0].path, modification="one frog alone")
-    ranked, _ = run(composed, Sees(TABLE), PRESETS["paper"].decompose, chat=chat)
-    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
-    described = "what the reference photo shows, with this change: one frog alone"
-    assert {(reference, query) for _, reference, query in looks} == {(b"a", described)}
-    (request,) = chat.requests
-    assert (
-        described in request.messages[0].text and "sees the reference photo and the photo" in request.messages[0].text
-    )
 
 
 def test_another_reference_photo_is_judged_anew(job: Any) -> None:
@@ -372,25 +263,6 @@ def test_another_reference_photo_is_judged_anew(job: Any) -> None:
     assert asked(0) == 12 and asked(0) == 0 and asked(1) == 12
 
 
-def test_a_dialogue_is_the_query(job: Any) -> None:
-    contexts = []
-    chat = ScriptedChat(lambda _: questions_reply())
-    judge = TableJudge(TABLE)
-    writer = QuestionWriter(chat)
-
-    def context(query: str) -> Context:
-        contexts.append(query)
-        return Context(query=query, passage=PASSAGE, found=True)
-
-    reranker = DecomposeReranker(judge, settings=PRESETS["paper"].decompose, context=context, writer=writer)
-    ranked = asyncio.run(reranker.rank(replace(job, text="", dialogue=("frogs", "in amplexus? yes"))))
-    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
-    assert contexts == ["frogs, in amplexus? yes"]
-    assert 'searched with the query "what this dialogue describes: frogs / in amplexus? yes"' in (
-        chat.requests[0].messages[0].text
-    )
-
-
 @pytest.mark.parametrize("more", [{"modification": "one alone"}, {"dialogue": ("frogs", "two? yes")}])
 def test_a_rule_divides_neither_changes_nor_dialogues_but_they_can_be_asked_whole(job: Any, more: Any) -> None:
     reference = {"reference_image": job.candidates[0].path} if "modification" in more else {}
@@ -400,10 +272,3 @@ def test_a_rule_divides_neither_changes_nor_dialogues_but_they_can_be_asked_whol
     judge = TableJudge({name: probabilities[:1] for name, probabilities in TABLE.items()})
     asyncio.run(DecomposeReranker(judge, settings=DecomposeSettings(direct=True)).rank(other))
     assert len({question for _, question, _, _ in judge.asked}) == 1
-
-
-def test_a_judge_that_sees_no_reference_refuses_a_composed_query(job: Any) -> None:
-    judge = TableJudge(TABLE)
-    judge.sees_references = False
-    with pytest.raises(UsageError, match="cannot compare a photo with a reference image"):
-        run(replace(job, reference_image="a.jpg", modification="x"), judge, PRESETS["paper"].decompose)

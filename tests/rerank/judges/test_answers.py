@@ -15,14 +15,11 @@ def token(text: Any, **masses: Any) -> TokenLogprobs:
     return TokenLogprobs(token=text, logprob=top[0][1] if top else -0.1, top=top)
 
 
-@pytest.mark.parametrize("text", ["Yes", " yes", "YES", "Yes.", "yes,", "**Yes**", '"Yes"', "▁Yes", "ĠYes", "\nYes"])
-def test_spellings_of_yes_are_read_as_yes(text: str) -> None:
-    assert word_of(text) == "yes"
-
-
-@pytest.mark.parametrize("text", ["Yesterday", "None", "Nope", "y", "", "not", "yes and no"])
-def test_other_words_are_neither_yes_nor_no(text: str) -> None:
-    assert word_of(text) is None
+def test_all_spellings_of_yes_and_no_other_words_are_read() -> None:
+    spellings = ("Yes", " yes", "YES", "Yes.", "yes,", "**Yes**", '"Yes"', "▁Yes", "ĠYes", "\nYes")
+    assert [text for text in spellings if word_of(text) != "yes"] == []
+    others = ("Yesterday", "None", "Nope", "y", "", "not", "yes and no")
+    assert [text for text in others if word_of(text) is not None] == []
 
 
 def test_probabilities_of_spellings_are_summed() -> None:
@@ -35,11 +32,9 @@ def test_exact_spelling_is_the_softmax_of_two_tokens() -> None:
     assert probability == pytest.approx(math.exp(math.log(0.3)) / (math.exp(math.log(0.3)) + math.exp(math.log(0.1))))
 
 
-@pytest.mark.parametrize(
-    ("masses", "expected"), [({"Yes": 0.4, "Maybe": 0.6}, 1.0), ({"No": 0.4, "It": 0.6}, 0.0), ({"It": 0.9}, None)]
-)
-def test_one_listed_word_is_certain_and_none_is_unknown(masses: dict[str, float], expected: float | None) -> None:
-    assert probability_of_yes(token(next(iter(masses)), **masses))[0] == expected
+def test_one_listed_word_is_certain_and_none_is_unknown() -> None:
+    for masses, expected in (({"Yes": 0.4, "Maybe": 0.6}, 1.0), ({"No": 0.4, "It": 0.6}, 0.0), ({"It": 0.9}, None)):
+        assert probability_of_yes(token(next(iter(masses)), **masses))[0] == expected
 
 
 def test_the_token_itself_counts_if_it_is_not_listed() -> None:
@@ -57,9 +52,8 @@ def test_vanishing_log_probabilities_do_not_divide_by_zero() -> None:
     assert probability_of_yes(vanished)[0] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("text", "is_reasoned", "expected"),
-    [
+def test_the_position_of_the_answer_is_found() -> None:
+    for text, is_reasoned, expected in (
         ("Yes", False, "Yes"),
         ("  **No**.", False, "No"),
         ("Answer: yes", False, "yes"),
@@ -70,24 +64,18 @@ def test_vanishing_log_probabilities_do_not_divide_by_zero() -> None:
         ("There is no crest.", True, None),
         ("No. A crest would make the answer: yes.", False, "No"),
         ("", False, None),
-    ],
-)
-def test_the_position_of_the_answer_is_found(text: str, is_reasoned: bool, expected: str | None) -> None:
-    span = answer_span(text, is_reasoned=is_reasoned)
-    assert (text[slice(*span)] if span else None) == expected
+        ("Yes, no other bird has a red crown.", False, "Yes"),
+        ("Yes and it sings.", False, "Yes"),
+        ("No, no crest.", False, "No"),
+    ):
+        span = answer_span(text, is_reasoned=is_reasoned)
+        assert (text[slice(*span)] if span else None) == expected, text
 
 
-@pytest.mark.parametrize("text", ["Yes/No", "Yes or no", "**Yes** and **no**", "no|yes: it depends", "Answer: yes/no"])
-def test_two_answers_side_by_side_are_none(text: str) -> None:
-    assert answer_span(text, is_reasoned=False) is None
-    assert numbered_spans(f"1. {text.removeprefix('Answer: ')}\n2. No", 2)[0] is None
-
-
-@pytest.mark.parametrize("text", ["Yes, no other bird has a red crown.", "Yes and it sings.", "No, no crest."])
-def test_an_answer_with_a_reason_is_one(text: str) -> None:
-    span = answer_span(text, is_reasoned=False)
-    assert span is not None
-    assert span[0] == 0
+def test_two_answers_side_by_side_are_none() -> None:
+    for text in ("Yes/No", "Yes or no", "**Yes** and **no**", "no|yes: it depends", "Answer: yes/no"):
+        assert answer_span(text, is_reasoned=False) is None, text
+        assert numbered_spans(f"1. {text.removeprefix('Answer: ')}\n2. No", 2)[0] is None, text
 
 
 def test_the_last_answer_of_each_number_counts() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import math
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from data.errors import SourceUnavailable
 from data.records import Job, JobImage, Question, QuestionAnswer
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
@@ -25,8 +23,8 @@ from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, Vis
 from rerank.decompose.questions import QuestionWriter
 from rerank.judges.probe import plain_image
 from rerank.settings import PRESETS
-from tests.rerank.scripted import QUESTIONS, questions_reply
-from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
+from tests.rerank.scripted import questions_reply
+from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 QUICK = RetryPolicy(tries=4, first_wait_s=0.01)
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
@@ -112,22 +110,6 @@ def test_a_written_question_that_equals_the_query_keeps_query_and_earlier_answer
     assert "- Is there a frog? Yes" in text
 
 
-def test_reasons_after_the_answer_change_no_probability(photo: Any) -> None:
-    said = scored("No", No=0.75, Yes=0.25)
-    reply = replace(
-        said,
-        text="No. Yes, it is red. Answer it is.",
-        logprobs=(*said.logprobs, (". Yes, it is red. Answer it is.", 0.0, ())),
-    )
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="after")) as judge:
-        found = judged(judge, photo)
-    assert (found.answer, found.note) == ("no", "Yes, it is red. Answer it is.")
-    assert found.probability == pytest.approx(0.25)
-    call = server.calls[-1]
-    assert "Begin with the single word Yes or No" in call.text
-    assert call.payload["max_tokens"] >= 200
-
-
 def test_spellings_are_merged_by_default_or_exact(photo: Any) -> None:
     reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
     with OpenAIServer(script(reply)) as server:
@@ -158,25 +140,6 @@ def test_little_yes_or_no_mass_is_unclear_except_with_exact_spelling(photo: Any)
     assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
 
 
-def test_a_reason_without_a_final_answer_is_unclear(photo: Any) -> None:
-    reasons = "No crest is to be seen from here, for the head is turned away."
-    reply = Answer(text=reasons, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (reasons[2:], -0.1, ())))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="before")) as judge:
-        found = judged(judge, photo)
-    assert (found.probability, found.obtained_by) == (None, "unclear")
-
-
-def test_the_answer_token_is_read_after_the_reasoning(photo: Any) -> None:
-    tokens = [("No", -0.1, (("No", -0.1),)), (" crest", -0.1, ()), (".\nAnswer", -0.1, ()), (":", 0.0, ())]
-    tokens.append((" Yes", math.log(0.7), ((" Yes", math.log(0.7)), (" No", math.log(0.3)))))
-    reply = Answer(text="".join(t for t, _, _ in tokens), logprobs=tuple(tokens))
-    with OpenAIServer(script(reply)) as server, judge_of(server, VisionSettings(reasons="before")) as judge:
-        found = judged(judge, photo)
-    assert (found.answer, found.note) == ("yes", "No crest.")
-    assert found.probability == pytest.approx(0.7)
-    assert "Answer: Yes" in server.calls[-1].text and server.calls[-1].payload["max_tokens"] >= 200
-
-
 def test_a_reasoning_model_gets_more_tokens_and_its_answer_is_read(photo: Any) -> None:
     tokens = (
         ("<think>", 0.0, (("<think>", 0.0),)),
@@ -196,45 +159,6 @@ def test_a_reasoning_model_gets_more_tokens_and_its_answer_is_read(photo: Any) -
     assert found.answer == "no" and found.probability == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("begins", ["<think>It is", "It is"])
-def test_reasoning_is_detected_by_its_closing_tag_alone(photo: Any, begins: str) -> None:
-    def think(call: Any) -> Answer:
-        if call.payload["max_tokens"] < 100:
-            return Answer(text=begins, logprobs=tuple((t, 0.0, ((t, 0.0),)) for t in (begins,)), finish="length")
-        word = ("Yes" if is_red(call) else "No") if is_probe(call) else "Yes"
-        other = "No" if word == "Yes" else "Yes"
-        tokens = ((f"{begins} no wren.", 0.0, ()), ("</think>\n\n", 0.0, ()))
-        tokens += ((word, math.log(0.7), ((word, math.log(0.7)), (other, math.log(0.3)))),)
-        return Answer(text="".join(t for t, _, _ in tokens), logprobs=tokens)
-
-    with OpenAIServer(think) as server, judge_of(server) as judge:
-        abilities = asyncio.run(judge.abilities())
-        assert (abilities.gives_logprobs, abilities.tells_colours) == (True, True)
-        assert server.n_calls == 4
-        found = judged(judge, photo)
-    assert (found.answer, found.obtained_by) == ("yes", "logprobs") and found.probability == pytest.approx(0.7)
-
-
-@pytest.mark.parametrize(
-    ("way", "reply", "expected"),
-    [
-        ("stated", '{"probability": 85}', (0.85, "yes", "stated")),
-        ("stated", "Probability: 20", (0.2, "no", "stated")),
-        ("stated", '{"probability": 850}', (None, None, "unclear")),
-        ("stated", "between 20 and 40", (None, None, "unclear")),
-        ("text", "No.", (0.0, "no", "text")),
-        ("text", "I see a bird.", (None, None, "unclear")),
-    ],
-)
-def test_a_server_without_log_probabilities_is_asked_another_way(
-    photo: Any, way: str, reply: str, expected: tuple[None, None, str] | tuple[float, str, str]
-) -> None:
-    settings = VisionSettings(without_logprobs=way)
-    with OpenAIServer(script(reply), gives_logprobs=False) as server, judge_of(server, settings) as judge:
-        found = judged(judge, photo)
-    assert (found.probability, found.answer, found.obtained_by) == expected
-
-
 def test_a_server_refusing_log_probabilities_is_asked_without_them(photo: Any) -> None:
     def react(call: Any) -> Any:
         if "logprobs" in call.payload:
@@ -243,77 +167,6 @@ def test_a_server_refusing_log_probabilities_is_asked_without_them(photo: Any) -
 
     with OpenAIServer(react) as server, judge_of(server) as judge:
         assert judged(judge, photo).obtained_by == "stated"
-
-
-def test_sampled_answers_give_their_share_as_probability(photo: Any) -> None:
-    with OpenAIServer(
-        script(lambda call: "Yes" if call.payload["seed"] < 4 else "No"), gives_logprobs=False
-    ) as server, judge_of(server, VisionSettings(without_logprobs="samples")) as judge:  # fmt: skip
-        found = judged(judge, photo)
-    assert (found.probability, found.answer, found.obtained_by) == (0.8, "yes", "samples 4/5")
-    votes = [call for call in server.calls if not is_probe(call)]
-    assert {call.payload["temperature"] for call in votes} == {1.0}
-
-
-def test_three_samples_give_majority_answer_and_mean_probability(photo: Any) -> None:
-    replies = [YES, NO, scored("Yes", Yes=0.6, No=0.4)]
-    with OpenAIServer(script(lambda call: replies[call.payload["seed"]])) as server, judge_of(
-        server, VisionSettings(samples=3)
-    ) as judge:  # fmt: skip
-        found = judged(judge, photo)
-    assert found.answer == "yes" and found.obtained_by == "logprobs; samples 2/3"
-    assert found.probability == pytest.approx((0.9 + 0.2 + 0.6) / 3)
-
-
-def test_a_question_missing_from_joint_answers_is_asked_again(photo: Any) -> None:
-    def together(call: Any) -> Any:
-        if "3. " in call.text:
-            tokens = [
-                ("1", 0.0, ()),
-                (". ", 0.0, ()),
-                ("Yes", math.log(0.9), (("Yes", math.log(0.9)), ("No", math.log(0.1)))),
-            ]
-            tokens += [("\n3. ", 0.0, ()), ("no", math.log(0.8), (("no", math.log(0.8)), ("yes", math.log(0.2))))]
-            return Answer(text="1. Yes\n3. no", logprobs=tuple(tokens), input_tokens=500, output_tokens=9)
-        return scored("Yes", Yes=0.6, No=0.4)
-
-    questions = [Question(question=text, statement=text, negation="no") for text in QUESTIONS]
-    with OpenAIServer(script(together)) as server, judge_of(server) as judge:
-        found = asyncio.run(judge.judge_together(judge.look(photo), questions, query="frogs", context=""))
-    assert [one.probability for one in found] == pytest.approx([0.9, 0.6, 0.2])
-    assert [one.obtained_by for one in found] == ["logprobs; asked together", "logprobs", "logprobs; asked together"]
-    again = server.calls[-1].text
-    assert QUESTIONS[1] in again and f"- {QUESTIONS[0]} Yes" in again
-    assert sum(one.cost_usd for one in found) == pytest.approx((509 + 401) / 1e6)
-
-
-def test_a_refusal_is_a_missing_answer_not_an_error(photo: Any) -> None:
-    with OpenAIServer(script(Answer(text=None, refusal="I cannot look at this."))) as server, judge_of(server) as judge:
-        found = judged(judge, photo)
-    assert (found.probability, found.obtained_by) == (None, "refused")
-    assert "cannot look" in found.note
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Status(status=429, headers={"retry-after": "0.05"}, error={"message": "slow down"}),
-        Status(status=500, error="oops"),
-        Status(status=503, error={"message": "busy"}),
-        Cut(after_bytes=20),
-        Cut(after_bytes=0),
-        Raw(body=b"<html>a proxy</html>"),
-    ],
-    ids=["429", "500", "503", "cut", "cut at once", "html"],
-)
-def test_temporary_faults_are_retried(photo: Any, fault: Any) -> None:
-    def react(call: Any) -> Any:
-        mine = [other for other in server.calls if not is_probe(other)]
-        return fault if len(mine) <= 2 else NO
-
-    with OpenAIServer(script(react)) as server, judge_of(server) as judge:
-        found = judged(judge, photo)
-    assert found.answer == "no" and found.probability == pytest.approx(0.2)
 
 
 # --- whole jobs --------------------------------------------------------------------------------------------------
@@ -326,22 +179,6 @@ def job(tmp_path: Path) -> Job:
         Image.new("RGB", (48, 48), (i * 20, 90, 90)).save(tmp_path / f"{i}.jpg")
         candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.jpg"), score=1 - i / 100))
     return Job(query_id="q", text="frogs in amplexus", candidates=tuple(candidates))
-
-
-def test_a_reference_photo_is_shown_before_each_photo(job: Any) -> None:
-    reference = job.candidates[0].path
-    composed = replace(job, candidates=job.candidates[5:6], reference_image=reference, modification="wetter")
-    for settings in (PRESETS["paper"].decompose, PRESETS["default"].decompose):
-        with OpenAIServer(with_questions(lambda _: YES)) as server:
-            rows, *_ = rank(server, composed, settings=settings)
-        assert rows[0].status == "ok"
-        asked = [call for call in server.calls if "with this change: wetter" in call.text and call.images]
-        assert asked and all(len(call.images) == 2 for call in asked)
-        for call in asked:
-            red, _, _ = Image.open(io.BytesIO(call.images[0])).convert("RGB").getpixel((9, 9))
-            assert red < 20  # the reference is the darkest photo
-            labels = [part["text"] for m in call.payload["messages"][1:] for part in m["content"] if "text" in part]
-            assert labels == ["Reference photo, which is not one of the photos to judge:", "Photo to judge:"]
 
 
 def rank(
@@ -372,37 +209,11 @@ def with_questions(answer: Any) -> Any:
     return script(lambda call: answer(call) if call.images else questions_reply())
 
 
-def test_invalid_questions_are_requested_again(job: Any) -> None:
-    written = iter(["{'questions': ...", questions_reply()])
-    with OpenAIServer(script(lambda call: YES if call.images else next(written))) as server:
-        _, tally, _ = rank(server, job)
-    assert tally.plans["q"].source == "model"
-    assert [question.question for question in tally.plans["q"].questions] == list(QUESTIONS)
-
-
-def test_an_unreadable_photo_is_an_error_row_without_a_call(job: Any, tmp_path: Path) -> None:
-    (tmp_path / "3.jpg").write_bytes((tmp_path / "3.jpg").read_bytes()[:200])
-    with OpenAIServer(with_questions(lambda _: YES)) as server:
-        ranked, _, meter = rank(server, job)
-    assert [(row.image_id, row.status) for row in ranked if row.status == "error"] == [("3", "error")]
-    assert ranked[-1].image_id == "3" and meter.calls == 2 + 1 + 9 * 3
-
-
 def test_unclear_answers_fail_the_query_early(job: Any) -> None:
     with OpenAIServer(with_questions(lambda _: scored("Hm", Hm=1.0))) as server:
         ranked, tally, meter = rank(server, job, settings=replace(PRESETS["default"].decompose, together=False))
     assert {row.status for row in ranked} == {"error"} and "no usable answer" in ranked[0].error
     assert isinstance(tally.failures[0].exit_code, int) and meter.calls <= 3 + 20 + 4
-
-
-@pytest.mark.parametrize("vision", [VisionSettings(samples=3), VisionSettings(reasons="before")])
-def test_the_default_stops_at_a_confident_no_without_joint_questions(job: Any, vision: Any) -> None:
-    no = Answer(text="Answer: No", logprobs=(("Answer: ", 0.0, ()), ("No", -0.001, (("No", -0.001), ("Yes", -7.0)))))
-    with OpenAIServer(with_questions(lambda _: no)) as server:
-        ranked, tally, meter = rank(server, job, settings=PRESETS["default"].decompose, vision=vision)
-    assert {len(row.questions) for row in ranked} == {1} and tally.n_skipped == 20
-    assert dict(tally.obtained_by) == {"logprobs; samples" if vision.samples > 1 else "logprobs": 10}
-    assert meter.calls == 2 + 1 + 10 * vision.samples
 
 
 def test_reasons_are_shown_and_cached_with_the_answers(job: Any, tmp_path: Path) -> None:
@@ -417,17 +228,6 @@ def test_reasons_are_shown_and_cached_with_the_answers(job: Any, tmp_path: Path)
         assert {row.evaluation for row in ranked} == {"1. A green back.\n2. A green back.\n3. A green back."}
         again, tally, _ = rank(server, job, judgements=judgements, vision=vision)
     assert tally.n_cached == 10 and [row.evaluation for row in again] == [row.evaluation for row in ranked]
-
-
-def test_an_unavailable_server_is_not_asked_every_question(job: Any) -> None:
-    def react(call: Any) -> Any:
-        return Status(status=404, error={"message": "no such model"}) if call.images else questions_reply()
-
-    with OpenAIServer(script(react)) as server:
-        ranked, tally, _ = rank(server, job)
-    assert {row.status for row in ranked} == {"error"}
-    assert len([call for call in server.calls if not is_probe(call)]) <= 13
-    assert all("no such model" in str(error) or isinstance(error, SourceUnavailable) for error in tally.failures)
 
 
 def test_a_repeated_run_uses_the_reply_cache_even_offline(job: Any, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ def as_authors(similarities: np.ndarray, damping: float) -> tuple[np.ndarray, li
 
 
 @pytest.mark.parametrize("damping", [0, 1, 60])
-def test_1000_random_score_matrices_rank_as_in_the_authors_code(damping: float) -> None:
+def test_random_score_matrices_rank_as_in_the_authors_code(damping: float) -> None:
     rng = np.random.default_rng(int(damping))
-    for _ in range(1000):
+    for _ in range(200):
         m, n = int(rng.integers(1, 6)), int(rng.integers(1, 120))
         similarities = rng.normal(size=(m, n))
         expected, order = as_authors(similarities, damping)
@@ -37,7 +37,7 @@ def test_1000_random_score_matrices_rank_as_in_the_authors_code(damping: float) 
 
 def test_ties_keep_the_order_of_the_images() -> None:
     rng = np.random.default_rng(7)
-    for _ in range(300):
+    for _ in range(60):
         similarities = rng.integers(0, 4, size=(3, 30)) / 4
         for row, ranks in zip(similarities, ranks_of(similarities), strict=True):
             expected = sorted(range(30), key=lambda i, row=row: (-row[i], i))  # type: ignore[misc]
