@@ -23,7 +23,8 @@ def is_full() -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in here:
-        item.add_marker(pytest.mark.thorough)
+        if is_full() or item.get_closest_marker("integration") is None:
+            item.add_marker(pytest.mark.thorough)
         if is_full():
             item.add_marker(pytest.mark.timeout(FULL_LIMIT_S))
 

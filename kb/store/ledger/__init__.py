@@ -1,8 +1,8 @@
 """The ledger: one SQLite file with the results of all stages and all vectors, from which the rest can be rebuilt.
 
 A subject is a species or a term. The result of a stage is valid only for the input whose fingerprint it carries. Every
-row has a checksum, compared on each read, and each table a row count and a sum of checksums, compared by `kb verify`.
-Damage is therefore an error with a remedy, never a wrong answer.
+row has a checksum, compared on each read and by `kb verify`. Damage is therefore an error with a remedy, never a wrong
+answer.
 
 `LedgerFile` reads and writes checked rows of any table, `Ledger` adds the queries.
 """

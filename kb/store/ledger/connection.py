@@ -18,7 +18,6 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         db.execute(f"PRAGMA page_size={PAGE_BYTES}")
         use_write_ahead_log(db)
         db.execute("PRAGMA synchronous=NORMAL")
-        db.execute("PRAGMA recursive_triggers=ON")  # so that replaced rows are subtracted from the totals
         with storage_errors(path.parent), transaction(db):
             if db.execute("PRAGMA user_version").fetchone() == (0,):
                 for statement in schema():

@@ -87,6 +87,8 @@ class LedgerFile:
     def _read_errors(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.ProgrammingError as error:
+            raise StoreError(f"{self.path.parent} is closed", hint="Open it again with kb.open().") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             # Invalid UTF-8 has no code.
@@ -120,12 +122,6 @@ class LedgerFile:
     def select(self, table: str, where: str = "", values: Sequence[str | None] = ()) -> list[Any]:
         """Return the rows of `stream`."""
         return list(self.stream(table, where, values))
-
-    def check_totals(self, table: str) -> None:
-        """Raise `StoreError` if rows of a table are missing."""
-        [counted] = self.read(f"SELECT count(*), coalesce(sum(checksum), 0) FROM {table}")
-        if [counted] != self.read("SELECT n, checksums FROM totals WHERE name = ?", (table,)):
-            raise self.damaged(f"rows of {table} are missing")
 
     def put(self, table: str, rows: Iterable[Sequence[str | bytes | None]]) -> None:
         """Insert rows, replacing those with the same key."""

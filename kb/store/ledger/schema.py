@@ -1,4 +1,4 @@
-"""Tables of the ledger, with triggers that keep the totals of each."""
+"""Tables of the ledger."""
 
 from __future__ import annotations
 
@@ -19,18 +19,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
 
 def schema() -> Iterator[str]:
     """Yield the statements that create all tables."""
-    yield "CREATE TABLE totals (name TEXT PRIMARY KEY, n INTEGER NOT NULL, checksums INTEGER NOT NULL)"
     yield "CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)"
     for table, (columns, key) in TABLES.items():
         yield f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))"
-        yield f"INSERT INTO totals VALUES ('{table}', 0, 0)"
-        for event, n, change in (
-            ("INSERT", "+ 1", "+ NEW.checksum"),
-            ("DELETE", "- 1", "- OLD.checksum"),
-            ("UPDATE", "+ 0", "+ NEW.checksum - OLD.checksum"),
-        ):
-            yield (
-                f"CREATE TRIGGER {table}_{event} AFTER {event} ON {table} BEGIN UPDATE totals"
-                f" SET n = n {n}, checksums = checksums {change} WHERE name = '{table}'; END"
-            )
     yield f"PRAGMA user_version = {LEDGER_VERSION}"

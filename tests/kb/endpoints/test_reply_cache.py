@@ -20,7 +20,6 @@ from kb.endpoints.budget import Budget
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache, request_key
-from tests.damaged import damaged
 from tests.servers.openai_server import Answer, OpenAIServer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -121,26 +120,6 @@ def test_the_cache_file_does_not_contain_the_api_key(tmp_path: Path) -> None:
     files = list(tmp_path.iterdir())
     assert files != []
     assert not any(KEY.encode() in file.read_bytes() for file in files)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_damaged_cache_answers_rightly_or_asks_again(tmp_path: Path, seed: int) -> None:
-    """A reply comes back as it was or not at all, and the cache takes new ones."""
-    path = tmp_path / "r.sqlite"
-    requests = [replace(ASKED, seed=n) for n in range(40)]
-    replies = [replace(REPLY, text=f"Yes {n}") for n in range(40)]
-    with ReplyCache(path) as cache:
-        for request, reply in zip(requests, replies, strict=True):
-            cache.put("m", request, reply=reply)
-    path.write_bytes(damaged(path.read_bytes(), seed))
-    with ReplyCache(path) as cache:
-        found = [cache.get("m", request) for request in requests]
-        assert all(one is None or one.text == reply.text for one, reply in zip(found, replies, strict=True))
-        for request, reply in zip(requests, replies, strict=True):
-            cache.put("m", request, reply=reply)
-        assert [one and one.text for one in (cache.get("m", request) for request in requests)] == [
-            reply.text for reply in replies
-        ]
 
 
 def test_a_file_that_is_not_a_cache_is_kept_under_another_name(

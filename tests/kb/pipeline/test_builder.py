@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
 from data.files import writer_lock
 from data.records import Progress, Term
 from tests.pages import PageSource, body_of, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return toy_encoders()
 
 
 def test_a_build_includes_species_with_pages_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import SourceUnavailable
 from kb.pipeline.settings import BuildSettings
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return toy_encoders()
 
 
 @pytest.mark.parametrize(

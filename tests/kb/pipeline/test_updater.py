@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.sources.folder import FolderSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 N = 12
 TERMS = [("Amplexus", None)]
@@ -22,7 +22,7 @@ TERMS = [("Amplexus", None)]
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
+import shutil
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import BadInput, KnowledgeBaseLocked, MissingKnowledgeBase
 from data.files import writer_lock
 from data.records import vocabulary_hash
-from kb.bundle.manifest import MANIFEST, note_of
+from kb.bundle.manifest import MANIFEST
+from kb.store import calibrations
 from kb.store.calibrations import MAX_BYTES, calibration_notes, keep_calibration, save_calibration
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages
+from tests.kb.bundle.test_bundles import forge_manifest
 from tests.pages import made_up_taxa
+from tests.toy.encoders import toy_encoders
 
 CONTENT = b'{"schema": 1, "chance": 0.75}\n'
 FILE = "calibration/default.json"
@@ -31,7 +31,7 @@ REMEDY = "run kb calibrate, or import the bundle again"
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
+    return toy_encoders()
 
 
 def keep(path: Path, name: str, content: bytes) -> None:
@@ -39,21 +39,24 @@ def keep(path: Path, name: str, content: bytes) -> None:
         keep_calibration(Layout(path), ledger, name, content)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    path = tmp_path_factory.mktemp("built") / "a.kb"
+    kb.build(path, made_up_taxa(2), EditedPages(), encoders)
+    keep(path, "default.json", CONTENT)
+    return path
+
+
 @pytest.fixture
-def path(tmp_path: Path, encoders: Encoders) -> Path:
+def path(tmp_path: Path, built: Path) -> Path:
     """A knowledge base of two birds with a calibration."""
-    kb.build(tmp_path / "a.kb", made_up_taxa(2), EditedPages(), encoders)
-    keep(tmp_path / "a.kb", "default.json", CONTENT)
-    return tmp_path / "a.kb"
+    return shutil.copytree(built, tmp_path / "a.kb")
 
 
-@pytest.mark.parametrize("with_vectors", [True, False])
-def test_a_calibration_is_exported_with_its_hash_and_imported(
-    path: Path, encoders: Encoders, tmp_path: Path, with_vectors: bool
-) -> None:
+def test_a_calibration_is_exported_with_its_hash_and_imported(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     before = kb.verify(path)
     (path / "calibration" / "notes.txt").write_text("no calibration")
-    kb.export_bundle(path, tmp_path / "out", with_vectors=with_vectors)
+    kb.export_bundle(path, tmp_path / "out")
     noted = json.loads((tmp_path / "out" / MANIFEST).read_text())["files"]
     assert [name for name in noted if name.startswith("calibration/")] == [FILE]
     assert noted[FILE]["bytes"] == len(CONTENT)
@@ -64,28 +67,20 @@ def test_a_calibration_is_exported_with_its_hash_and_imported(
     assert not kb.verify(tmp_path / "b.kb").ok
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
+def test_a_bundle_with_an_invalid_calibration_is_refused(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    kb.export_bundle(path, out)
+    for content, why in (
         (CONTENT[:-1] + b"x", "its sha256 differs"),
         (b"[1]", "expected a JSON object"),
         (b"[" * 100_000, "expected a JSON object"),
         (b" " * MAX_BYTES + b"{}", "expected a JSON object"),
-    ],
-    ids=["changed", "a list", "deep", "large"],
-)
-def test_a_bundle_with_an_invalid_calibration_is_refused(
-    path: Path, encoders: Encoders, tmp_path: Path, content: bytes, why: str
-) -> None:
-    kb.export_bundle(path, tmp_path / "out")
-    (tmp_path / "out" / FILE).write_bytes(content)
-    if "sha256" not in why:  # forge the manifest to match the file
-        manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
-        note = note_of(tmp_path / "out" / FILE)
-        manifest["files"][FILE] = {"bytes": note.bytes, "sha256": note.sha256}
-        (tmp_path / "out" / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(BadInput, match=why):
-        kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", encoders)
+    ):
+        (out / FILE).write_bytes(content)
+        if "sha256" not in why:  # as a forger would
+            forge_manifest(out, FILE)
+        with pytest.raises(BadInput, match=why):
+            kb.import_bundle(out, tmp_path / "b.kb", encoders)
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.kb", "out"]
 
 
@@ -114,31 +109,15 @@ def test_a_calibration_without_hash_is_accepted_while_readable(path: Path) -> No
     assert (path / FILE).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("name", ["../kb.toml", "a/b.json", "default.txt", ".json", "Default.json", ""])
-def test_calibrations_must_be_named_like_a_preset(path: Path, name: str) -> None:
-    with pytest.raises(BadInput, match="named like a preset"):
-        keep(path, name, CONTENT)
+def test_calibrations_must_be_named_like_a_preset(path: Path) -> None:
+    for name in ("../kb.toml", "a/b.json", "default.txt", ".json", "Default.json", ""):
+        with pytest.raises(BadInput, match="named like a preset"):
+            keep(path, name, CONTENT)
 
 
 # --- saving ------------------------------------------------------------------------------------------------------
 
 NEW = b'{"schema": 2, "fitted_on": "80 photos"}\n'
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from kb.store import calibrations
-from kb.store.calibrations import save_calibration
-
-written = calibrations.write_atomic
-
-def die(*arguments):
-    if sys.argv[2] == "after":
-        written(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-calibrations.write_atomic = die
-save_calibration(Path(sys.argv[1]), "default", sys.argv[3].encode())
-"""
 
 
 def test_a_saved_calibration_replaces_the_one_of_its_preset(path: Path) -> None:
@@ -150,9 +129,19 @@ def test_a_saved_calibration_replaces_the_one_of_its_preset(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("moment", "left"), [("before", CONTENT), ("after", NEW)])
-def test_a_kill_leaves_the_old_calibration_or_the_new_one(path: Path, moment: str, left: bytes) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, path, moment, NEW.decode()], check=False)
-    assert done.returncode == -signal.SIGKILL
+def test_a_kill_leaves_the_old_calibration_or_the_new_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, left: bytes
+) -> None:
+    written = calibrations.write_atomic
+
+    def die(file: Path, content: bytes) -> None:
+        if moment == "after":
+            written(file, content)
+        raise SystemExit
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(calibrations, "write_atomic", die)
+        save_calibration(path, "default", NEW)
     assert (path / FILE).read_bytes() == left
     assert kb.verify(path).ok
 

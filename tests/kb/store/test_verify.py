@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
 import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -19,10 +22,22 @@ from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError
 from kb import OwnPhoto, OwnText
 from kb.sources.starter import StarterSource
+from kb.store.chroma import Collections
+from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from tests.kb.damages import DAMAGES, FLIPPED, TERMS, UNREPORTED, Damage, build, outcome, sql
+from kb.store.rows import subject_of, texts_of
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
+
+N = 6
+TERMS = [("Amplexus", None)]
+Harm = Callable[[Path], object]
+
+
+def build(path: Path, encoders: Encoders) -> str:
+    """Build or resume the knowledge base and return its digest."""
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    return kb.verify(path).digest
 
 
 @pytest.fixture(scope="module")
@@ -42,59 +57,202 @@ def copy(original: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / "copy.kb", original[1]
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, damage: Damage) -> None:
-    """Verify mends it, or the steps that verify recommends do; the digest ends unchanged."""
+# --- kinds of damage -------------------------------------------------------------------------------------------------
+
+
+def without_a_row_of_chroma(path: Path) -> None:
+    layout = Layout(path)
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        subject = subject_of(next(ledger.entries()))
+    with Collections(layout, layout.require()) as collections:
+        name = next(name for name, (kind, _) in collections.names.items() if kind == "anchors")
+        collections.delete(name, [next(iter(texts_of(subject, "anchors")))])
+
+
+def sql(statement: str, file: str = "ledger.sqlite") -> Harm:
+    def harm(path: Path) -> None:
+        with closing(sqlite3.connect(path / file)) as db, db:
+            assert db.execute(statement).rowcount > 0
+
+    return harm
+
+
+def change(pattern: str, how: Callable[[bytes], bytes]) -> Harm:
+    """Change the content of the largest file of a pattern."""
+
+    def harm(path: Path) -> None:
+        victim = max(sorted(path.glob(pattern)), key=lambda file: file.stat().st_size)
+        content = victim.read_bytes()
+        victim.write_bytes(how(content))
+        assert victim.read_bytes() != content
+
+    return harm
+
+
+def without(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        victim = min(path.glob(pattern))
+        shutil.rmtree(victim) if victim.is_dir() else victim.unlink()
+
+    return harm
+
+
+def swap(pattern: str) -> Harm:
+    def harm(path: Path) -> None:
+        one, two = sorted(path.glob(pattern))[:2]
+        first = one.read_bytes()
+        one.write_bytes(two.read_bytes())
+        two.write_bytes(first)
+
+    return harm
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
+
+
+def scattered(content: bytes) -> bytes:
+    found = bytearray(content)
+    for place in random.Random(7).sample(range(len(content)), 64):
+        found[place] ^= 0x55
+    return bytes(found)
+
+
+def with_unreadable_schema(content: bytes) -> bytes:
+    """Return a database whose error message by SQLite is not UTF-8."""
+    assert b"CREATE TABLE" in content
+    return content.replace(b"CREATE TABLE", b"CREATE TABL\xf4")
+
+
+def with_a_garbled_page(content: bytes) -> bytes:
+    middle = len(content) // 2 // 8192 * 8192
+    return content[:middle] + b"\x7f" * 8192 + content[middle + 8192 :]
+
+
+def of_other_species(path: Path) -> None:
+    index = min(path.glob("cache/rows-*.json"))
+    content = json.loads(index.read_bytes())
+    index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
+
+
+TEXT_IN_CHROMA = (
+    "UPDATE embedding_metadata SET string_value = 'pink' WHERE key = 'chroma:document' AND id IN "
+    "(SELECT max(id) FROM embedding_metadata WHERE key = 'chroma:document')"
+)
+CHROMA = "Chroma was missing, damaged or incomplete; filled again from the ledger"
+CACHE = "was damaged; filled again from Chroma"
+FETCH = "is missing or damaged; kb build fetches it again"
+TOML = "kb.toml was missing or damaged; restored from the ledger"
+DAMAGES: dict[str, tuple[Harm, str, str]] = {
+    "Chroma: a row is gone": (without_a_row_of_chroma, CHROMA, "verify"),
+    "Chroma: the folder is gone": (without("chroma"), CHROMA, "verify"),
+    "Chroma: its database is garbled": (change("chroma/chroma.sqlite3", lambda _: b"none" * 99), CHROMA, "verify"),
+    "Chroma: its schema is garbled": (change("chroma/chroma.sqlite3", with_unreadable_schema), CHROMA, "verify"),
+    "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "chroma/chroma.sqlite3"), "differed from the ledger", "verify"),
+    "Chroma: an id changed": (
+        sql("UPDATE embeddings SET embedding_id = 'x' WHERE id = 1", "chroma/chroma.sqlite3"),
+        "differed from the ledger; filled again",
+        "verify",
+    ),
+    "Chroma: bytes of an index changed": (change("chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
+    "Chroma: an index is cut short": (change("chroma/*/header.bin", lambda found: found[:-7]), CHROMA, "verify"),
+    "cache: the folder is gone": (without("cache"), "", "verify"),
+    "cache: a number changed": (change("cache/chunks-*.npy", flipped), CACHE, "verify"),
+    "cache: rows of other species": (of_other_species, CACHE, "verify"),
+    "kb.toml is gone": (without("kb.toml"), TOML, "verify"),
+    "kb.toml is garbled": (change("kb.toml", lambda _: b"\xff\x00 no toml"), TOML, "verify"),
+    "kb.toml: a letter changed": (change("kb.toml", lambda text: text.replace(b"words", b"w0rds")), TOML, "verify"),
+    "a photo is cut short": (change("anchors/??/*", lambda found: found[:-7]), f"reference photo {FETCH}", "build"),
+    "two photos were swapped": (swap("anchors/??/*"), f"reference photo {FETCH}", "build"),
+    "an article is gone": (without("articles/??/*"), FETCH, "build"),
+    "two articles were swapped": (swap("articles/??/*"), FETCH, "build"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, name: str) -> None:
+    """Verify mends it, or the build that verify recommends; no reader answers wrongly meanwhile."""
     path, digest = copy
-    found = outcome(damage, path, encoders, digest)
-    assert bool(found.messages) is (damage.name not in UNREPORTED)
-    assert found.is_mended is (damage.mended_by == "verify")
-    assert found.is_equal
-    if not found.is_mended:
-        assert "kb build" in " ".join((*found.messages, found.hint))
+    harm, message, by = DAMAGES[name]
+    right = answers(path, encoders)
+    harm(path)
+    if name.startswith(("Chroma: b", "Chroma: the", "cache")):
+        assert answers(path, encoders) == right
+    if name.startswith("cache"):
+        harm(path)  # readers mend it
+    found = kb.verify(path)
+    assert bool(found.problems) is bool(message)
+    assert all(message in problem or CACHE in problem for problem in found.problems), found.problems
+    assert (found.problems == found.mended) is (by == "verify")
+    assert answers(path, encoders) == right
+    if by == "build":
+        assert kb.verify(path).problems == found.problems
+        with pytest.raises(StoreError, match=r"is incomplete: .* is missing or damaged"):
+            kb.export_bundle(path, path.parent / "bundle")
+        build(path, encoders)
+    else:
+        assert found.digest == digest
+    assert kb.verify(path) == replace(found, ok=True, digest=digest, problems=(), mended=())
 
 
-def test_a_missing_toml_is_reported_with_a_remedy(copy: tuple[Path, str], encoders: Encoders) -> None:
-    (copy[0] / "kb.toml").unlink()
-    for use in (kb.open, lambda path: build(path, encoders)):
-        with pytest.raises(MissingKnowledgeBase, match=r"kb\.toml is missing") as caught:
-            use(copy[0])
+def answers(path: Path, encoders: Encoders) -> object:
+    if not (path / "kb.toml").is_file() or "plain-words" not in (path / "kb.toml").read_text(errors="replace"):
+        with pytest.raises((StoreError, MissingKnowledgeBase), match=r"kb\.toml") as caught:
+            kb.open(path)
         assert "kb verify" in (caught.value.hint or "")
+        return None
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    with kb.open(path) as store:
+        tables = [store.chunk_vectors(space) for space in store.info.text_image]
+        tables += [store.anchor_vectors(space) for space in store.info.anchor_spaces]
+        near = [taxon_id for taxon_id, _ in store.query_species(vector, N)]
+        return near, [(table.ids, table.owners.tolist(), table.vectors.tobytes()) for table in tables]
 
 
-LEDGER = [damage for damage in DAMAGES if damage.mended_by == "removing it, then build"]
+ONE = "WHERE subject_id = 'avis-002'"
+VECTORS = "UPDATE vectors SET vectors = CAST(substr(vectors, 1, 8) || x'00000040' || substr(vectors, 13) AS BLOB)"
+LEDGER: dict[str, Harm] = {
+    "a letter of an entry": sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') {ONE}"),
+    "a text that is not UTF-8": sql(f"UPDATE entries SET name = CAST(x'41ff' AS TEXT) {ONE}"),
+    "the result of a stage": sql(f"UPDATE steps SET output = 'x' || output {ONE} AND stage = 'distil'"),
+    "a fact": sql("UPDATE facts SET value = value || '0' WHERE key = 'generation'"),
+    "a number of a vector": sql(f"{VECTORS} {ONE}"),
+    "the length of vectors": sql(f"UPDATE vectors SET vectors = substr(vectors, 3) {ONE}"),
+    "the whole file": change("ledger.sqlite", lambda _: b"SQLite format 3\x00" + b"\x13" * 9000),
+    "the schema": change("ledger.sqlite", with_unreadable_schema),
+    "a page": change("ledger.sqlite", with_a_garbled_page),
+}
 
 
-@pytest.mark.parametrize("damage", LEDGER, ids=lambda damage: damage.name)
-def test_a_damaged_ledger_is_reported_with_remedies(copy: tuple[Path, str], damage: Damage) -> None:
-    """Verify reads every part of the ledger, names the damage and recommends a remedy."""
-    path, _ = copy
-    damage.harm(path)
-    with pytest.raises(StoreError, match="is damaged") as caught:
-        kb.verify(path)
-    assert "kb import" in (caught.value.hint or "")
-    assert "kb build" in (caught.value.hint or "")
-    assert caught.value.exit_code == 1
+def test_damage_to_the_ledger_is_an_error_with_remedies(copy: tuple[Path, str], encoders: Encoders) -> None:
+    """Verify reads every part of the ledger; after the remedy the digest is the same."""
+    path, digest = copy
+    whole = (path / "ledger.sqlite").read_bytes()
+    for name, harm in LEDGER.items():
+        (path / "ledger.sqlite").write_bytes(whole)
+        harm(path)
+        with pytest.raises(StoreError, match=r"ledger\.sqlite is damaged") as caught:
+            kb.verify(path)
+        hint = caught.value.hint or ""
+        assert "kb import" in hint and f"remove {path / 'ledger.sqlite'}* and repeat the kb build" in hint, name
+        assert caught.value.exit_code == 1, name
+    for file in path.glob("ledger.sqlite*"):
+        file.unlink()
+    assert build(path, encoders) == digest
+    assert kb.verify(path).ok
 
 
-@pytest.mark.parametrize("change", ["name = CAST(x'41ff' AS TEXT)", "document = replace(document, 'a', 'o')"])
-def test_a_damaged_entry_fails_readers_and_builds(copy: tuple[Path, str], encoders: Encoders, change: str) -> None:
-    sql(f"UPDATE entries SET {change}")(copy[0])
+@pytest.mark.parametrize("statement", ["name = CAST(x'41ff' AS TEXT)", "document = replace(document, 'a', 'o')"])
+def test_a_damaged_entry_fails_readers_and_builds(copy: tuple[Path, str], encoders: Encoders, statement: str) -> None:
+    sql(f"UPDATE entries SET {statement}")(copy[0])
     for use in (kb.open, lambda path: build(path, encoders)):
         with pytest.raises(StoreError, match="is damaged"):
             use(copy[0])
 
 
-def test_opening_detects_a_lost_entry(copy: tuple[Path, str]) -> None:
-    """Rows are compared with stored totals, which damage to an entry does not change."""
-    sql("DELETE FROM entries WHERE subject_id = 'avis-002'")(copy[0])
-    with pytest.raises(StoreError, match="rows of entries are missing"):
-        kb.open(copy[0])
-
-
 def test_damaged_vectors_are_refused_by_readers_and_builds(copy: tuple[Path, str], encoders: Encoders) -> None:
     path, _ = copy
-    sql(f"UPDATE vectors SET {FLIPPED}")(path)
+    sql(VECTORS)(path)
     shutil.rmtree(path / "chroma")
     shutil.rmtree(path / "cache")
     with kb.open(path) as store, pytest.raises(StoreError, match="is damaged"):
@@ -103,44 +261,13 @@ def test_damaged_vectors_are_refused_by_readers_and_builds(copy: tuple[Path, str
         build(path, encoders)
 
 
-CHROMA = [damage for damage in DAMAGES if damage.name.startswith("Chroma")]
-
-
-@pytest.mark.parametrize("damage", CHROMA, ids=lambda damage: damage.name)
-def test_readers_answer_correctly_despite_damage_to_chroma(
-    copy: tuple[Path, str], encoders: Encoders, damage: Damage
-) -> None:
-    """The cache is empty; answers come from Chroma if it is whole, else from the ledger."""
-    path, _ = copy
-    [vector] = encoders.sentence.encode_texts(["red crown"])
-
-    def answers() -> tuple[object, ...]:
-        with kb.open(path) as store:
-            tables = [store.chunk_vectors(space) for space in store.info.text_image]
-            tables += [store.anchor_vectors(space) for space in store.info.anchor_spaces]
-            near = [taxon_id for taxon_id, _ in store.query_species(vector, 6)]
-            return near, [(table.ids, table.owners.tolist(), table.vectors.tobytes()) for table in tables]
-
-    before = answers()
-    damage.harm(path)
-    shutil.rmtree(path / "cache")
-    if "in its database" not in damage.name:  # only verify finds these; readers trust SQLite's rows
-        assert answers() == before
-    kb.verify(path)
-    assert answers() == before
-
-
-def test_a_damaged_cache_changes_no_answer(copy: tuple[Path, str], encoders: Encoders) -> None:
-    path, _ = copy
-    space = encoders.visual.space
-    with kb.open(path) as store:
-        before = np.array(store.anchor_vectors(space).vectors)
-    for file in (path / "cache").glob("*.npy"):
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
-        file.write_bytes(bytes(content))
-    with kb.open(path) as store:
-        assert np.array_equal(store.anchor_vectors(space).vectors, before)
+def test_an_empty_ledger_is_filled_again_by_a_build(copy: tuple[Path, str], encoders: Encoders) -> None:
+    for file in copy[0].glob("ledger.sqlite*"):
+        file.write_bytes(b"")
+    with pytest.raises(StoreError, match=r"ledger\.sqlite is empty") as caught:
+        kb.verify(copy[0])
+    assert "kb build" in (caught.value.hint or "")
+    assert build(*copy[:1], encoders) == copy[1]
 
 
 def test_a_later_build_restores_rows_lost_from_chroma(copy: tuple[Path, str], encoders: Encoders) -> None:
@@ -148,30 +275,8 @@ def test_a_later_build_restores_rows_lost_from_chroma(copy: tuple[Path, str], en
     shutil.rmtree(path / "chroma")
     kb.build(path, made_up_taxa(9), PageSource(), encoders, terms=TERMS)
     assert kb.verify(path).ok
-    [vector] = encoders.sentence.encode_texts(["red crown"])
     with kb.open(path) as store:
-        assert len(store.query_species(vector, 20)) == 9
         assert set(store.anchor_vectors(encoders.visual.space).owners.tolist()) == set(range(9))
-
-
-def test_verify_restores_a_changed_toml(copy: tuple[Path, str]) -> None:
-    path, _ = copy
-    good = (path / "kb.toml").read_text()
-    (path / "kb.toml").write_text(good.replace("plain-words", "plain-w0rds"))
-    with pytest.raises(StoreError, match=r"kb\.toml is damaged") as caught:
-        kb.open(path)
-    assert "kb verify" in (caught.value.hint or "")
-    for _ in range(2):
-        kb.verify(path)
-        assert (path / "kb.toml").read_text() == good
-
-
-def test_a_garbled_ledger_file_is_named(copy: tuple[Path, str]) -> None:
-    (copy[0] / "ledger.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x13" * 9000)
-    with pytest.raises(StoreError, match=r"ledger\.sqlite"):
-        kb.verify(copy[0])
-    with pytest.raises(StoreError, match=r"ledger\.sqlite"):
-        kb.open(copy[0])
 
 
 def test_a_missing_knowledge_base_is_reported_with_its_path(tmp_path: Path) -> None:
@@ -187,7 +292,7 @@ def test_verify_reports_an_unfinished_build(copy: tuple[Path, str]) -> None:
         ledger.set_fact("building", "fetch")
     found = kb.verify(copy[0])
     assert not found.ok
-    assert "did not finish" in found.problems[0]
+    assert found.problems == ("the last build did not finish; run it again",)
 
 
 def test_verify_handles_groups_without_terms(copy: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,33 +344,35 @@ def test_an_interrupted_encode_is_not_reported_as_damage(tmp_path: Path) -> None
     assert len(after.anchors) == len(entry.anchors) + 1
 
 
-@pytest.mark.parametrize("write", [kb.verify, lambda path: kb.remove(path, ["Avis 001"])])
-def test_only_a_build_accepts_a_missing_ledger(
-    copy: tuple[Path, str], encoders: Encoders, write: Callable[[Path], object]
-) -> None:
+def test_only_a_build_accepts_a_missing_ledger(copy: tuple[Path, str], encoders: Encoders) -> None:
     for file in copy[0].glob("ledger.sqlite*"):
         file.unlink()
     added = [OwnText(text="The wings are black with a red band.", title="notes")]
-    for use in (
-        write,
+    uses: tuple[Harm, ...] = (
+        kb.verify,
+        lambda path: kb.remove(path, ["Avis 001"]),
         lambda path: kb.update(path, [PageSource()], encoders),
         lambda path: kb.add(path, made_up_taxa(1)[0], encoders, texts=added),
         lambda path: kb.export_bundle(path, path.parent / "bundle"),
-    ):
+    )
+    for use in uses:
         with pytest.raises(StoreError, match=r"ledger\.sqlite is missing") as caught:
             use(copy[0])
         assert "kb build" in (caught.value.hint or "")
         assert not (copy[0] / "ledger.sqlite").exists()
+    assert build(copy[0], encoders) == copy[1]
 
 
-def test_lost_articles_are_reported_and_block_export_until_a_build(copy: tuple[Path, str], encoders: Encoders) -> None:
-    path, digest = copy
-    for file in (path / "articles").rglob("*.gz"):
-        file.unlink()
-    first, second = kb.verify(path), kb.verify(path)
-    assert any("article is missing or damaged; kb build fetches it again" in problem for problem in first.problems)
-    assert set(second.problems) == set(first.problems)
-    with pytest.raises(StoreError, match=r"is incomplete: .* is missing or damaged"):
-        kb.export_bundle(path, path.parent / "bundle")
-    assert build(path, encoders) == digest
-    assert kb.verify(path).ok
+def test_a_knowledge_base_used_after_close_says_closed(copy: tuple[Path, str], encoders: Encoders) -> None:
+    with kb.open(copy[0]) as store:
+        pass
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: store.species(["avis-001"]),
+        store.status,
+        lambda: store.chunk_vectors(encoders.text_image[0].space),
+        lambda: store.query_species(np.zeros(8, dtype=np.float32), 1),
+    )
+    for use in uses:
+        with pytest.raises(StoreError, match="is closed") as caught:
+            use()
+        assert "remove" not in f"{caught.value} {caught.value.hint}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import BadInput, StoreError
+from data.errors import BadInput
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
@@ -15,7 +15,6 @@ from kb.checklist.shelf import Shelf, checklist_for, kept_checklist
 from kb.checklist.stored import part
 from kb.checklist.stored.rows import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from tests.damaged import damaged
 from tests.kb.checklist.stored.checklist_files import darwin_core
 
 
@@ -126,15 +125,3 @@ def test_rows_that_are_no_tree_are_refused(taxa: tuple[TaxonRow, ...], tmp_path:
 def test_names_without_a_taxon_are_refused(name: tuple[int, int, int, str, str], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="name without a taxon"):
         write_rows(tmp_path / "x.sqlite", {}, TREE, [NameRow._make(name)])
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_damage_to_a_kept_checklist_is_found_when_it_is_opened(
-    whole: StoredChecklist, tmp_path: Path, seed: int
-) -> None:
-    kept = tmp_path / "kept.sqlite"
-    part.keep(whole, named(whole, "Vanessa cardui"), kept)
-    kept.write_bytes(damaged(kept.read_bytes(), seed) or b"x")
-    with pytest.raises(StoreError) as caught:
-        StoredChecklist(kept)
-    assert "kb build --checklist FILE" in (caught.value.hint or "")

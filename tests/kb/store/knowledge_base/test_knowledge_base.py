@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -140,49 +139,19 @@ def test_a_reader_does_not_block_the_checkpoint_of_a_writer(
     assert not log.exists() or log.stat().st_size == 0
 
 
-def test_moving_a_knowledge_base_keeps_its_digest(path: Path, encoders: Encoders) -> None:
-    digest = kb.verify(path).digest
-    shutil.move(path, path.with_name("moved.kb"))
-    assert kb.verify(path.with_name("moved.kb")).digest == digest
-
-
-def test_two_open_stores_are_independent(path: Path, encoders: Encoders) -> None:
-    one, two = kb.open(path), kb.open(path)
-    [vector] = encoders.sentence.encode_texts(["red crown"])
-    assert one.query_species(vector, 3) == two.query_species(vector, 3)
-    one.close()
-    assert two.query_species(vector, 3)
-    two.close()
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
+def test_an_invalid_kb_toml_is_refused(path: Path) -> None:
+    layout = Layout(path)
+    lines = layout.toml.read_text().splitlines()
+    for line, complaint in (
         ("colour = 'red'", "colour"),
         ("profile = 3", "profile"),
         ("not toml at all", "not TOML"),
         ("deep = " + "[" * 5_000, "not TOML"),
-    ],
-)
-def test_an_invalid_kb_toml_is_refused(path: Path, line: str, complaint: str) -> None:
-    layout = Layout(path)
-    kept = [text for text in layout.toml.read_text().splitlines() if not text.startswith(line.split(" ")[0])]
-    layout.toml.write_text("\n".join([*kept, line]))
-    with pytest.raises(ConfigError, match=complaint):
-        layout.require()
-
-
-def test_a_damaged_ledger_is_reported_with_a_remedy(path: Path, encoders: Encoders) -> None:
-    before = kb.verify(path).digest
-    ledger = path / "ledger.sqlite"
-    ledger.write_bytes(b"no database")
-    with pytest.raises(StoreError, match="is damaged") as error:
-        kb.verify(path)
-    assert f"remove {ledger}* and repeat the kb build" in (error.value.hint or "")
-    for file in path.glob("ledger.sqlite*"):
-        file.unlink()
-    kb.build(path, made_up_taxa(5), PageSource(), encoders)
-    assert kb.verify(path).digest == before
+    ):
+        kept = [text for text in lines if not text.startswith(line.split(" ")[0])]
+        layout.toml.write_text("\n".join([*kept, line]))
+        with pytest.raises(ConfigError, match=complaint):
+            layout.require()
 
 
 def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
@@ -193,8 +162,8 @@ def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
 
 
 def test_concurrent_readers_can_rebuild_the_cache(path: Path) -> None:
-    n_readers = 6
-    for _ in range(5):
+    n_readers = 4
+    for _ in range(2):
         shutil.rmtree(path / "cache")
         start = Barrier(n_readers)
 
@@ -258,16 +227,16 @@ def in_read_only_folder(path: Path, code: str) -> str:
 
 @pytest.mark.integration
 @needs_mounts
-@pytest.mark.parametrize("missing", [(), ("cache",), ("cache", "chroma")], ids=["whole", "no cache", "ledger alone"])
-def test_a_read_only_folder_is_read_without_a_warning(path: Path, missing: Sequence[str]) -> None:
-    expected = subprocess.run(
-        [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True
-    ).stdout
-    for folder in missing:
-        shutil.rmtree(path / folder)
-    before = sorted(path.rglob("*"))
-    assert in_read_only_folder(path, READ) == expected
-    assert sorted(path.rglob("*")) == before
+def test_a_read_only_folder_is_read_without_a_warning(path: Path) -> None:
+    """Also without the cache, and without both cache and Chroma."""
+    expected = None
+    for missing in ("runs", "cache", "chroma"):
+        shutil.rmtree(path / missing, ignore_errors=True)
+        before = sorted(path.rglob("*"))
+        found = in_read_only_folder(path, READ)
+        assert sorted(path.rglob("*")) == before
+        expected = expected or found
+        assert len(found) > 1_000 and found == expected
 
 
 @pytest.mark.integration
