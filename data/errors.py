@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class FieldmarkError(Exception):
@@ -53,6 +53,16 @@ class FieldmarkError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let errors come back from other processes, whatever arguments their class takes."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[FieldmarkError], args: tuple[object, ...], values: dict[str, object]) -> FieldmarkError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(values)
+    return error
 
 
 class UsageError(FieldmarkError):

@@ -15,8 +15,7 @@ from PIL import Image
 from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.engines.contract import LOCAL, Engine, Loaders, Recipe, map_shards
-from data.engines.packing import pack, unpack
-from data.engines.paths import path_on_node, shipped_path
+from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.errors import MissingRequirement, UsageError
 from data.images.decode import Photo
 from data.records import Box, Detection

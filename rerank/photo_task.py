@@ -10,8 +10,7 @@ from typing import Any
 from data.arrays import FloatArray
 from data.contracts import ImageEncoder
 from data.engines.contract import Loaders, Recipe
-from data.engines.packing import pack, unpack
-from data.engines.paths import path_on_node, shipped_path
+from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, SpaceMismatch
 from rerank.photo_vectors import encode_photos
 

@@ -1,14 +1,19 @@
-"""JSON values and arrays in bytes, without pickle."""
+"""What travels between machines: JSON values and arrays in bytes, without pickle, and files by their paths."""
 
 from __future__ import annotations
 
 import io
 import json
+import socket
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from data.errors import MissingRequirement
+from data.files import file_state
 
 
 def pack(values: object, arrays: Sequence[NDArray[Any]]) -> bytes:
@@ -24,3 +29,27 @@ def unpack(packed: bytes) -> tuple[Any, list[NDArray[Any]]]:
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         arrays = [file[f"arr_{number}"] for number in range(len(file.files) - 1)]
         return json.loads(file["values"].tobytes()), arrays
+
+
+def shipped_path(path: str | Path) -> list[Any]:
+    """Return path, size and modification time of a file; without the last two for a missing file."""
+    return [str(path), *(file_state(Path(path)) or ())]
+
+
+def path_on_node(shipped: list[Any]) -> str:
+    """Return the path of a file that the machine which started the run sees with the same size.
+
+    Times are not compared, since file systems round them.
+
+    Raises:
+        MissingRequirement: if this machine does not see it, or sees another file.
+    """
+    path, *state = shipped
+    here = file_state(Path(path))
+    if state and (here is None or here[0] != state[0]):
+        problem = "does not exist" if here is None else "is another file"
+        raise MissingRequirement(
+            f"{path} {problem} on node {socket.gethostname()}.",
+            hint="All nodes need the same files at the same paths, for example on a shared file system.",
+        )
+    return str(path)

@@ -1,28 +1,42 @@
 """Tasks on a Ray cluster: shards go to workers, results come back in order, and no finished shard is repeated.
 
+A worker is an actor on each node, so that models are in memory once a node and its threads are those of a run on that
+machine alone. Ray starts a worker again when it dies, on another node if its own is gone, and gives it the shard again.
 Workers only compute. This process alone writes: each result into its file, then what the caller makes of it, since a
-ledger and its Chroma have one writer.
+ledger and its Chroma have one writer. The only module that imports ray.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import logging
+import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from data.engines.contract import ItemT, ResultT, ShardTask
-from data.engines.input_errors import ItemsToError
-from data.engines.ray_team import Team
-from data.engines.result_files import ResultFiles
-from data.engines.shards import Shard, shards_of
-from data.engines.worker import Outcome
-from data.errors import SourceUnavailable, UsageError
+from data.engines.contract import ItemsToError, ItemT, ResultT, ShardTask
+from data.engines.ray_worker import Worker
+from data.engines.shards import ResultFiles, shards_of
+from data.errors import MissingDependency, MissingRequirement, SourceUnavailable, UsageError
+from data.version import fieldmark_version
 
+N_GIVEN: Final = 2
+"""Shards that a worker has at a time: one under way, and one so that it need not wait for this process."""
 AHEAD: Final = 4
 """Shards per worker that may be finished or under way before their turn; bounds the memory."""
 MOST_DEATHS: Final = 3
 """Workers that a shard may lose before the run stops."""
+CONNECT_S: Final = 10.0
+NO_WORKER_S: Final = 300.0
+"""Wait for the first answers of the nodes before the run gives up."""
+
+_LOOPBACK: Final = ("127.0.0.1:", "localhost:")
+_ENVIRONMENT: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # else it reports its use
+    "RAY_NUM_REDIS_GET_RETRIES": "1",  # else it waits a quarter of an hour for another program at the address
+}
+"""Settings of ray that hold unless they are set."""
 
 
 class RayEngine:
@@ -35,8 +49,9 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None, *, results: Path, loaders: Mapping[str, str]) -> None:
-        self._address, self._results, self._loaders = address, results, loaders
-        self._team: Team | None = None
+        self._address, self._results, self._loaders = address, results, dict(loaders)
+        self._ray: Any = None
+        self._workers: list[Any] = []
         self._is_at_work = False
 
     def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
@@ -49,59 +64,148 @@ class RayEngine:
             SourceUnavailable: if the cluster does not answer, has no free node, or loses three workers to one shard.
             Exception: what the task or the iterator of items raises.
         """
-        if self._is_at_work:  # its shards have the same numbers
+        if self._is_at_work:
             raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first before.")
-        if self._team is None:
-            self._team = Team(self._address, self._loaders)
-        team, files = self._team, ResultFiles(self._results, task.recipe)
+        pool, files, recipe = self._pool(), ResultFiles(self._results, task.recipe), task.recipe
         until_error = ItemsToError(items)
-        coming, todo = shards_of(task, until_error), list[Shard]()
-        done: dict[int, Outcome] = {}
-        deaths: Counter[int] = Counter()
-        n_drawn = n_taken = 0
-        has_more = self._is_at_work = True
+        coming = shards_of(task, until_error)
+        done: dict[int, bytes | Exception] = {}
+        n_drawn = n_taken = n_given = 0
+        self._is_at_work = True
         try:
-            while has_more or n_taken < n_drawn:
-                while has_more and n_drawn - n_taken < AHEAD * max(1, team.n_workers):
-                    shard = next(coming, None)
-                    has_more = shard is not None
-                    if shard is not None:
-                        n_drawn += 1
-                        if (packed := files.read(shard.id)) is None:
-                            todo.append(shard)
-                        else:
-                            done[shard.number] = Outcome(packed=packed)
-                while todo and team.is_free:
-                    team.submit(task.recipe, todo.pop(0))
-                if n_taken in done:
-                    yield from task.unpack(done.pop(n_taken).results())
-                    n_taken += 1
-                    continue
-                for shard, outcome in team.wait() if n_taken < n_drawn else ():
-                    deaths[shard.number] += outcome is None
-                    if outcome is None and deaths[shard.number] < MOST_DEATHS:
-                        todo.insert(0, shard)
-                        continue
-                    done[shard.number] = outcome = outcome or Outcome(raised=_too_many_deaths())
-                    if outcome.is_error:  # raised in its turn; no shard behind it is begun
-                        has_more, todo = False, [each for each in todo if each.number < shard.number]
-                    elif outcome.is_final:
-                        files.write(shard.id, outcome.packed)
+            while True:
+                while n_drawn - n_taken < AHEAD * len(self._workers) and (shard := next(coming, None)) is not None:
+                    n_drawn += 1
+                    if (stored := files.read(shard.id)) is not None:
+                        done[shard.number] = stored
+                    else:
+                        n_given += 1
+                        pool.submit(lambda worker, shard: worker.run.remote(recipe, shard), shard)
+                if n_taken == n_drawn:
+                    break
+                while n_taken not in done:
+                    shard, found, is_final = self._next_of(pool)
+                    n_given -= 1
+                    done[shard.number] = found
+                    if is_final and isinstance(found, bytes):
+                        files.write(shard.id, found)
+                taken = done.pop(n_taken)
+                if isinstance(taken, Exception):
+                    raise taken
+                n_taken += 1
+                yield from task.unpack(taken)
         finally:
             self._is_at_work = False
-            team.drop()  # an error, Ctrl-C, or a caller that stops early
+            if n_given:  # an error, Ctrl-C, or a caller that stops early
+                self._stop_workers()
         until_error.raise_error()  # the files stay for a run that resumes
         files.remove()
 
     def close(self) -> None:
         """Leave the cluster."""
-        if self._team is not None:
-            self._team.close()
-            self._team = None
+        if self._ray is not None:
+            self._workers = []  # a generator that ends later finds none to stop
+            self._ray.shutdown()
+            self._ray = None
+
+    def _pool(self) -> Any:  # noqa: ANN401  # a pool of ray
+        """Return a pool of one worker a node; new workers are started when there are none."""
+        if self._ray is None:
+            self._ray = _connect(self._address)
+        from ray.util import ActorPool
+
+        if not self._workers:
+            self._workers = [self._worker_on(node) for node in self._ray.nodes() if node["Alive"]]
+            self._check_versions()
+        return ActorPool(self._workers * N_GIVEN)
+
+    def _worker_on(self, node: Mapping[str, Any]) -> Any:  # noqa: ANN401  # an actor of ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        environment = {
+            "OMP_NUM_THREADS": str(max(1, int(node["Resources"].get("CPU", 1)))),  # Ray would allow a single one
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray would hide the accelerators
+            "ORT_DISABLE_TELEMETRY": os.environ.get("ORT_DISABLE_TELEMETRY", "1"),
+        }
+        actor = self._ray.remote(Worker).options(
+            num_cpus=0,  # so that a worker finds room on another node when its own is gone
+            max_restarts=-1,
+            max_task_retries=MOST_DEATHS - 1,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=True),
+            runtime_env={"env_vars": environment},
+        )
+        return actor.remote(self._loaders, folder=str(Path.cwd()))
+
+    def _check_versions(self) -> None:
+        errors = self._ray.exceptions
+        try:
+            answers = self._ray.get([worker.hello.remote() for worker in self._workers], timeout=NO_WORKER_S)
+        except (errors.GetTimeoutError, errors.RayError) as error:
+            self._stop_workers()
+            if "No module named 'data" in str(error):
+                raise MissingRequirement(
+                    "Fieldmark is not installed on a node of the Ray cluster.",
+                    hint="Install the same version on all nodes, with the extra scale.",
+                ) from None
+            raise SourceUnavailable(
+                f"A node of the Ray cluster starts no worker: {str(error).partition(chr(10))[0]}",
+                hint="ray status shows its nodes and who uses them. Run the same command again to resume.",
+            ) from error
+        for machine, version in answers:
+            if version != fieldmark_version():
+                self._stop_workers()
+                raise MissingRequirement(
+                    f"Node {machine} of the Ray cluster has Fieldmark {version}, this machine {fieldmark_version()}.",
+                    hint="Install the same version on all nodes.",
+                )
+
+    def _next_of(self, pool: Any) -> Any:  # noqa: ANN401  # what `Worker.run` returns
+        """Return the next answer of any worker."""
+        try:
+            return pool.get_next_unordered()
+        except self._ray.exceptions.RayError as error:
+            raise SourceUnavailable(
+                f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
+                hint="Their memory may be too small. Run the same command again to resume.",
+            ) from error
+
+    def _stop_workers(self) -> None:
+        for worker in self._workers:
+            self._ray.kill(worker)
+        self._workers = []
 
 
-def _too_many_deaths() -> SourceUnavailable:
-    return SourceUnavailable(
-        f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
-        hint="Their memory may be too small. Run the same command again to resume.",
-    )
+def _connect(address: str | None) -> Any:  # noqa: ANN401  # the module
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if address is not None and address != "auto":
+        _check_answers(address)
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise MissingDependency("ray", extra="scale") from error
+    if address is not None and address.startswith(_LOOPBACK):  # ray takes it for the machine's own address
+        _check_answers(f"{ray.util.get_node_ip_address()}:{address.rpartition(':')[2]}")
+    where: dict[str, Any] = {"address": address}
+    if address is None:  # not another cluster that happens to run on this machine
+        where = {"address": "local", "num_cpus": os.cpu_count(), "include_dashboard": False}
+    try:
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        place = "" if address is None else f" at {address}"
+        raise SourceUnavailable(
+            f"The Ray cluster{place} cannot be used: {str(error).partition(chr(10))[0]}",
+            hint="Start one with ray start --head, and run kb on one of its nodes.",
+        ) from error
+    return ray
+
+
+def _check_answers(address: str) -> None:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    hint = "Expected HOST:PORT of a cluster, as ray start --head prints it, or auto."
+    if not host or not port.isdecimal():
+        raise SourceUnavailable(f'"{address}" is no address of a Ray cluster.', hint=hint)
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise SourceUnavailable(f"No Ray cluster answers at {address}.", hint=hint) from error

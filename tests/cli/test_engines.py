@@ -15,7 +15,8 @@ import recognize
 from cli.common.engines import LOADERS
 from data.contracts import Encoders
 from data.engines.ray_engine import RayEngine
-from data.engines.worker import Worker
+from data.engines.ray_worker import Worker
+from data.engines.shards import Shard
 from kb.pipeline.stages.encode_tasks import EncodeAnchors
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
@@ -58,47 +59,35 @@ def test_a_run_that_resumes_reads_missing_reference_photos_again(built_kb: Path,
     content = layout.anchors.path_of(sha256).read_bytes()
     worker = Worker(LOADERS)
     layout.anchors.path_of(sha256).unlink()
-    missing = worker.run(task.recipe, [[[sha256, [space]]]])
+    shard = Shard(number=0, id="f00", shipped=([[sha256, [space]]],))
+    _, missing, is_final = worker.run(task.recipe, shard)
+    assert isinstance(missing, bytes) and "is missing" in str(task.unpack(missing)[0][0]) and not is_final
     layout.anchors.path_of(sha256).write_bytes(content)
-    there = worker.run(task.recipe, [[[sha256, [space]]]])
-    assert "is missing" in str(task.unpack(missing.results())[0][0])
-    assert list(task.unpack(there.results())[0][0]) == [space]
-    assert (missing.is_final, there.is_final) == (False, True)
+    _, there, is_final = worker.run(task.recipe, shard)
+    assert isinstance(there, bytes) and list(task.unpack(there)[0][0]) == [space] and is_final
 
 
 @pytest.mark.integration
-def test_identify_answers_the_same_on_a_cluster(
+def test_photos_are_identified_and_indexed_the_same_on_a_cluster(
     cli: CommandLine, drawings: Path, built_kb: Path, ray_cluster: RayCluster
 ) -> None:
-    """With an unreadable photo, bursts and --fast."""
+    """With an unreadable photo, and bursts."""
     (drawings / "broken.jpg").write_bytes(b"no photo")
     for number in range(8):
         shutil.copy(drawings / "bubo-scandiacus.png", drawings / f"owl {number}.png")
-    for more in ([], ["--fast", "--group", "burst"]):
-        command = ["identify", drawings, "--kb", built_kb, "--format", "jsonl", *more]
-        here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
-        assert there.exit_code == here.exit_code == 7
-        assert without_times(there.stdout) == without_times(here.stdout)
-        assert without_progress(there.stderr) == without_progress(here.stderr)
-
-
-@pytest.mark.integration
-def test_rerank_ranks_the_same_on_a_cluster(
-    cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch, ray_cluster: RayCluster
-) -> None:
-    """Photos shared by queries, an unreadable one, and paths relative to another folder than the cluster's."""
-    (drawings / "broken.jpg").write_bytes(b"no photo")
-    names = sorted(path.name for path in drawings.iterdir())
-    queries = [{"query_id": f"q{number}", "text": text, "candidates": [
-        {"image_id": name, "path": name, "score": 1 - at / 100} for at, name in enumerate(names[number:])
-    ]} for number, text in enumerate(["a white owl", "a red bird", "green legs"])]  # fmt: skip
-    (drawings / "jobs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in queries))
-    monkeypatch.chdir(drawings)
-    command = ["rerank", "jobs.jsonl", "--method", "similarity", "--format", "jsonl"]
+    command = ["identify", drawings, "--kb", built_kb, "--format", "jsonl", "--group", "burst"]
     here, there = cli.call(*command), cli.call(*command, *on(ray_cluster))
-    assert (there.exit_code, there.stderr.count("encode ")) == (here.exit_code, 1), there.stderr
-    assert sorted(there.stdout.splitlines()) == sorted(here.stdout.splitlines())
-    assert len(here.stdout.splitlines()) == sum(len(each["candidates"]) for each in queries)
+    assert there.exit_code == here.exit_code == 7
+    assert without_times(there.stdout) == without_times(here.stdout)
+    assert without_progress(there.stderr) == without_progress(here.stderr)
+    found = []
+    for more in ([], on(ray_cluster)):
+        run = cli.call("index-images", drawings, *more, check=True)
+        found.append([line for line in run.stdout.splitlines() if not line.startswith("seconds")])
+        searched = cli.call("find", "a white owl", "--images", drawings, "--format", "jsonl", check=True)
+        found[-1] += [json.dumps(row) for row in without_times(searched.stdout)]
+        shutil.rmtree(Path(os.environ["FIELDMARK_HOME"]) / "collections")
+    assert found[0] == found[1]
 
 
 @pytest.mark.integration
@@ -110,16 +99,3 @@ def test_a_build_has_the_same_digest_on_a_cluster(built_kb: Path, tmp_path: Path
         kb.build(tmp_path / "a.kb", taxa, source, encoders, terms=source.terms(), engine=engine)
     assert kb.verify(tmp_path / "a.kb") == kb.verify(built_kb)
     assert list((tmp_path / "shards").iterdir()) == []
-
-
-@pytest.mark.integration
-def test_an_index_of_photos_is_the_same_on_a_cluster(cli: CommandLine, drawings: Path, ray_cluster: RayCluster) -> None:
-    (drawings / "broken.jpg").write_bytes(b"no photo")
-    found = []
-    for more in ([], on(ray_cluster)):
-        run = cli.call("index-images", drawings, *more, check=True)
-        found.append([line for line in run.stdout.splitlines() if not line.startswith("seconds")])
-        searched = cli.call("find", "a white owl", "--images", drawings, "--format", "jsonl", check=True)
-        found[-1] += [json.dumps(row) for row in without_times(searched.stdout)]
-        shutil.rmtree(Path(os.environ["FIELDMARK_HOME"]) / "collections")
-    assert found[0] == found[1]

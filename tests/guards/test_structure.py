@@ -28,7 +28,7 @@ DOORS = {
     "chromadb": ("kb/store/chroma/",),
     "openai": ("kb/endpoints/openai_client.py",),
     "wikipediaapi": ("kb/sources/mediawiki/client/wiki_client.py",),
-    "ray": ("data/engines/ray_team.py",),
+    "ray": ("data/engines/ray_engine.py",),
     "birdnames": (),  # its tables are read, the package is not imported
     **dict.fromkeys(
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +14,10 @@ import pytest
 from PIL import Image
 
 from data.engines.contract import Recipe, map_shards
-from data.engines.packing import pack, unpack
-from data.engines.paths import path_on_node, shipped_path
+from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.engines.ray_engine import RayEngine
-from data.engines.result_files import ResultFiles
-from data.engines.shards import shards_of
-from data.engines.worker import Worker
+from data.engines.ray_worker import Worker
+from data.engines.shards import ResultFiles, Shard, shards_of
 from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
 from rerank.photo_task import EncodeWhole
 from rerank.photo_vectors import BATCH_SIZE
@@ -33,14 +31,11 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_this_machine_takes_items_one_by_one(log: Path) -> None:
-    """A stream may be endless."""
+    """A stream may be endless; an error of the items comes after the results before it."""
     results = map_shards(Halves(log=str(log)), iter([2, 3, 4]))
     assert next(results) == 1.0
     assert worked_on(log) == [2]
     assert list(results) == [1.5, 2.0]
-
-
-def test_an_error_of_the_items_comes_after_the_results_before_it(log: Path) -> None:
     found = list[float]()
     with pytest.raises(OSError, match="unreadable folder"):
         found.extend(map_shards(Halves(log=str(log)), numbers_and_error(3)))
@@ -62,20 +57,17 @@ def test_a_task_that_reads_ahead_hands_out_all_results_before_an_error_of_the_it
     assert n_found == BATCH_SIZE + 3
 
 
-def test_shards_hold_all_items_in_order_and_are_bounded(log: Path) -> None:
-    shards = list(shards_of(Halves(log=str(log)), range(1000)))
+def test_shards_hold_all_items_in_order_and_are_found_again_by_a_run_that_resumes(log: Path) -> None:
+    task = Halves(log=str(log))
+    shards = list(shards_of(task, range(1000)))
     assert [item for shard in shards for item in shard.shipped] == list(range(1000))
-    assert max(len(shard.shipped) for shard in shards) <= 8
+    assert max(len(shard.shipped) for shard in shards) == 8
     assert [shard.number for shard in shards] == list(range(len(shards)))
     assert 150 < len(shards) < 400
-
-
-@pytest.mark.parametrize("n_done", [1, 7, 50])
-def test_a_list_without_its_first_items_has_the_same_later_shards(log: Path, n_done: int) -> None:
-    task = Halves(log=str(log))
-    whole, rest = ([shard.id for shard in shards_of(task, range(n, 1000))] for n in (0, n_done))
-    assert len(set(rest) - set(whole)) <= 3
-    assert whole[-20:] == rest[-20:]
+    for n_done in (1, 7, 50):
+        rest = [shard.id for shard in shards_of(task, range(n_done, 1000))]
+        assert len(set(rest) - {shard.id for shard in shards}) <= 3
+        assert rest[-20:] == [shard.id for shard in shards[-20:]]
 
 
 def test_values_and_arrays_survive_packing() -> None:
@@ -85,17 +77,16 @@ def test_values_and_arrays_survive_packing() -> None:
     assert [(each.dtype, each.tolist()) for each in found] == [(each.dtype, each.tolist()) for each in arrays]
 
 
-def test_results_of_relative_paths_belong_to_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ResultFiles(tmp_path / "shards", Recipe(make="a:b")).write("f00", b"results")
-    monkeypatch.chdir(tmp_path)
-    assert ResultFiles(tmp_path / "shards", Recipe(make="a:b")).read("f00") is None
-
-
-def test_a_damaged_result_file_counts_as_missing(tmp_path: Path) -> None:
+def test_a_stored_result_is_that_of_its_recipe_and_folder_or_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = ResultFiles(tmp_path, Recipe(make="a:b"))
     files.write("f00", b"results")
     assert files.read("f00") == b"results"
     assert ResultFiles(tmp_path, Recipe(make="a:b", arguments={"profile": "best"})).read("f00") is None
+    with monkeypatch.context() as patched:  # paths may be relative
+        patched.chdir(tmp_path)
+        assert ResultFiles(tmp_path, Recipe(make="a:b")).read("f00") is None
     [file] = tmp_path.glob("*-f00")
     file.write_bytes(file.read_bytes().replace(b"results", b"resulte"))
     assert files.read("f00") is None
@@ -116,23 +107,6 @@ def test_a_run_removes_its_own_files_alone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_runs_of_one_recipe_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
-    def run(name: str) -> int:
-        n_found = 0
-        for _ in range(100):
-            files = ResultFiles(tmp_path, Recipe(make="a:b"))
-            for number in range(10):
-                files.write(f"{name}{number}", b"results")
-            resumed = ResultFiles(tmp_path, Recipe(make="a:b"))
-            n_found += sum(resumed.read(f"{name}{number}") == b"results" for number in range(10))
-            files.remove()
-        return n_found
-
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(run, "abc")) == [1000] * 3
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_results_that_no_run_took_in_for_two_weeks_are_removed(tmp_path: Path) -> None:
     for shard_id, age_days in (("f00", 15), ("f01", 13)):
         ResultFiles(tmp_path, Recipe(make="a:b")).write(shard_id, b"results")
@@ -142,24 +116,22 @@ def test_results_that_no_run_took_in_for_two_weeks_are_removed(tmp_path: Path) -
     assert (files.read("f00"), files.read("f01")) == (None, b"results")
 
 
-def test_a_worker_returns_results_and_errors_of_its_own_class(log: Path) -> None:
-    task = Halves(log=str(log), bad=3)
-    worker = Worker({})
-    assert task.unpack(worker.run(task.recipe, [4, 5]).results()) == [2.0, 2.5]
-    with pytest.raises(BadInput, match="no half") as raised:
-        worker.run(task.recipe, [3]).results()
-    assert raised.value.hint == "an even number"
+def test_a_worker_returns_results_or_errors_that_come_back_whole(log: Path) -> None:
+    task, worker = Halves(log=str(log), bad=3, odd=5), Worker({})
 
+    def run(*shipped: int) -> object:
+        shard = Shard(number=7, id="f00", shipped=shipped)
+        same, found, is_final = pickle.loads(pickle.dumps(worker.run(task.recipe, shard)))
+        assert same == shard and is_final is isinstance(found, bytes)
+        return task.unpack(found) if isinstance(found, bytes) else found
 
-def test_errors_with_other_arguments_are_made_again() -> None:
-    worker = Worker({})
-    with pytest.raises(MissingDependency, match="x is not installed") as raised:
-        worker.run(Recipe(make="tests.data.engines.test_engines:lacking"), [1]).results()
-    assert raised.value.hint is not None and "[models]" in raised.value.hint
-
-
-def lacking(_loaders: object) -> Halves:
-    raise MissingDependency("x", extra="models")
+    assert run(4, 6) == [2.0, 3.0]
+    found = run(3)
+    assert isinstance(found, BadInput) and (str(found), found.hint) == ("no half", "an even number")
+    other = run(5)
+    assert isinstance(other, ZeroDivisionError) and "On node" in other.__notes__[0]
+    lacking = pickle.loads(pickle.dumps(MissingDependency("x", extra="models")))
+    assert "x is not installed" in str(lacking) and "[models]" in lacking.hint
 
 
 def test_a_file_that_a_node_lacks_is_an_error(tmp_path: Path) -> None:
@@ -176,12 +148,11 @@ def test_a_file_that_a_node_lacks_is_an_error(tmp_path: Path) -> None:
         path_on_node(shipped)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "host:port"])
-def test_an_address_that_does_not_answer_is_an_error(tmp_path: Path, log: Path, address: str) -> None:
-    engine = RayEngine(address, results=tmp_path, loaders={})
-    with pytest.raises(SourceUnavailable, match=address) as raised:
-        list(engine.map(Halves(log=str(log)), [1]))
-    assert "ray start --head" in str(raised.value.hint)
+def test_an_address_that_does_not_answer_is_an_error(tmp_path: Path, log: Path) -> None:
+    for address in ("127.0.0.1:1", "nowhere", "host:port"):
+        with pytest.raises(SourceUnavailable, match=address) as raised:
+            list(RayEngine(address, results=tmp_path, loaders={}).map(Halves(log=str(log)), [1]))
+        assert "ray start --head" in str(raised.value.hint)
 
 
 def test_a_missing_ray_is_named_with_its_extra(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
