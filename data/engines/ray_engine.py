@@ -34,6 +34,7 @@ NO_WORKER_S: Final = 300.0
 _LOOPBACK: Final = ("127.0.0.1:", "localhost:")
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",  # else it reports its use
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # else it prints among the results on stdout that a worker died
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # else it waits a quarter of an hour for another program at the address
 }
 """Settings of ray that hold unless they are set."""

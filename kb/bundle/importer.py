@@ -27,7 +27,7 @@ from kb import reasons
 from kb.bundle import manifest as bundle
 from kb.bundle.checklist import import_checklist
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest
-from kb.bundle.read_table import read_rows
+from kb.bundle.read_table import check_tables, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages
@@ -87,6 +87,7 @@ def import_bundle(
     source, target = Path(folder), Path(path)
     bundle.require_new(target)
     manifest = read_manifest(source)
+    check_tables(source, [name for name in manifest.files if name.endswith(".parquet")])
     is_same = encoders.spaces == manifest.spaces
     if not is_same and not re_encode:
         hint = "--re-encode (in Python re_encode=True) encodes its texts and photos with your encoders"

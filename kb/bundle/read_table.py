@@ -1,18 +1,20 @@
-"""Rows of a stranger's table, within a budget of bytes.
+"""Rows of a stranger's tables, within a budget of bytes.
 
-A few bytes of Parquet may stand for gigabytes: one long text in a dictionary that each row refers to, or a list of
-equal numbers. So the sizes that its pages state are checked first, and texts are decoded once and shared by their rows.
+A few bytes of Parquet may stand for gigabytes, whatever the footer says, and pyarrow aborts the process at some
+footers. So a process of its own with little memory reads all tables once before this one does. Texts are decoded once
+and shared by their rows.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from data.errors import BadInput
 from kb.bundle.manifest import safe_path
-from kb.bundle.parquet_sizes import bytes_of_groups
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,11 +23,45 @@ if TYPE_CHECKING:
 MAX_EXPANSION: Final = 100  # size of an unpacked table, as a multiple of its file
 ALLOWED_BYTES: Final = 32_000_000  # in any case: a small table of equal texts packs well
 MAX_ROW_GROUP_BYTES: Final = 500_000_000
+MAX_MEMORY_BYTES: Final = 800_000_000  # of the process that reads a table first; 330 MB are its program
 ROWS_AT_A_TIME: Final = 1_000
+_TRIAL: Final = """
+import sys, pyarrow.parquet
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+except ImportError:  # Windows has no such limit
+    pass
+for path in sys.argv[2:]:
+    print(path, flush=True)
+    with pyarrow.parquet.ParquetFile(path) as table:
+        texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type)]
+    with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as table:
+        for batch in table.iter_batches(batch_size=1_000, use_threads=False):
+            pass
+"""
+
+
+def check_tables(bundle: Path, names: Sequence[str]) -> None:
+    """Read tables in a process of its own, with little memory.
+
+    Raises:
+        BadInput: if one is not Parquet, unpacks to too many bytes, or ends the process.
+    """
+    paths = [safe_path(bundle, name) for name in names]
+    command = [sys.executable, "-I", "-c", _TRIAL, str(MAX_MEMORY_BYTES), *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+    if done.returncode == 0:
+        return
+    path = Path((done.stdout.splitlines() or [str(bundle)])[-1])
+    reason = (done.stderr.strip().splitlines() or [f"its reader ended with {done.returncode}"])[-1]
+    if "MemoryError" in reason or "malloc" in reason or "bad_alloc" in reason:
+        raise _too_large(path)
+    raise BadInput(f"{path} is not a readable Parquet table: {reason}")
 
 
 def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as column -> text, number, array of numbers or None, with one batch in memory.
+    """Yield the rows of a checked table as column -> text, number, array of numbers or None, with a batch in memory.
 
     Raises:
         BadInput: if it is not Parquet, lacks a column, has one of another type, or unpacks to too many bytes.
@@ -34,16 +70,19 @@ def read_rows(bundle: Path, name: str, columns: Sequence[str]) -> Iterator[dict[
     import pyarrow.parquet
 
     path = safe_path(bundle, name)
-    left = _checked_budget(path)
+    left = ALLOWED_BYTES + MAX_EXPANSION * path.stat().st_size
     try:
         with pyarrow.parquet.ParquetFile(path) as table:
+            groups = [table.metadata.row_group(i).total_byte_size for i in range(table.num_row_groups)]
+            if max(groups, default=0) > MAX_ROW_GROUP_BYTES or sum(groups) > left:
+                raise _too_large(path)
             texts = _texts_among(table.schema_arrow, columns, path)
         with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as table:
             for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=list(columns), use_threads=False):
                 values = [_values_of(batch.column(column)) for column in columns]
                 for i in range(batch.num_rows):
                     row = {column: value(i) for column, value in zip(columns, values, strict=True)}
-                    left -= sum(len(value) if isinstance(value, str) else 8 for value in row.values())
+                    left -= sum(_size_of(value) for value in row.values())
                     if left < 0:
                         raise _too_large(path)
                     yield row
@@ -63,18 +102,6 @@ def _texts_among(schema: pyarrow.Schema, columns: Sequence[str], path: Path) -> 
         if not (is_vector or types.is_string(found) or types.is_int64(found)):
             raise BadInput(f"{path}: the column {column} has the unexpected type {found}")
     return [column for column in columns if types.is_string(schema.field(column).type)]
-
-
-def _checked_budget(path: Path) -> int:
-    """Return how many bytes the rows of a table may have, if what its pages state is within them."""
-    budget = ALLOWED_BYTES + MAX_EXPANSION * path.stat().st_size
-    try:
-        sizes = bytes_of_groups(path)
-    except (ValueError, OSError, OverflowError) as error:
-        raise BadInput(f"{path} is not a readable Parquet table: {error}") from error
-    if max(sizes, default=0) > MAX_ROW_GROUP_BYTES or sum(sizes) > budget:
-        raise _too_large(path)
-    return budget
 
 
 def _values_of(column: pyarrow.Array) -> Callable[[int], Any]:
@@ -97,6 +124,10 @@ def _values_of(column: pyarrow.Array) -> Callable[[int], Any]:
         return lambda i: numbers[bounds[i] : bounds[i + 1]]
     whole = column.to_pylist()
     return lambda i: whole[i]
+
+
+def _size_of(value: object) -> int:
+    return len(value) if isinstance(value, str) else int(getattr(value, "nbytes", 8))
 
 
 def _too_large(path: Path) -> BadInput:

@@ -325,26 +325,18 @@ def test_a_damaged_bundle_is_refused_without_leftovers(
     assert only_the_bundle_remains(bundle)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../outside", "/etc/passwd", "images/../../outside", "a\\b", "..", "a//b", "", "images/.hidden", "a\nb", "C:x",
-     "images/" + "x" * 200, "\u202egnp.exe", "con/./x"],
-)  # fmt: skip
-def test_unsafe_paths_in_the_manifest_are_refused(bundle: Path, encoders: Encoders, name: str) -> None:
+def test_unsafe_paths_in_the_manifest_are_refused(bundle: Path, encoders: Encoders) -> None:
     (bundle.parent.parent / "outside").write_text("x")
-    rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": 1, "sha256": sha256_hex("x")}}))  # type: ignore[attr-defined]
-    with pytest.raises(BadInput, match="is not a plain path"):
-        kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
-    assert only_the_bundle_remains(bundle)
-
-
-def test_a_decompression_bomb_is_refused_before_reading(bundle: Path, encoders: Encoders) -> None:
-    rows = pa.table({"sha256": ["0" * 64], "text": ["a" * 50_000_000]})
-    pq.write_table(rows, bundle / "articles.parquet", compression="zstd")
-    forge_manifest(bundle, "articles.parquet")
-    assert (bundle / "articles.parquet").stat().st_size < 50_000
-    with pytest.raises(BadInput, match="would unpack to"):
-        kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+    whole = (bundle / MANIFEST).read_text()
+    for name in (
+        "../outside", "/etc/passwd", "images/../../outside", "a\\b", "..", "a//b", "", "images/.hidden", "a\nb", "C:x",
+        "images/" + "x" * 200, "\u202egnp.exe", "con/./x",
+    ):  # fmt: skip
+        (bundle / MANIFEST).write_text(whole)
+        note = {name: {"bytes": 1, "sha256": sha256_hex("x")}}
+        rewrite_manifest(bundle, lambda m, note=note: m["files"].update(note))  # type: ignore[misc, attr-defined]
+        with pytest.raises(BadInput, match="is not a plain path"):
+            kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
     assert only_the_bundle_remains(bundle)
 
 

@@ -58,25 +58,26 @@ def test_an_unreachable_source_leaves_no_knowledge_base(tmp_path: Path, encoders
     assert Layout(path).require().source == "pages"
 
 
-@pytest.mark.parametrize("wrong", ["dead", "without a page", "failing", "partly failing", "disambiguations"])
-def test_a_failed_build_from_a_wrong_source_leaves_no_trace(tmp_path: Path, encoders: Encoders, wrong: str) -> None:
+def test_a_failed_build_from_a_wrong_source_leaves_no_trace(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(16)
     ids = [taxon.taxon_id for taxon in taxa]
-    path, clean = tmp_path / "a.kb", tmp_path / "b.kb"
-    if wrong == "dead":
-        failed_build(path, DeadSource(), encoders)
-    elif wrong == "failing":
-        failed_build(path, WrongSource(failing=ids), encoders)
-    elif wrong == "partly failing":
-        assert len(kb.build(path, taxa[5:9], WrongSource(failing=ids), encoders).failures) == 4
-    elif wrong == "disambiguations":
-        assert kb.build(path, taxa, WrongSource(left_out=ids), encoders).left_out == {"disambiguation": 16}
-    else:
-        assert kb.build(path, taxa, WrongSource(missing=ids), encoders).left_out == {"no page": 16}
     good = PageSource(missing=ids[3:])
-    after = facts_of(path, kb.build(path, taxa[:4], good, encoders))
-    assert after == facts_of(clean, kb.build(clean, taxa[:4], good, encoders))
-    assert after[0] == "pages"
+    expected = facts_of(tmp_path / "clean.kb", kb.build(tmp_path / "clean.kb", taxa[:4], good, encoders))
+    assert expected[0] == "pages"
+    for name, source, left_out in (
+        ("dead", DeadSource(), None),
+        ("failing", WrongSource(failing=ids), None),
+        ("partly failing", WrongSource(failing=ids), {}),
+        ("disambiguations", WrongSource(left_out=ids), {"disambiguation": 16}),
+        ("without a page", WrongSource(missing=ids), {"no page": 16}),
+    ):
+        path = tmp_path / f"{name}.kb"
+        if left_out is None:
+            failed_build(path, source, encoders)
+        else:
+            status = kb.build(path, taxa if left_out else taxa[5:9], source, encoders)
+            assert (status.left_out, len(status.failures)) == (left_out, 0 if left_out else 4), name
+        assert facts_of(path, kb.build(path, taxa[:4], good, encoders)) == expected, name
 
 
 def test_look_ups_of_a_failed_build_are_reused(tmp_path: Path, encoders: Encoders) -> None:

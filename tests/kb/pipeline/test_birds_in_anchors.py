@@ -79,15 +79,15 @@ def contents(path: Path, encoders: Encoders) -> tuple[int, str, list[list[float]
         )
 
 
-@pytest.mark.parametrize("stage", ["encode", None])
-def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Path, stage: Stage | None) -> None:
-    encoders, taxa = recognize.load_encoders("starter"), made_up_taxa(3)
+def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Path) -> None:
+    encoders, taxa = toy_encoders(), made_up_taxa(3)
     cornered = replace(encoders, detector=Corner())
     kb.build(tmp_path / "new.kb", taxa, PageSource(bare=["avis-001"]), cornered)
     expected = contents(tmp_path / "new.kb", cornered)
     assert expected[0] == 0, "a species without photos is not outdated"
     path = tmp_path / "old.kb"
-    for earlier in (None, Larger()):
+    stages: tuple[tuple[Corner | None, Stage | None], ...] = ((None, None), (Larger(), "encode"))
+    for earlier, stage in stages:
         kb.build(path, taxa, PageSource(bare=["avis-001"]), replace(encoders, detector=earlier))
         assert contents(path, cornered)[0] == 2
         kb.build(path, taxa, PageSource(bare=["avis-001"]), cornered, only=stage)
@@ -100,12 +100,9 @@ def outdated_and_state(path: Path, encoders: Encoders) -> tuple[int, str]:
         return store.outdated_anchors(encoders), store.generation
 
 
-@pytest.mark.parametrize("detector", [None, Larger()])
-def test_anchors_without_a_file_stay_outdated_and_the_others_are_encoded_once(
-    tmp_path: Path, detector: Corner | None
-) -> None:
+def test_anchors_without_a_file_stay_outdated_and_the_others_are_encoded_once(tmp_path: Path) -> None:
     encoders, path, photo = recognize.load_encoders("starter"), tmp_path / "a.kb", tmp_path / "photo.png"
-    earlier, cornered = replace(encoders, detector=detector), replace(encoders, detector=Corner())
+    earlier, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
     source = StarterSource(spaces=encoders.anchor_spaces)
     [taxon] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
     photo.write_bytes(drawings_of(MAGPIE, "anchor")[0].png())
@@ -143,7 +140,7 @@ def test_encoding_a_copy_of_the_ledger_leaves_the_knowledge_base_as_it_is(tmp_pa
 
 
 def test_a_failed_encoding_leaves_the_anchors_outdated(tmp_path: Path) -> None:
-    encoders, taxa, path = recognize.load_encoders("starter"), made_up_taxa(1), tmp_path / "a.kb"
+    encoders, taxa, path = toy_encoders(), made_up_taxa(1), tmp_path / "a.kb"
     larger, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
     kb.build(path, taxa, PageSource(), larger)
     for file in (path / "anchors").rglob("*"):

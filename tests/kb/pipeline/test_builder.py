@@ -11,8 +11,7 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import KnowledgeBaseLocked, SourceUnavailable, SpaceMismatch, UsageError
-from data.files import writer_lock
+from data.errors import SourceUnavailable, SpaceMismatch, UsageError
 from data.records import Progress, Term
 from tests.pages import PageSource, body_of, made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -167,12 +166,6 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, encoders: Encoders
     with pytest.raises(UsageError, match="holds other files"):
         kb.build(tmp_path, made_up_taxa(1), PageSource(), encoders)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_concurrent_builds_are_refused(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
-    with writer_lock(tmp_path / "a.kb" / ".lock"), pytest.raises(KnowledgeBaseLocked):
-        kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
 
 
 def test_progress_reaches_the_total_of_every_stage(tmp_path: Path, encoders: Encoders) -> None:

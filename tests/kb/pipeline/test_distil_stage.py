@@ -24,7 +24,6 @@ from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
-from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.openai_server import Status as HttpStatus
@@ -261,14 +260,14 @@ def test_an_offline_build_uses_cached_replies(tmp_path: Path, encoders: Encoders
 @pytest.mark.integration
 def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
     """Only requests in flight at the kill, at most four, may be repeated."""
-    n, kills = 50, 2 if IN_CI else 1
+    n, kills = 40, 1
     path, cache = tmp_path / "a.kb", tmp_path / "replies.sqlite"
 
     def start(server: OpenAIServer) -> subprocess.Popen[bytes]:
         command = [sys.executable, str(SCRIPT), str(path), server.base_url, str(cache), str(n)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
-    with OpenAIServer(lambda call: slowly(0.03, call)) as server:
+    with OpenAIServer(lambda call: slowly(0.02, call)) as server:
         for kill in range(kills):
             process = start(server)
             goal = (kill + 1) * n // (kills + 1)

@@ -20,18 +20,15 @@ def encoders() -> Encoders:
     return toy_encoders()
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_a_value_out_of_range_is_refused() -> None:
+    for values, message in (
         ({"anchors_per_species": -1}, "anchors_per_species of at least 0, got -1"),
         ({"max_failures_in_a_row": 0}, "max_failures_in_a_row of at least 1, got 0"),
         ({"chroma": "localhost:8000"}, "chroma as http://HOST:PORT or folder, got 'localhost:8000'"),
         ({"chroma": "http://"}, "chroma as http://HOST:PORT or folder"),
-    ],
-)
-def test_a_value_out_of_range_is_refused(values: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        BuildSettings(**values)  # type: ignore[arg-type]  # wrong on purpose
+    ):
+        with pytest.raises(ValueError, match=message):
+            BuildSettings(**values)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_explicit_chroma_folder_differs_from_the_default() -> None:
@@ -40,14 +37,11 @@ def test_an_explicit_chroma_folder_differs_from_the_default() -> None:
     assert BuildSettings(chroma="http://localhost:8000").chroma_address == "http://localhost:8000"
 
 
-@pytest.mark.parametrize("n", [0, 1, 3])
-def test_a_species_has_at_most_the_chosen_number_of_reference_photos(
-    tmp_path: Path, encoders: Encoders, n: int
-) -> None:
-    status = kb.build(
-        tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders, settings=BuildSettings(anchors_per_species=n)
-    )
-    assert status.anchors == 2 * min(n, 2)
+def test_a_species_has_at_most_the_chosen_number_of_reference_photos(tmp_path: Path, encoders: Encoders) -> None:
+    for n in (0, 1, 3):
+        settings = BuildSettings(anchors_per_species=n)
+        status = kb.build(tmp_path / f"{n}.kb", made_up_taxa(2), PageSource(), encoders, settings=settings)
+        assert status.anchors == 2 * min(n, 2)
 
 
 def test_an_update_respects_the_number_of_reference_photos(tmp_path: Path, encoders: Encoders) -> None:
@@ -58,12 +52,9 @@ def test_an_update_respects_the_number_of_reference_photos(tmp_path: Path, encod
         assert store.status().anchors == 2
 
 
-@pytest.mark.parametrize("most", [2, 5])
-def test_a_build_stops_after_the_chosen_number_of_failures_in_a_row(
-    tmp_path: Path, encoders: Encoders, most: int
-) -> None:
+def test_a_build_stops_after_the_chosen_number_of_failures_in_a_row(tmp_path: Path, encoders: Encoders) -> None:
     taxa = made_up_taxa(20)
     source = PageSource(failing=[taxon.taxon_id for taxon in taxa])
-    with pytest.raises(SourceUnavailable, match=rf"failed in a row \({most}\)"):
-        kb.build(tmp_path / "a.kb", taxa, source, encoders, settings=BuildSettings(max_failures_in_a_row=most))
+    with pytest.raises(SourceUnavailable, match=r"failed in a row \(2\)"):
+        kb.build(tmp_path / "a.kb", taxa, source, encoders, settings=BuildSettings(max_failures_in_a_row=2))
     assert Layout(tmp_path / "a.kb").toml.exists()

@@ -14,11 +14,12 @@ from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.files import sha256_hex
 from data.records import Progress, SpeciesEntry
+from kb.pipeline.stages import assemble, encode
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
-N = 800
+N = 120
 
 
 def n_in_memory() -> int:
@@ -42,13 +43,15 @@ class Counting:
         return self.encoder.count_tokens(text)
 
 
-def test_a_build_has_few_species_in_memory(tmp_path: Path) -> None:
+def test_a_build_has_few_species_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((assemble, "IN_MEMORY"), (encode, "IN_MEMORY"), (encode, "GROUP")):
+        monkeypatch.setattr(module, name, 10)
     encoders = toy_encoders()
     sentence = Counting(encoders.sentence)
     source = PageSource(bare=[taxon.taxon_id for taxon in made_up_taxa(N)])
     status = kb.build(tmp_path / "a.kb", made_up_taxa(N), source, replace(encoders, sentence=sentence))
     assert status.species == N
-    assert 0 < sentence.most <= N / 2
+    assert 0 < sentence.most <= N / 3
 
 
 def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path) -> None:

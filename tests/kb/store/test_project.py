@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -30,7 +29,6 @@ from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
 STOPPING = Path(__file__).with_name("stop_in_project.py")
-BUILDING = Path(__file__).with_name("build_pages.py")
 TERMS = [("Amplexus", None)]
 N = 4
 KILLS = 20 if IN_CI else 3
@@ -85,26 +83,6 @@ def test_a_build_stopped_at_any_step_resumes_to_the_same_digest(
         found = kb.verify(copy)
         assert (found.problems, found.digest) == ((), digest)
         shutil.rmtree(copy)
-
-
-def run_build(path: Path, n_species: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(BUILDING), str(path), str(n_species)], stdout=subprocess.PIPE, text=True
-    )
-
-
-@pytest.mark.integration
-def test_only_one_of_several_concurrent_builders_runs(tmp_path: Path) -> None:
-    place = tmp_path / "new.kb"
-    answers = [json.loads(builder.communicate(timeout=600)[0]) for builder in [run_build(place, 40) for _ in range(3)]]
-    built = [answer for answer in answers if "digest" in answer]
-    refused = [answer for answer in answers if "digest" not in answer]
-    assert len(built) >= 1
-    assert all(answer["error"] == "KnowledgeBaseLocked" for answer in refused), refused
-    assert all("Another process is writing" in answer["message"] for answer in refused)
-    found = kb.verify(place)
-    assert found.ok
-    assert {answer["digest"] for answer in built} == {found.digest}
 
 
 def test_a_builder_is_refused_while_the_lock_is_held(path: Path, encoders: Encoders) -> None:
@@ -198,3 +176,13 @@ def test_readers_use_the_ledger_when_chroma_is_missing(path: Path, encoders: Enc
         assert len(store.query_species(vector, 20)) == N
     assert not (path / "chroma").exists()
     assert replace(kb.verify(path), problems=(), mended=(), ok=True) == kb.verify(path)
+
+
+def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
+    (path / "calibration").mkdir(exist_ok=True)
+    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "calibration", "articles/00")]
+    for file in left:
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"half")
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    assert [file for file in left if file.exists()] == []

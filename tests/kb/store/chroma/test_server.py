@@ -141,35 +141,6 @@ def test_batches_stay_within_the_request_limits_of_the_server(
         collections.drop(name)
 
 
-def test_readers_keep_their_snapshot_during_a_build(tmp_path: Path, encoders: Encoders) -> None:
-    """Three processes: the writer adds species, updates every page and removes one."""
-    path, stop, photo = tmp_path / "a.kb", tmp_path / "stop", tmp_path / "photo.png"
-    photo.write_bytes(picture_of("avis-003", 0))
-    kb.build(path, made_up_taxa(N_READ), PageSource(), encoders, terms=TERMS)
-    command = [sys.executable, str(READER), str(path), str(photo), str(stop)]
-    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    try:
-        for reader in readers:
-            assert reader.stdout is not None
-            assert reader.stdout.readline() == "reading\n"
-        source = PageSource(revision=2, gone=["avis-005"])
-        kb.build(path, made_up_taxa(2 * N_READ), source, encoders, terms=TERMS)
-        stop.touch()
-        reports = [json.loads(reader.communicate(timeout=600)[0]) for reader in readers]
-    finally:
-        stop.touch()
-        for reader in readers:
-            reader.kill()
-            reader.communicate()
-    for report in reports:
-        assert {kind: len(answers) for kind, answers in report["seen"].items()} == dict.fromkeys(report["again"], 1)
-        assert all(list(report["seen"][kind]) != [answer] for kind, answer in report["again"].items())
-        assert "avis-005" in next(iter(report["seen"]["species"]))
-        assert len(json.loads(report["again"]["species"])) == 2 * N_READ - 1
-    assert reports[0]["again"] == reports[1]["again"]
-    assert kb.verify(path).ok
-
-
 def test_a_server_killed_under_two_readers_and_a_writer_loses_nothing(tmp_path: Path, encoders: Encoders) -> None:
     """The writer fails with the server's address; readers keep answering from their snapshot, or name the server."""
     server, source = ChromaServer(tmp_path / "data"), PageSource(revision=2)
