@@ -16,8 +16,8 @@ from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
     from kb.lookup.species_list import ListedSpecies
-    from kb.store.coverage import FamilyCoverage
     from kb.store.knowledge_base import KnowledgeBase
+    from kb.store.status import FamilyCoverage
 
 NOTES = {
     NO_ANCHORS: "no reference photos",

@@ -99,7 +99,7 @@ def build(
         from kb.pipeline.names_checklist import with_names_as_checklist
         from kb.pipeline.profile import with_profile
         from kb.pipeline.selection import require_species
-        from kb.store.coverage import family_coverage
+        from kb.store.status import family_coverage
 
         chosen_profile = profile_to_build(path, settings.profile)
         began = time.monotonic()

@@ -29,7 +29,7 @@ def status(kb: Path | None, lists_left_out: bool, is_by_family: bool, form: str)
     if lists_left_out and is_by_family:
         raise UsageError("--left-out and --by-family cannot be combined: each prints a table.", hint="Give one.")
     from data.codec import to_json
-    from kb.store.coverage import family_coverage
+    from kb.store.status import family_coverage
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         if lists_left_out:

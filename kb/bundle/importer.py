@@ -35,13 +35,11 @@ from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.sources.reopen import FROM_BUNDLE
 from kb.sources.web.addresses import is_web_address
-from kb.store.additions import STAGE, Addition
+from kb.store.additions import STAGE, Addition, held_pages
 from kb.store.calibrations import is_calibration, keep_calibration
-from kb.store.chroma_state import counts
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.pages import held_pages
-from kb.store.project import project
+from kb.store.project import counts, project
 from kb.store.published_texts import note_texts
 from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput

@@ -16,9 +16,9 @@ from kb.pipeline.stages.run import BuildRun
 from kb.sources.licences import licence_freedom
 from kb.sources.page_keys import is_page, owner_of
 from kb.sources.web.addresses import is_web_address
+from kb.store.additions import held_pages
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
-from kb.store.pages import held_pages
 from kb.store.rows import term_of
 from kb.store.stage_outputs import FetchOutput
 from kb.store.verify import digest_of

@@ -16,8 +16,7 @@ from data.records import Taxon
 from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import additions
-from kb.store.info_copy import keep_info
-from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, new_info, write_info
+from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, keep_info, new_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import ORIGIN, removed
 

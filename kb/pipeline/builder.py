@@ -38,11 +38,11 @@ from kb.pipeline.stages.page_titles import add_page_titles
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
+from kb.store.additions import note_empty_pages
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
-from kb.store.moving import collections_at
-from kb.store.pages import note_empty_pages
+from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
 
 

@@ -1,4 +1,4 @@
-"""Files and folders of a knowledge base, and its description `kb.toml`."""
+"""Files and folders of a knowledge base, and its description `kb.toml`, with the copy of it in the ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,6 +15,7 @@ from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
 from data.files import ContentFolder, remove_parts, sha256_hex, write_atomic
 from data.words import nearest
+from kb.store.ledger import Ledger
 
 SCHEMA_VERSION = 2
 
@@ -223,3 +224,23 @@ def info_text(info: KnowledgeBaseInfo) -> str:
         # JSON strings, integers and lists of strings are valid TOML.
         lines.append(f"{field.name} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
     return "\n".join(lines) + "\n"
+
+
+INFO = "kb.toml"
+"""Fact with the text of `kb.toml`."""
+
+
+def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:
+    """Copy `kb.toml` into the ledger, from which `verify` can restore it."""
+    if ledger.fact(INFO) != info_text(info):
+        ledger.set_fact(INFO, info_text(info))
+
+
+def check_info(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
+    """Raise `StoreError` if `kb.toml` differs from the ledger's copy in anything but `chroma`, which users may edit."""
+    copied = ledger.fact(INFO)
+    if copied is not None and replace(parse_info(copied, layout.toml), chroma=info.chroma) != info:
+        raise StoreError(
+            f"{layout.toml} is damaged: it differs from the ledger's copy",
+            hint=f"kb verify --kb {layout.root} restores it",
+        )

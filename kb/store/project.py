@@ -19,19 +19,51 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 
 from data.batches import grouped
-from data.errors import ChromaDiffers, StoreError
+from data.errors import ChromaDiffers, SourceUnavailable, StoreError
 from kb.store.chroma import Collections
-from kb.store.chroma.folder_clients import is_intact, throw_away
-from kb.store.chroma.index_files import blank_unset_memory, index_checksums
-from kb.store.chroma_state import SEAL, check_counts, counts, is_sealed
-from kb.store.info_copy import keep_info
-from kb.store.layout import KnowledgeBaseInfo, Layout
+from kb.store.chroma.folder import blank_unset_memory, index_checksums, is_intact, throw_away
+from kb.store.layout import KnowledgeBaseInfo, Layout, keep_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.matrices import warm_cache
 from kb.store.rows import row_id, rows_of, subject_of
+
+SEAL = "chroma"
+"""Fact with the checksums of Chroma's index files; absent while Chroma is being written to."""
+
+
+def check_counts(ledger: Ledger, collections: Collections) -> None:
+    """Raise `ChromaDiffers` unless every collection has as many rows as the ledger has items for it."""
+    expected = counts(ledger)
+    for name, (kind, _) in collections.names.items():
+        if (n := collections.count(name)) != expected.get(kind, 0):
+            raise ChromaDiffers(f"Chroma had {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
+
+
+def counts(ledger: Ledger) -> dict[str, int]:
+    """Return kind of collection -> number of rows of each collection of this kind."""
+    found: dict[str, int] = {}
+    for _, held in ledger.items():
+        for kind, items in held.items():
+            found[kind] = found.get(kind, 0) + len(items)
+    return found
+
+
+def is_sealed(layout: Layout, ledger: Ledger) -> bool:
+    """Return whether the index files of an embedded Chroma are as the last writer left them."""
+    seal = ledger.fact(SEAL)
+    return seal is not None and json.loads(seal) == index_checksums(layout.chroma)
+
+
+def is_newest(layout: Layout, generation: str) -> bool:
+    """Return whether `generation` is still the newest state, and no writer is projecting another one."""
+    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
+        ledger.hold()
+        return ledger.generation() == generation and not ledger.pending()
+
 
 GROUP = 1_000  # subjects written at a time
 
@@ -135,3 +167,29 @@ def _write(ledger: Ledger, collections: Collections, report: Callable[[int], Non
     for name, (kind, _) in collections.names.items():
         if not n_rows.get(kind):  # readers would write to the index files of an empty collection
             collections.drop(name)
+
+
+def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | None) -> KnowledgeBaseInfo:
+    """Return `kb.toml` with the collections at `to`, a server's address or empty for the folder; None: where they are.
+
+    They are filled from the ledger, and `kb.toml` is changed when all are there. Then the old ones are deleted, if
+    their server answers. For the holder of the writer's lock.
+
+    Raises:
+        ConfigError: if `to` is not an address.
+        SourceUnavailable: if the server does not answer; this is found before pages are fetched for hours.
+    """
+    if to is None or to == info.chroma:
+        if info.chroma:
+            Collections(layout, info).close()
+        return info
+    moved = replace(info, chroma=to)
+    empty(layout, moved, ledger)
+    project(layout, moved, ledger)
+    write_info(layout.toml, moved)
+    if info.chroma:
+        with suppress(SourceUnavailable):  # which may be the reason for moving
+            drop_collections(layout, info)
+    else:
+        throw_away(layout.chroma)
+    return moved

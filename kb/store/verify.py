@@ -28,9 +28,9 @@ from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
-from kb.store.info_copy import INFO
 from kb.store.layout import (
     CHECKLIST_SHA256,
+    INFO,
     KnowledgeBaseInfo,
     Layout,
     collection_names,

@@ -13,9 +13,8 @@ from kb import reasons
 from kb.distill.chunk import chunk_spans, chunks_at
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
-from kb.store.additions import Addition, additions, joined_anchors, joined_summary
+from kb.store.additions import Addition, additions, held_pages, joined_anchors, joined_summary, page_term, with_pages
 from kb.store.ledger import StepStatus
-from kb.store.pages import held_pages, page_term, with_pages
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
 

@@ -21,7 +21,7 @@ from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
-from kb.store.ledger.checksums import FINGERPRINT_DIGITS
+from kb.store.ledger.file import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page, owner_of
+from kb.store.additions import held_pages
 from kb.store.ledger import Entry
-from kb.store.pages import held_pages
 from kb.store.project import GROUP, project
 from kb.store.published_texts import TEXTS, note_texts
 from kb.store.rows import Subject, entry_of, items_of, subject_id

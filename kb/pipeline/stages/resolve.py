@@ -13,9 +13,9 @@ from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
 from kb.store.additions import additions, with_own_names
-from kb.store.coverage import note_asked, note_families
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed
+from kb.store.status import note_asked, note_families
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 """A taxon (or the title of a rejected page), and its page or the reason that it has none."""

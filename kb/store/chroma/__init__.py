@@ -4,7 +4,6 @@
 client and translate its errors.
 """
 
-from kb.store.chroma.collections import Collections
-from kb.store.chroma.row import Metadata, Row
+from kb.store.chroma.collections import Collections, Metadata, Row
 
 __all__ = ["Collections", "Metadata", "Row"]

@@ -6,8 +6,9 @@ Vectors are unit rows in inner-product space, since `cosine` would normalise the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, TypeVar
 
@@ -18,9 +19,27 @@ from data.batches import grouped, grouped_by_size
 from data.closing import Closing
 from data.freed_memory import return_freed_memory
 from kb.store.chroma.folder import ChromaFolder
-from kb.store.chroma.row import Metadata, Row, size_of
 from kb.store.chroma.server import ChromaServer
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
+
+Metadata = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of a collection; `vector` is float32 `(dim,)`, a unit vector."""
+
+    id: str
+    document: str
+    metadata: Metadata
+    vector: FloatArray
+
+
+def size_of(row: Row) -> int:
+    """Return about how many bytes a row takes: those of its vector and the letters of its texts."""
+    texts = (row.id, row.document, *(value for value in row.metadata.values() if isinstance(value, str)))
+    return row.vector.nbytes + sum(map(len, texts))
+
 
 PAGE = 2_000  # rows read at a time, below the answer limit of every server
 BATCH_BYTES = 8 << 20  # written at a time: a server refuses requests above 40 MiB, and JSON is larger than this

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from data.errors import ConfigError, SourceUnavailable
-from kb.store.chroma.settings import client_settings
+from kb.store.chroma.folder import client_settings
 
 ANSWER_TIMEOUT_S = 120.0  # chromadb sets none
 

@@ -7,8 +7,7 @@ answer.
 `LedgerFile` reads and writes checked rows of any table, `Ledger` adds the queries.
 """
 
-from kb.store.ledger.checksums import fingerprint
-from kb.store.ledger.ledger import Ledger, ledger_so_far
-from kb.store.ledger.records import Entry, Step, StepStatus
+from kb.store.ledger.file import fingerprint
+from kb.store.ledger.ledger import Entry, Ledger, Step, StepStatus, ledger_so_far
 
 __all__ = ["Entry", "Ledger", "Step", "StepStatus", "fingerprint", "ledger_so_far"]

@@ -2,18 +2,87 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from data.errors import KnowledgeBaseLocked, StoreError
-from data.sqlite import closed_on_error, transaction
+from data.files import sha256_hex
+from data.sqlite import closed_on_error, transaction, use_write_ahead_log
 from data.storage_errors import is_of_disk, storage_error, storage_errors
-from kb.store.ledger.checksums import checksum
-from kb.store.ledger.connection import connect_reader, connect_writer
-from kb.store.ledger.schema import LEDGER_VERSION, TABLES
+
+LEDGER_VERSION = 3
+PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
+TABLES: Mapping[str, tuple[str, str]] = {
+    "facts": ("key, value", "key"),
+    "subjects": ("subject_id, kind, name, record", "subject_id"),
+    "steps": ("subject_id, stage, fingerprint, status, space, error, output", "stage, space, subject_id"),
+    "left_out": ("name, reason, detail", "name"),
+    "vectors": ("subject_id, collection, items, vectors", "collection, subject_id"),
+    "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
+}
+"""Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
+
+
+def schema() -> Iterator[str]:
+    """Yield the statements that create all tables."""
+    yield "CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)"
+    for table, (columns, key) in TABLES.items():
+        yield f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))"
+    yield f"PRAGMA user_version = {LEDGER_VERSION}"
+
+
+FINGERPRINT_DIGITS = 32
+
+
+def fingerprint(*parts: object) -> str:
+    """Return 32 hex digits that identify the parts, which may be anything that JSON can express."""
+    return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:FINGERPRINT_DIGITS]
+
+
+def checksum(values: Sequence[str | bytes | None]) -> int:
+    """Return the CRC-32 of the values and of their lengths."""
+    contents = [value.encode() if isinstance(value, str) else value for value in values]
+    found = zlib.crc32(repr([None if content is None else len(content) for content in contents]).encode())
+    for content in contents:
+        if content:
+            found = zlib.crc32(content, found)
+    return found
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """Return a connection that writes; a new file gets its tables."""
+    db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    with closed_on_error(db):
+        db.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        use_write_ahead_log(db)
+        db.execute("PRAGMA synchronous=NORMAL")
+        with storage_errors(path.parent), transaction(db):
+            if db.execute("PRAGMA user_version").fetchone() == (0,):
+                for statement in schema():
+                    db.execute(statement)
+    return db
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """Return a connection that reads, beside a writer or in a read-only folder."""
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    db = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter in SQLite's own message
+        db.close()
+        if not isinstance(error, sqlite3.OperationalError) or os.access(path.parent, os.W_OK):
+            raise  # beside a writer, `immutable` would read half-written pages
+        # WAL needs a shared-memory file, which a read-only folder cannot hold; but there are no writers either.
+        db = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    return db
+
 
 _FETCHED = 500  # rows in memory
 _BUILD_AGAIN = "repeat the kb build that created it, and your kb add commands"

@@ -8,17 +8,43 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from data.batches import grouped
 from data.codec import loads
 from data.errors import KnowledgeBaseLocked
 from data.records import Failure, LeftOut, SubjectKind
-from kb.store.ledger.checksums import FINGERPRINT_DIGITS
-from kb.store.ledger.file import LedgerFile
-from kb.store.ledger.records import Entry, Step, StepStatus
-from kb.store.ledger.schema import TABLES
+from kb.store.ledger.file import FINGERPRINT_DIGITS, TABLES, LedgerFile
 from kb.store.ledger.vectors import Vectors
+
+StepStatus = Literal["done", "failed", "left-out"]
+
+
+class Step(NamedTuple):
+    """The result of one stage for one subject, as a row of `steps`; `output` is JSON.
+
+    `space` is the name of a collection in the stage `encode`, and empty in all others.
+    """
+
+    subject_id: str
+    stage: str
+    fingerprint: str
+    status: StepStatus = "done"
+    space: str = ""
+    error: str | None = None
+    output: str | None = None
+
+
+class Entry(NamedTuple):
+    """A finished subject, as a row of `entries`. `items`: kind of collection -> ids of its vectors, in order."""
+
+    subject_id: str
+    kind: SubjectKind
+    name: str
+    document: str
+    record: str
+    items: dict[str, list[str]]
+
 
 RecordT = TypeVar("RecordT")
 GENERATION = "generation"

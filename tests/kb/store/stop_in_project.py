@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import kb
 from data import vectors
-from kb.store import chroma_state, matrices, project
+from kb.store import matrices, project
 from kb.store.chroma import Collections
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
@@ -25,7 +25,7 @@ from tests.toy.encoders import toy_encoders
 STEPS = [
     (Collections, "upsert"), (Collections, "delete"), (Collections, "settle"), (Ledger, "drop_fact"),
     (Ledger, "drop_pending"), (Ledger, "set_fact"), (Ledger, "publish"), (project, "index_checksums"),
-    (chroma_state, "index_checksums"), (matrices, "write_tables"), (project, "throw_away"), (vectors, "write_atomic"),
+    (matrices, "write_tables"), (project, "throw_away"), (vectors, "write_atomic"),
 ]  # fmt: skip
 
 if __name__ == "__main__":

@@ -18,11 +18,10 @@ import kb
 from data.contracts import Encoders
 from data.errors import KnowledgeBaseLocked, MissingRequirement
 from data.files import writer_lock
-from kb.store.chroma import Collections, folder, folder_clients
-from kb.store.chroma_state import is_sealed
+from kb.store.chroma import Collections, folder
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.project import project
+from kb.store.project import is_sealed, project
 from kb.store.rows import subject_of, texts_of
 from tests.conftest import IN_CI
 from tests.pages import PageSource, made_up_taxa
@@ -165,7 +164,7 @@ def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, en
 
     with ThreadPoolExecutor(n_threads) as pool:
         assert all(pool.map(search, range(n_threads)))
-    assert folder_clients._OPEN == {}
+    assert folder._OPEN == {}
 
 
 def test_readers_use_the_ledger_when_chroma_is_missing(path: Path, encoders: Encoders) -> None:

@@ -20,8 +20,7 @@ import pandas
 import pytest
 from PIL import Image
 
-from kb.store.info_copy import keep_info
-from kb.store.layout import Layout
+from kb.store.layout import Layout, keep_info
 from kb.store.ledger import Ledger
 from recognize import Recognizer
 from recognize.answer_text import percent

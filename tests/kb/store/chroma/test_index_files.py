@@ -7,7 +7,7 @@ import chromadb
 import kb
 from data.records import Term
 from kb.sources.starter import StarterSource
-from kb.store.chroma.index_files import blank_unset_memory
+from kb.store.chroma.folder import blank_unset_memory
 from kb.store.verify import verify
 from tests.toy.encoders import toy_encoders
 

@@ -18,10 +18,10 @@ from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement, SpaceMismatch, StoreError
 from data.vectors import read_table
 from kb.store.chroma import Collections  # which imports chromadb when it is used
-from kb.store.chroma_state import check_counts, is_newest, is_sealed
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name, subject_kind
 from kb.store.ledger import Ledger
 from kb.store.matrices import ledger_table, warm_cache
+from kb.store.project import check_counts, is_newest, is_sealed
 
 log = logging.getLogger(__name__)
 AnswerT = TypeVar("AnswerT")

@@ -19,14 +19,13 @@ from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import SpaceMismatch, StoreError
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
-from kb.store.info_copy import check_info
-from kb.store.knowledge_base.status import skipped_photos, status_of
-from kb.store.knowledge_base.texts import SpeciesTexts
-from kb.store.knowledge_base.vector_tables import VectorTables
-from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_name
+from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
+from kb.store.published_texts import SpeciesTexts
 from kb.store.rows import end_of_mark, term_of
 from kb.store.stage_outputs import read_origins
+from kb.store.status import skipped_photos, status_of
+from kb.store.vector_tables import VectorTables
 
 log = logging.getLogger(__name__)
 DerivedT = TypeVar("DerivedT")
