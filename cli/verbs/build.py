@@ -96,9 +96,7 @@ def build(
         from kb.checklist.names_table import unused_columns
         from kb.checklist.selection import limits_of
         from kb.pipeline.begin import profile_to_build
-        from kb.pipeline.names_checklist import with_names_as_checklist
-        from kb.pipeline.profile import with_profile
-        from kb.pipeline.selection import require_species
+        from kb.pipeline.selection import require_species, with_names_as_checklist, with_profile
         from kb.store.status import family_coverage
 
         chosen_profile = profile_to_build(path, settings.profile)

@@ -27,21 +27,21 @@ from data.records import (
 )
 from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives
-from kb.curate.shown import require_shown
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.names import AS_IS
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.begin import begin, rolled_back_if_empty
 from kb.pipeline.builder import run_stages
+from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import SMALLEST_SIDE_PX
 from kb.sources.own import OwnSource, read_own_photo
 from kb.sources.plain_text import parse_text
 from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_names
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger, Step, fingerprint
-from kb.store.rows import subject_of
+from kb.store.ledger import Ledger, Step, fingerprint, ledger_so_far
+from kb.store.rows import entry_of, subject_of
 from kb.store.stage_outputs import removed
 
 MAX_TEXT_CHARACTERS = 1_000_000
@@ -367,3 +367,29 @@ def _text_of(subject: SpeciesEntry | Term | None) -> str:
     if isinstance(subject, Term):
         return subject.definition
     return subject.summary.text if subject is not None and subject.summary is not None else ""
+
+
+def require_shown(path: Path, encoders: Encoders, added: Added) -> None:
+    """Check that readers see an addition.
+
+    Raises:
+        StoreError: if they see the subject as it was before, because a photo could not be encoded.
+    """
+    layout = Layout(path)
+    with ledger_so_far(layout.ledger) as ledger:
+        entry = ledger.entry(added.subject_id) if ledger is not None else None
+        if ledger is None or entry is None:
+            return
+        run = BuildRun(layout=layout, info=layout.require(), ledger=ledger, encoders=encoders)
+        steps = [ledger.step(added.subject_id, "encode", collection) for collection in run.collections]
+        errors = [step.error for step in steps if step is not None and step.status == "failed"]
+        if not errors or [entry_of(subject) for subject in assemble(run).of([added.subject_id])] == [entry]:
+            return
+        own = additions(ledger).get(added.subject_id, Addition()).anchors
+        if all(photo.sha256 is None or layout.anchors.is_whole(photo.sha256) for photo in own):
+            remedy = "kb build fetches the lost photo again and then shows the addition."
+        else:
+            remedy = "Your own photo is lost: add it again with kb add."
+        raise StoreError(
+            f"{added.name} is shown without the addition: {errors[0]}", hint=f"The addition is kept. {remedy}"
+        )

@@ -11,9 +11,8 @@ from data.codec import loads
 from data.contracts import Encoders
 from data.errors import BadInput, SourceError
 from data.records import Added, Article, FetchedPage, LeftOut, PageRef, SpeciesEntry, Taxon, Term
-from kb.curate.add import OwnPhoto, OwnText, store_addition
+from kb.curate.add import OwnPhoto, OwnText, require_shown, store_addition
 from kb.curate.placing import with_relatives
-from kb.curate.shown import require_shown
 from kb.distill.distillers import AnyDistiller, AsyncDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id

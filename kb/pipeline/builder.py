@@ -31,10 +31,9 @@ from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
 from kb.pipeline.stages.encode import encode, publish_replaced
-from kb.pipeline.stages.fetch import fetch
+from kb.pipeline.stages.fetch import add_page_titles, fetch
 from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
-from kb.pipeline.stages.page_titles import add_page_titles
 from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource

@@ -1,4 +1,4 @@
-"""Selection: the species, pages and terms that a build takes in."""
+"""Selection: the species, pages and terms that a build takes in, with the profile and checklist that suit them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from data.codec import loads
 from data.contracts import Checklist
 from data.errors import BadInput, SourceError, UnknownTaxon
 from data.records import LeftOut, PageRef, Status, Taxon, Term
 from kb import reasons
-from kb.checklist.avilist import load_checklist
+from kb.checklist.avilist import AVILIST_NAME, is_bird, load_checklist, profile_for
 from kb.checklist.names import fold
 from kb.checklist.names_table import names_in, read_names
 from kb.checklist.selection import is_binomial, limits_of, own_taxon, select, species_ids
-from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
+from kb.checklist.shelf import name_of_file
+from kb.checklist.stored.of_species import checklist_of_species
+from kb.checklist.wiki_checklist import WIKI, WikiChecklist, WithTaxoboxes
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
@@ -371,3 +373,42 @@ def _matched(
             yield title, match
         elif below is None or match[0].taxon_id in below:
             yield match
+
+
+N_ASKED: Final = 50
+"""Names that are looked up before the profile is chosen: one call of a wiki. Models are fixed when a build begins."""
+
+
+def with_profile(selection: Selection) -> tuple[str, Selection]:
+    """Return the profile for the first species of a selection, and the selection with the look-ups for it.
+
+    At least one species is found first, if there is any.
+    """
+    found, asked, others = list[Taxon](), [], iter(selection.located)
+    for taxon, place in others:
+        asked.append((taxon, place))
+        if isinstance(taxon, Taxon) and not isinstance(place, LeftOut):
+            found.append(taxon)
+        if found and len(asked) >= N_ASKED:
+            break
+    return profile_for(found), replace(selection, located=chain(asked, others))
+
+
+def with_names_as_checklist(selection: Selection, table: Path, path: Path, folder: Path) -> Selection:
+    """Return a selection by a table of names with the species of that table as its checklist, unless there are birds.
+
+    So species without a page are known by name, with their common names and lineage.
+
+    Args:
+        selection: the species of the table, looked up in AviList.
+        table: the table; its name becomes that of the checklist.
+        path: the knowledge base to build.
+        folder: where the checklist is written.
+    """
+    looked_up_in = selection.checklist
+    if not selection.named or any(map(is_bird, (*selection.named, *held_species(path)))):
+        return selection
+    name = name_of_file(table)
+    name = f"names-{name}" if name.startswith(AVILIST_NAME) or name == WIKI else name
+    made = checklist_of_species(selection.named, folder / "names.sqlite", name)
+    return replace(selection, checklist=WithTaxoboxes(made) if isinstance(looked_up_in, WithTaxoboxes) else made)

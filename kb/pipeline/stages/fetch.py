@@ -1,9 +1,13 @@
-"""Fetch: the body of every page, stored by its hash. A stored revision is never fetched again."""
+"""Fetch: the body of every page, stored by its hash, and the names in its title.
+
+A stored revision is never fetched again.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,7 +15,6 @@ from data.codec import dumps, loads
 from data.errors import SourceUnavailable, StoreError
 from data.records import HIGHER_RANKS, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb.pipeline.stages.group_articles import checked_group
-from kb.pipeline.stages.page_names import names_species
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
@@ -129,3 +132,47 @@ def lost_body(ledger: Ledger, key: str, error: StoreError) -> Step:
     with ledger.transaction():
         ledger.drop_steps([key], ["fetch"])
     return Step(subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error))
+
+
+def names_species(article: Article, taxon: Taxon) -> bool:
+    """Return whether an article names a species: by any name, the last word of an English one, or its genus."""
+    text = f"{article.source.title} {article.text}"
+    names = {*taxon.common_names, *(name.split()[-1] for name in taxon.common_names), *taxon.synonyms}
+    names |= {taxon.scientific_name, taxon.scientific_name.split()[0]}
+    return any(re.search(rf"\b{re.escape(name)}(?:s|es)?\b", text, re.IGNORECASE) for name in names)
+
+
+_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]$")
+
+
+def add_page_titles(run: BuildRun) -> None:
+    """Add the titles of fetched pages to the names of their species by language."""
+    titled = {key: page.titles for key, page in run.ledger.outputs("fetch", FetchOutput, "done").items() if page.titles}
+    if not titled:
+        return
+    changed = []
+    for key, record in run.ledger.subjects("taxon").items():
+        taxon = loads(Taxon, record)
+        named = taxon.with_names(names_of(taxon, titled.get(key, {})))
+        if named is not taxon:
+            changed.append((key, "taxon", taxon.scientific_name, dumps(named)))
+    with run.ledger.transaction():
+        run.ledger.add_subjects((key, "taxon", name, record) for key, _, name, record in changed)
+
+
+def names_of(taxon: Taxon, titles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return language -> the common name in a title, without a qualifier; scientific titles give none.
+
+    Example:
+        >>> lady = Taxon(taxon_id="vanessa-cardui", scientific_name="Vanessa cardui", rank="species",
+        ...              synonyms=("Cynthia cardui",))
+        >>> names_of(lady, {"de": "Distelfalter", "fr": "Belle-dame (papillon)", "sv": "Vanessa cardui"})
+        {'de': ('Distelfalter',), 'fr': ('Belle-dame',)}
+    """
+    genera = {name.split()[0].lower() for name in (taxon.scientific_name, *taxon.synonyms) if name.split()}
+    found: dict[str, tuple[str, ...]] = {}
+    for language, title in titles.items():
+        name = _QUALIFIER.sub("", title).strip()
+        if name and name.split()[0].lower() not in genera:
+            found[language] = (name,)
+    return found

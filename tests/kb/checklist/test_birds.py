@@ -8,8 +8,7 @@ import pytest
 
 from data.records import LeftOut, Taxon
 from kb.checklist.avilist import is_bird, profile_for
-from kb.pipeline.profile import N_ASKED, with_profile
-from kb.pipeline.selection import Selection
+from kb.pipeline.selection import N_ASKED, Selection, with_profile
 from kb.sources.own import OwnSource
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
