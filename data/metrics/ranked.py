@@ -6,7 +6,7 @@ Ranks start at 1. Equal scores keep the order of the input: rows of a knowledge 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -101,16 +101,8 @@ def measure_all(
     sums = np.stack([np.bincount(of_group, weights=row) for row in table], axis=1)  # (n_groups, n_names)
     counts = np.bincount(of_group).astype(np.float64)
     means = sums / counts[:, None]
-    rng = np.random.default_rng(seed)
-    micro, macro = np.empty((n_resamples, len(values))), np.empty((n_resamples, len(values)))
-    step = max(1, _BLOCK // n)
-    for first in range(0, n_resamples, step):
-        rows = slice(first, min(first + step, n_resamples))
-        n_rows = rows.stop - first
-        drawn = rng.integers(n, size=(n_rows, n)) + n * np.arange(n_rows)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=n_rows * n).reshape(n_rows, n).astype(np.float64)
-        micro[rows] = times @ sums / (times @ counts)[:, None]
-        macro[rows] = times @ means / n
+    draws = [(times @ sums / (times @ counts)[:, None], times @ means / n) for times in resample(n, n_resamples, seed)]
+    micro, macro = (np.concatenate(found) for found in zip(*draws, strict=True))
     errors = means.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
     return tuple(
         Measured(
@@ -123,6 +115,15 @@ def measure_all(
         )
         for i, name in enumerate(values)
     )
+
+
+def resample(n: int, n_resamples: int, seed: int = 0) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each of n groups is drawn in each resample of a bootstrap, `(n_resamples, n)`, in blocks."""
+    rng, step = np.random.default_rng(seed), max(1, _BLOCK // n)
+    for first in range(0, n_resamples, step):
+        n_rows = min(step, n_resamples - first)
+        drawn = rng.integers(n, size=(n_rows, n)) + n * np.arange(n_rows)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=n_rows * n).reshape(n_rows, n).astype(np.float64)
 
 
 def _interval(resampled: NDArray[np.float64]) -> tuple[float, float]:

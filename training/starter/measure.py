@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
+from data.metrics.ranked import resample
 from recognize.scoring.fusion import WEIGHTS, AnchorMode
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights
 from training.starter.protocol import N_FOLDS
@@ -48,8 +49,9 @@ class Bootstrap:
         """Number of draws of each species, `(N_RESAMPLES, n_species)`."""
         n = int(self.species.max()) + 1
         present = np.unique(self.species)
-        draws = np.random.default_rng(self.seed).choice(present, (N_RESAMPLES, len(present)))
-        return np.stack([np.bincount(draw, minlength=n) for draw in draws]).astype(np.float64)
+        counts = np.zeros((N_RESAMPLES, n))
+        counts[:, present] = np.concatenate([*resample(len(present), N_RESAMPLES, self.seed)])
+        return counts
 
     def means(self, values: Values, species: IntArray, *, by_species: bool = False) -> Values:
         """Return the mean of `values` `(n_photos, n)` in each resample, `(N_RESAMPLES, n)`: over photos or species."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
+from data.metrics.ranked import resample
 from recognize.confidence.answers import UNKNOWN_FROM
 from recognize.confidence.calibration import SHIPPED, Parameters, read_calibration
 from recognize.confidence.chances import chances_of, estimate_prior, even_unknown, sample_of
@@ -67,15 +68,15 @@ class Answers:
             return ""
         sums = np.stack([np.bincount(self.groups, kind.astype(float)) for kind in (hits & of, of)], axis=1)
         sums = sums[np.bincount(self.groups) > 0]
-        totals = sums[np.random.default_rng(0).integers(0, len(sums), (N_RESAMPLES, len(sums)))].sum(axis=1)
+        totals = np.concatenate([times @ sums for times in resample(len(sums), N_RESAMPLES)])
         low, high = np.quantile(totals[:, 0] / np.maximum(totals[:, 1], 1e-9), (0.025, 0.975))
         return with_interval(float(sums[:, 0].sum() / sums[:, 1].sum()), low, high)
 
     def error(self) -> str:
         """Return the calibration error of the first species, with its 95 % interval by bootstrap over groups."""
         photos = [np.flatnonzero(self.groups == group) for group in np.unique(self.groups)]
-        rng = np.random.default_rng(0)
-        drawn = (np.concatenate([photos[i] for i in rng.integers(0, len(photos), len(photos))]) for _ in range(200))
+        times = np.concatenate([*resample(len(photos), 200)]).astype(np.intp)
+        drawn = (np.repeat(np.concatenate(photos), np.repeat(each, list(map(len, photos)))) for each in times)
         found = [calibration_error(self.confidence[at], self.right[at], N_BINS) for at in drawn]
         low, high = np.quantile(found, (0.025, 0.975))
         return with_interval(calibration_error(self.confidence, self.right, N_BINS), low, high)
