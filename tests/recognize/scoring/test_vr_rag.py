@@ -288,11 +288,11 @@ def test_errors_below_half_of_the_doubt_change_no_ranking(
         seen = anchors_only(knowledge, queries, anchor_pooling=pooling)
         return [ranking.species.tolist() for ranking in (*fused, *seen)]
 
-    expected, plain, rng = rank(), products.multiply_by_numpy, np.random.default_rng(3)
+    expected, plain, rng = rank(), products.multiply, np.random.default_rng(3)
 
     def off(queries: Any, matrix: Any, out: Any) -> None:
         plain(queries, matrix, out)
         out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
 
-    monkeypatch.setattr(products, "multiply_by_numpy", off)
+    monkeypatch.setattr(products, "multiply", off)
     assert rank() == expected
