@@ -93,6 +93,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def without_syncing() -> Iterator[None]:
+    """Let nothing wait for the disk, but programs that a test starts: they may be killed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kb.store.ledger.file.SYNCHRONOUS", "OFF")
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def starter_encoders_in_memory() -> None:
     """Load the starter encoders once per process; programs that a test starts load their own."""
     from recognize.encoders.profiles import LOADERS

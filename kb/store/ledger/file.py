@@ -17,6 +17,7 @@ from data.sqlite import closed_on_error, transaction, use_write_ahead_log
 from data.storage_errors import is_of_disk, storage_error, storage_errors
 
 LEDGER_VERSION = 3
+SYNCHRONOUS = "NORMAL"  # with a write-ahead log: a power cut may cost the last transactions, but breaks nothing
 PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
 TABLES: Mapping[str, tuple[str, str]] = {
     "facts": ("key, value", "key"),
@@ -61,7 +62,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     with closed_on_error(db):
         db.execute(f"PRAGMA page_size={PAGE_BYTES}")
         use_write_ahead_log(db)
-        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         with storage_errors(path.parent), transaction(db):
             if db.execute("PRAGMA user_version").fetchone() == (0,):
                 for statement in schema():
