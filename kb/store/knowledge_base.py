@@ -225,10 +225,6 @@ class KnowledgeBase(Closing):
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
         return self._tables.table("chunks", space, self.info.text_image)
 
-    def species_vectors(self) -> VectorTable:
-        """Return the vectors of all species' summaries in the sentence space."""
-        return self._tables.table("species", self.info.sentence, (self.info.sentence,))
-
     def anchor_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all anchors in a text-image or visual space, by species."""
         return self._tables.table("anchors", space, self.info.anchor_spaces)

@@ -98,19 +98,9 @@ def test_statements_cite_the_sentences_that_support_them(tmp_path: Path, encoder
     assert all(quotes == [words] for words, quotes in quotes_by_text)
 
 
-def test_two_pass_distilling_stores_both_summaries_and_evidence(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    with OpenAIServer(distil) as server:
-        build(path, 3, encoders, server, distiller="model-two-pass")
-        assert server.n_calls == 6
-    made = outputs(path)["avis-002"]
-    assert made.summary is not None
-    assert made.draft is not None
-    assert (made.draft.stage, made.summary.stage) == ("summary", "refined")
-    assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
-
-
-def test_the_first_pass_reuses_replies_of_two_pass_distilling(tmp_path: Path, encoders: Encoders) -> None:
+def test_two_pass_distilling_stores_both_summaries_and_shares_the_first_pass(
+    tmp_path: Path, encoders: Encoders
+) -> None:
     """Distillers share cached replies to identical requests."""
     with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
         taxa = made_up_taxa(3)
@@ -118,7 +108,12 @@ def test_the_first_pass_reuses_replies_of_two_pass_distilling(tmp_path: Path, en
         kb.build(tmp_path / "b.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-summary")
         assert server.n_calls == 6
     drafts = {key: output.draft.text for key, output in outputs(tmp_path / "a.kb").items() if output.draft}
-    assert summaries(tmp_path / "b.kb") == drafts
+    assert len(drafts) == 3 and summaries(tmp_path / "b.kb") == drafts
+    made = outputs(tmp_path / "a.kb")["avis-002"]
+    assert made.summary is not None
+    assert made.draft is not None
+    assert (made.draft.stage, made.summary.stage) == ("summary", "refined")
+    assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
 
 
 def test_a_knowledge_base_remembers_its_distiller(tmp_path: Path, encoders: Encoders) -> None:
@@ -161,27 +156,28 @@ def test_new_revisions_and_new_prompts_call_the_model_again(tmp_path: Path, enco
         assert server.calls[-1].text.startswith("Describe Bird 00")
 
 
-@pytest.mark.parametrize(
-    ("reaction", "words"),
-    [
-        (Answer(text=None, refusal="I do not speak of birds."), "I do not speak of birds"),
-        ("The bird is red.", "not in the requested form"),
-        ('{"statements": [{"text": "It has a purple crown.", "sentences": [99]}]}', "no part of the reply can be used"),
-        (HttpStatus(status=400, error={"message": "too long"}), "400: too long"),
-    ],
-)
-def test_a_failed_page_is_recorded_and_the_build_continues(
-    tmp_path: Path, encoders: Encoders, reaction: Reaction, words: str
-) -> None:
+def test_a_failed_page_is_recorded_and_the_build_continues(tmp_path: Path, encoders: Encoders) -> None:
+    reactions: dict[str, tuple[Reaction, str]] = {
+        "Bird 001": (Answer(text=None, refusal="I do not speak of birds."), "I do not speak of birds"),
+        "Bird 002": ("The bird is red.", "not in the requested form"),
+        "Bird 003": (
+            '{"statements": [{"text": "It has a purple crown.", "sentences": [99]}]}',
+            "no part of the reply can be used",
+        ),
+        "Bird 004": (HttpStatus(status=400, error={"message": "too long"}), "400: too long"),
+    }
+
     def script(call: Call) -> Reaction:
-        return reaction if "Bird 002" in call.text else distil(call)
+        return next((reaction for name, (reaction, _) in reactions.items() if name in call.text), None) or distil(call)
 
     path = tmp_path / "a.kb"
     with OpenAIServer(script) as server:
-        status, _ = build(path, 5, encoders, server)
-    assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 002", "distil")]
-    assert words in status.failures[0].reason
-    assert (status.species, status.summaries, status.marks) == (5, 4, {"no-summary": 1})
+        status, _ = build(path, 7, encoders, server)
+    failures = [(failure.taxon, failure.stage) for failure in status.failures]
+    assert failures == [(f"Avis 00{number}", "distil") for number in (1, 2, 3, 4)]
+    for failure, (_, words) in zip(status.failures, reactions.values(), strict=True):
+        assert words in failure.reason
+    assert (status.species, status.summaries, status.marks) == (7, 3, {"no-summary": 4})
 
 
 def test_a_failed_page_keeps_its_earlier_summary(tmp_path: Path, encoders: Encoders) -> None:
@@ -289,8 +285,8 @@ def test_an_unknown_distiller_is_refused(tmp_path: Path, encoders: Encoders) -> 
         kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["article", "chunks"])
-def test_raw_text_distillers_need_no_model(tmp_path: Path, encoders: Encoders, name: Any) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(2), PageSource(), encoders, distiller=name)
-    assert all("The song is a loud whistle." in text for text in summaries(path).values())
+def test_raw_text_distillers_need_no_model(tmp_path: Path, encoders: Encoders) -> None:
+    names: tuple[Any, ...] = ("article", "chunks")
+    for name in names:
+        kb.build(tmp_path / name, made_up_taxa(2), PageSource(), encoders, distiller=name)
+        assert all("The song is a loud whistle." in text for text in summaries(tmp_path / name).values())

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.errors import BadInput, SourceError, UnknownTaxon
 from data.records import LeftOut, PageRef, Taxon, Term
 from kb.checklist.avilist import load_checklist
@@ -23,6 +22,7 @@ from kb.pipeline.selection import (
 from kb.sources.mediawiki.source import WikipediaSource
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.faulty_wiki import FaultyWiki
+from tests.toy.encoders import toy_encoders
 
 ARTICLE = "The {0} is a bird. Its head is red."
 
@@ -110,21 +110,17 @@ def test_terms_are_read_from_a_file(folder: Path, wiki: FaultyWiki, tmp_path: Pa
     assert list(select_from_wiki(lambda: opened(wiki), category="Red birds", terms=terms).terms) == expected
 
 
-@pytest.mark.parametrize(
-    ("pages", "taxa", "expected"),
-    [
+def test_a_wiki_selects_by_taxon_list_or_category(wiki: FaultyWiki) -> None:
+    cases: tuple[tuple[dict[str, str], list[str], set[str]], ...] = (
         ({}, ["Falconidae"], {"Falco columbarius"}),
         ({"list_page": "List of birds"}, [], {"Falco columbarius", "Bubo scandiacus"}),
         ({"list_page": "List of birds"}, ["Strigidae"], {"Bubo scandiacus"}),
         ({"category": "Red birds"}, [], {"Cardinalis cardinalis", "Falco columbarius"}),
         ({"category": "Red birds"}, ["Falconidae", "Strigidae"], {"Falco columbarius"}),
-    ],
-)
-def test_a_wiki_selects_by_taxon_list_or_category(
-    wiki: FaultyWiki, pages: dict[str, str], taxa: list[str], expected: set[str]
-) -> None:
-    selection = select_from_wiki(lambda: opened(wiki), taxa, **pages)  # type: ignore[arg-type]  # titles
-    assert species_of(selection) == expected
+    )
+    for pages, taxa, expected in cases:
+        selection = select_from_wiki(lambda: opened(wiki), taxa, **pages)  # type: ignore[arg-type]  # titles
+        assert species_of(selection) == expected
 
 
 def test_wiki_pages_without_a_species_are_reported(wiki: FaultyWiki) -> None:
@@ -163,7 +159,7 @@ def test_a_preview_counts_taxa_pages_and_reasons(wiki: FaultyWiki) -> None:
 
 
 def test_a_build_without_a_species_fails_with_the_reasons(folder: Path, tmp_path: Path) -> None:
-    encoders = recognize.load_encoders("starter")
+    encoders = toy_encoders()
     taxa = made_up_taxa(2)
     ids = [taxon.taxon_id for taxon in taxa]
     wrong = {"missing": PageSource(missing=ids), "failing": PageSource(failing=ids), "good": PageSource()}
