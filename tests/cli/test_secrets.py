@@ -94,25 +94,20 @@ def test_no_verb_writes_the_key_that_a_server_repeats(
     assert leaks(*texts, folders=(tmp_path, isolated_environment)) == []
 
 
-@pytest.mark.parametrize(
-    "reaction",
-    [
-        lambda key: Status(status=400, error={"message": f"bad key {key}", "code": key, "param": key}),
-        lambda key: Status(status=401, error={"message": f"Incorrect API key provided: {key}."}),
-        lambda key: Status(status=404, error=f"<html>{key}</html>"),
-        lambda key: Status(status=429, error={"message": key}, headers={"retry-after": "0"}),
-        lambda key: Status(status=302, error={}, headers={"location": f"http://127.0.0.1:9/{key}"}),
-        lambda key: Answer(text=None, refusal=f"I refuse, {key}"),
-        lambda key: Answer(text=f'{{"statements": "{key}"}}'),
-    ],
-)
 def test_errors_and_tracebacks_do_not_show_the_key(
-    cli: Any, build: list[str], server: OpenAIServer, tmp_path: Path, isolated_environment: Path, reaction: Any
+    cli: Any, build: list[str], server: OpenAIServer, tmp_path: Path, isolated_environment: Path
 ) -> None:
-    server.script = lambda call: reaction(KEY)
-    done = cli.call("--debug", *build)
-    assert done.exit_code != 0
-    assert leaks(done.stdout, done.stderr, folders=(tmp_path, isolated_environment)) == []
+    """Of a server that refuses, and of a reply that cannot be read."""
+    for reaction in (
+        Status(status=401, error={"message": f"Incorrect API key provided: {KEY}.", "code": KEY, "param": KEY}),
+        Status(status=404, error=f"<html>{KEY}</html>"),
+        Answer(text=None, refusal=f"I refuse, {KEY}"),
+        Answer(text=f'{{"statements": "{KEY}"}}'),
+    ):
+        server.script = lambda call, reaction=reaction: reaction
+        done = cli.call("--debug", *build)
+        assert done.exit_code != 0
+        assert leaks(done.stdout, done.stderr, folders=(tmp_path, isolated_environment)) == []
 
 
 def test_the_traceback_of_a_defect_does_not_show_the_key(
@@ -130,6 +125,7 @@ def test_the_traceback_of_a_defect_does_not_show_the_key(
     assert leaks(done.stdout, done.stderr) == []
 
 
+@pytest.mark.integration
 def test_ps_does_not_show_the_key(cli: Any, build: list[str], server: OpenAIServer) -> None:
     """Neither of `kb` nor of a process that it starts."""
     server.script = lambda call: Answer(text=str(distil(call)), after_s=2)

@@ -7,7 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cli.verbs.demo import next_steps
+
+pytestmark = pytest.mark.integration
 
 
 def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:
@@ -40,34 +44,28 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
             assert shares[0] == row["answer"]["confidence"]
 
 
-def test_min_confidence_decides_whether_a_species_is_named(cli: Any, drawings: Path, unpacked: Path) -> None:
-    home = {"FIELDMARK_HOME": str(unpacked)}
-    command = ("identify", drawings, "--format", "jsonl", "--set", "unknown_prior=0.01")
-
-    def answers(least: str) -> list[dict[str, Any]]:
-        outcome = cli.run(*command, "--min-confidence", least, env=home, check=True)
-        return [json.loads(line)["answer"] for line in outcome.stdout.splitlines()]
-
-    free, strict = answers("0"), answers("1")
-    species = [answer["confidence"] for answer in free if answer["rank"] == "species"]
-    assert len(species) >= 2
-    assert all(0 <= confidence <= 1 for confidence in species)
-    assert "species" not in {answer["rank"] for answer in strict if answer["confidence"] != 1}
-
-
 def test_a_copy_has_a_confidence_also_when_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
     (whole,) = (unpacked / "starter").glob("*.kb")
     shutil.copytree(whole, "copy.kb")
-
-    def identify_owl() -> Any:
-        photo = drawings / "bubo-scandiacus.png"
-        return json.loads(cli.call("identify", photo, "--kb", "copy.kb", "--format", "jsonl", check=True).stdout)
-
     for _ in range(2):
-        row = identify_owl()
+        command = ("identify", drawings / "bubo-scandiacus.png", "--kb", "copy.kb", "--format", "jsonl")
+        row = json.loads(cli.call(*command, check=True).stdout)
         assert row["calibration"].startswith("estimated-")
         assert 0 < row["answer"]["p_unknown"] < 1
         cli.call("remove", "--kb", "copy.kb", "Mallard", check=False)
+
+
+def test_the_shipped_knowledge_is_listed_without_kb_and_has_no_ranges(
+    cli: Any, drawings: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIELDMARK_HOME", str(unpacked))
+    listed = cli.call("species", "--taxon", "Callipepla", "--missing", "--format", "json", check=True).stdout
+    assert {each["common_name"]: each["is_included"] for each in json.loads(listed)} == {
+        "Gambel's Quail": True, "California Quail": True, "Scaled Quail": True, "Elegant Quail": False,
+    }  # fmt: skip
+    outcome = cli.call("identify", drawings / "bubo-scandiacus.png", "--place", "Norway", check=True)
+    assert "--place has no effect" in outcome.stderr
+    assert "favoured" not in outcome.stdout
 
 
 def test_cards_of_the_shipped_knowledge_say_where_to_get_photos(cli: Any, shared: Path, unpacked: Path) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.records import Taxon
-from tests.cli.verbs.calibrate.test_command import vary
 from tests.cli.verbs.rerank.conftest import script
+from tests.cli.verbs.test_calibrate import vary
 from tests.drawn_birds import drawn_bird
 from tests.faults.running import Ended, Run
 from tests.faults.worker import Worker

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kb.store.ledger import Ledger
+from tests.made_once import made_once
 
 
 def write_bird(folder: Path, name: str, text: str) -> None:
@@ -31,11 +32,13 @@ def build_folder(articles: Path, path: Path) -> None:
 @pytest.fixture(scope="module")
 def built_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder `birds` of two birds, and `my.kb` built from it; tests copy it."""
-    root = tmp_path_factory.mktemp("folder")
-    write_bird(root / "birds", "Snowy Owl", "It has white plumage with dark bars and yellow eyes.")
-    write_bird(root / "birds", "Blue Jay", "It has a blue crest and white underparts.")
-    build_folder(root / "birds", root / "my.kb")
-    return root
+
+    def make(root: Path) -> None:
+        write_bird(root / "birds", "Snowy Owl", "It has white plumage with dark bars and yellow eyes.")
+        write_bird(root / "birds", "Blue Jay", "It has a blue crest and white underparts.")
+        build_folder(root / "birds", root / "my.kb")
+
+    return made_once(tmp_path_factory, "folder", make)
 
 
 @pytest.fixture
@@ -52,12 +55,13 @@ It is 50 to 65 cm long.
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built_mallard(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("mallard")
-    write_bird(root / "notes", "Mallard", ARTICLE)
-    build_folder(root / "notes", root / "mallard.kb")
-    return root / "mallard.kb"
+    def make(root: Path) -> None:
+        write_bird(root / "notes", "Mallard", ARTICLE)
+        build_folder(root / "notes", root / "mallard.kb")
+
+    return made_once(tmp_path_factory, "mallard", make) / "mallard.kb"
 
 
 @pytest.fixture

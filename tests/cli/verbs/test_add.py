@@ -56,25 +56,6 @@ def test_a_second_call_adds_names_and_lineage_and_reads_earlier_texts_again(cli:
     assert "nothing new" in cli.call(*name, *given, check=True).stdout
 
 
-def test_a_text_without_looks_in_no_known_group_says_so(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_text("It lives in woods and was named in 1758.")
-    outcome = cli.call("add", "--kb", "a.kb", "--name", "Vanessa atalanta", "--text", "b.txt")
-    assert outcome.exit_code == 5
-    assert "no words for looks of its own group (genus Vanessa)" in outcome.stderr
-    assert "--lineage class=NAME" in outcome.stderr
-
-
-def test_a_text_in_another_language_is_refused_with_that_reason(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "de.txt").write_text("Der Falter hat helle Flecken. Die Raupe ist schwarz und lebt auf Disteln.")
-    add = ("add", "--kb", "own.kb", "--name", "Vanessa cardui", "--lineage", "order=Lepidoptera", "--text", "de.txt")
-    refused = cli.call(*add)
-    assert refused.exit_code == 5
-    assert "expected a text in English, which the extractive distiller reads" in refused.stderr
-    assert "--as-is" in refused.stderr
-    cli.call(*add, "--as-is", check=True)
-    assert "not-visual" not in cli.call("lint", "--kb", "own.kb", check=True).stdout
-
-
 def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:
     photo = drawings / "bubo-scandiacus.png"
     outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
@@ -126,13 +107,6 @@ def test_invalid_additions_are_refused_with_a_reason(
     outcome = cli.call("add", "--kb", folder_kb, *arguments)
     assert outcome.exit_code == code
     assert why in outcome.stderr
-
-
-def test_a_creature_of_a_game_is_added_by_its_one_name(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "p.txt").write_text("A yellow creature with red cheeks and long ears with black tips.")
-    pikachu = ("--name", "Pikachu", "--lineage", "class=Pokemon", "--text", "p.txt")
-    cli.call("add", "--kb", "games.kb", *pikachu, check=True)
-    assert "yellow creature" in cli.call("context", "a Pikachu in rain", "--kb", "games.kb", check=True).stdout
 
 
 def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, tmp_path: Path) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.verbs.conftest import write_bird
-from tests.kb.checklist.stored.checklist_files import PLAIN, darwin_core, plain
-from tests.servers.faulty_wiki import FaultyWiki
+from tests.kb.checklist.stored.checklist_files import darwin_core, plain
 
 
 @pytest.fixture
@@ -56,12 +54,6 @@ def test_a_file_is_shown_without_being_added(cli: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_skipped_rows_are_reported(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(PLAIN + ",,,,No name,,\n")
-    assert "no scientific name: 1 (first: t.csv: line 9)" in cli.call("checklist", "add", "t.csv", check=True).stderr
-
-
-@pytest.mark.usefixtures("home")
 def test_a_file_is_named_directly_and_its_names_are_matched(cli: Any, tmp_path: Path) -> None:
     plain(tmp_path)
     (tmp_path / "names.txt").write_text("red-admiral\nPrunella\n")
@@ -71,12 +63,6 @@ def test_a_file_is_named_directly_and_its_names_are_matched(cli: Any, tmp_path: 
         ("Vanessa atalanta", "common name (spelling)", None),
         (None, None, "several species"),
     ]
-
-
-def test_a_name_outside_avilist_is_answered_with_the_option(cli: Any) -> None:
-    outcome = cli.call("taxa", "Lepidoptera")
-    assert outcome.exit_code == 5
-    assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist" in outcome.stderr
 
 
 def test_a_build_records_its_checklist_and_later_builds_use_it(
@@ -162,54 +148,3 @@ def test_look_ups_know_the_checklist_of_the_knowledge_base_in_every_language(cli
     assert "Vanessa cardui" in call("show", "Vanesa cardui").stderr
     refused = cli.call("species", "--kb", "b.kb", "--language", "deutsch!")
     assert refused.exit_code == 2 and "expected the code of a language" in refused.stderr
-
-
-@pytest.mark.usefixtures("home")
-def test_folders_are_found_by_synonyms_and_names_in_any_language(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(
-        "scientific_name,order,common_name,common_name_de,synonyms\nAglais io,Lepidoptera,Peacock,,Inachis io\n"
-        "Pieris rapae,Lepidoptera,Small White,Kleiner Kohlweißling,\nAglais io,Lepidoptera,,,\n"
-    )
-    for name in ("Inachis io", "Kleiner Kohlweissling"):
-        write_bird(tmp_path / "mine", name, "It has brown wings with orange bands and white spots.")
-    (tmp_path / "names.csv").write_text("scientific_name\nAglais io\nPieris rapae\n")
-    for given in (("--taxon", "Lepidoptera"), ("--names", "names.csv")):
-        kb = f"{given[0].strip('-')}.kb"
-        cli.call("build", *given, "--checklist", "t.csv", "--source", "folder:mine", "--kb", kb, check=True)
-        status = " ".join(cli.call("status", "--kb", kb, check=True).stdout.split())
-        assert "species 2" in status
-        assert "left out" not in status
-    assert "changes none" in " ".join(cli.call("update", "--kb", kb, check=True).stdout.split())
-
-
-def test_the_shipped_knowledge_has_no_other_checklist(cli: Any) -> None:
-    outcome = cli.call("build", "--source", "starter", "--checklist", "insects.csv")
-    assert outcome.exit_code == 2
-    assert "--checklist needs a wiki or a folder" in outcome.stderr
-
-
-@pytest.mark.usefixtures("home")
-def test_pages_of_a_wiki_are_matched_with_the_checklist(cli: Any, tmp_path: Path) -> None:
-    plain(tmp_path)
-    with FaultyWiki().running() as wiki:
-        box = "{{{{Speciesbox | taxon = {} }}}} The species is a {} of {}."
-        wiki.wikitext = {
-            "Vanessa atalanta": box.format("Vanessa atalanta", "butterfly", "the family Nymphalidae"),
-            "Painted lady": box.format("Vanessa cardui", "butterfly", "the family Nymphalidae"),
-            "Prunella vulgaris": box.format("Prunella vulgaris", "plant", "the family Lamiaceae"),
-            "Vanessa": "{{Automatic taxobox | taxon = Vanessa }} Vanessa is a genus of butterflies.",
-            "Pieris rapae": box.format("Pieris rapae", "butterfly", "the family Pieridae"),
-        }
-        wiki.pages = {title: f"<p>{text.partition('}}')[2]}</p>" for title, text in wiki.wikitext.items()}
-        wiki.categories["Category:Life"] = list(wiki.pages)
-        given = ("--checklist", "insects.csv", "--api-url", wiki.api_url, "--contact", "me@example.org", "--dry-run")
-        by_taxon = cli.call("build", "--taxon", "Nymphalidae", *given, check=True).stdout
-        by_category = cli.call("build", "--category", "Life", *given, check=True).stdout
-        narrowed = cli.call("build", "--category", "Life", "--taxon", "Plantae", *given, check=True).stdout
-    counts = [re.findall(r"^(?:pages found|left out) +(.*)$", text, re.MULTILINE) for text in
-              (by_taxon, by_category, narrowed)]  # fmt: skip
-    assert counts == [
-        ["2"],
-        ["3", "not a species 1, not in the checklist 1"],
-        ["1", "not a species 1, not in the checklist 1"],
-    ]

@@ -32,12 +32,6 @@ def test_drawn_birds_are_credited_to_fieldmark_in_every_format(cli: Any, built_k
     assert all(photo["file"] in page for photo in found["photos"])
 
 
-def test_articles_from_a_folder_are_credited_as_own(cli: Any, mallard: Path) -> None:
-    (text,) = json.loads(cli.call("credits", "--kb", mallard, "--format", "json", check=True).stdout)["texts"]
-    assert (text["kind"], text["title"], text["publishable"]) == ("own", "Mallard", True)
-    assert (text["freedom"], text["revision"]) == ("own", None)
-
-
 def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, faulty_kb: Path) -> None:
     replace_in_summaries(faulty_kb, '"Mallard"', '"=1+2"')
     for verb, rows in (("lint", "findings"), ("credits", "texts")):

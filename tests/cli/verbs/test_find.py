@@ -130,13 +130,3 @@ def test_a_query_can_be_rewritten_by_a_model(cli: CommandLine, photos: Path, tex
 def test_a_query_that_the_encoder_cannot_see_is_an_error(cli: CommandLine, photos: Path, query: str) -> None:
     run = cli.call("find", query, "--images", photos)
     assert run.exit_code == 3 and run.stdout == "" and "can see nothing of" in run.stderr and len(run.stderr) < 800
-
-
-def test_an_empty_query_and_an_empty_folder_are_errors(cli: CommandLine, photos: Path) -> None:
-    run = cli.call("find", "  ", "--images", photos)
-    assert run.exit_code == 2 and "The query is empty" in run.stderr
-    (cli.folder / "none").mkdir()
-    run = cli.call("find", RED, "--images", cli.folder / "none")
-    assert run.exit_code == 5 and "No photo found" in run.stderr
-    run = cli.call("find", RED, "--images", cli.folder / "gone")
-    assert run.exit_code == 5 and "does not exist" in run.stderr

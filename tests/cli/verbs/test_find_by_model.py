@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import CommandLine
-from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
+from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
 
 REFUSED = Status(status=400, error={"message": "Rejected by the safety system.", "code": "content_policy_violation"})
 
@@ -83,18 +83,3 @@ def test_captions_of_the_collection_are_written_once(find: Any) -> None:
         f"{n} captions, compared with the query by starter-words" in run.stderr and f"captions {n} of {n}" in run.stderr
     )
     assert find("a red bird", "captions")[2].n_calls == n
-
-
-PRICES = "".join(f"[llm.{kind}]\nprice_in = 1.0\nprice_out = 10.0\n" for kind in ("text", "vision"))
-DECLINED = Answer(text=None, refusal="No.", input_tokens=1000, output_tokens=50)
-
-
-@pytest.mark.parametrize(("method", "code"), [("rewrite", 7), ("captions", 6)])
-def test_refused_replies_are_counted_with_their_cost(find: Any, drawings: Path, method: str, code: int) -> None:
-    run, _, server = find("a red bird", method, by=lambda _: DECLINED, toml=PRICES)
-    n = len(list(drawings.glob("*.png"))) if method == "captions" else 1
-    assert (run.exit_code, server.n_calls) == (code, n)
-    counted = (
-        f"{n} model call{'s' * (n > 1)}, 0 from the cache, 0 retries; ${n * 0.0015:.4f}, ${n * 0.0015:.4f} per query"
-    )
-    assert counted in run.stderr

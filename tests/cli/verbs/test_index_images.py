@@ -33,13 +33,6 @@ def test_the_summary_counts_new_removed_and_unreadable_photos(cli: CommandLine, 
     assert (found["photos"], found["new or changed"], found["removed"]) == ("3", "0", "1")
 
 
-def test_a_folder_of_raw_photos_alone_is_an_error_with_the_remedy(cli: CommandLine) -> None:
-    (cli.folder / "raw").mkdir()
-    (cli.folder / "raw" / "DSC1.CR2").write_bytes(b"x")
-    run = cli.call("index-images", cli.folder / "raw")
-    assert run.exit_code == 5 and "JPEG" in run.stderr
-
-
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_each_encoder_has_an_index_of_its_own(cli: CommandLine, drawings: Path) -> None:
     assert fields(cli.call("index-images", drawings, check=True).stdout)["new or changed"] == "4"
@@ -48,6 +41,7 @@ def test_each_encoder_has_an_index_of_its_own(cli: CommandLine, drawings: Path) 
     assert fields(cli.call("index-images", drawings, check=True).stdout)["new or changed"] == "0"
 
 
+@pytest.mark.integration
 def test_a_run_that_is_killed_resumes_to_the_index_of_a_whole_run(cli: CommandLine) -> None:
     """Each batch of 32 photos is kept; the index is killed when it writes the second one."""
     from recognize import load_encoders

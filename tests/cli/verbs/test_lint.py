@@ -16,18 +16,6 @@ from kb.curate.lint import MAX_FACT_WORDS, MAX_WORDS, MIN_WORDS, Rule
 from tests.cli.verbs.conftest import replace_in_summaries
 
 
-def test_lint_of_a_sound_knowledge_base_exits_with_0(cli: Any, mallard: Path) -> None:
-    outcome = cli.call("lint", "--kb", mallard, "--severity", "note", check=True)
-    assert outcome.stdout == "3 sentences of 1 species checked\n"
-
-
-def test_lint_reports_an_unsupported_claim_and_exits_with_1(cli: Any, faulty_kb: Path) -> None:
-    outcome = cli.call("lint", "--kb", faulty_kb)
-    assert outcome.exit_code == 1
-    assert "not in its evidence: purple" in outcome.stdout
-    assert "error    unsupported        1" in outcome.stdout
-
-
 def test_every_format_shows_the_same_finding(cli: Any, faulty_kb: Path) -> None:
     found = json.loads(cli.call("lint", "--kb", faulty_kb, "--format", "json").stdout)
     assert found["ok"] is False

@@ -53,33 +53,9 @@ def test_a_quoted_sentence_counts_as_quoted_and_the_one_before_it_is_context(cli
     assert "(all sentences quoted from the article)" in text
 
 
-def test_show_finds_a_term(cli: Any, built_kb: Path) -> None:
-    found = json.loads(cli.call("show", "speculum", "--kb", built_kb, "--format", "json", check=True).stdout)
-    assert found["term"]["name"] == "speculum"
-
-
-def test_show_finds_a_term_of_the_glossary(cli: Any, built_kb: Path) -> None:
-    assert "gills" in cli.call("show", "gills", "--kb", built_kb, check=True).stdout.splitlines()[0]
-
-
-def test_show_suggests_names_for_an_unknown_name(cli: Any, built_kb: Path) -> None:
-    outcome = cli.call("show", "Snowy Oul", "--kb", built_kb)
-    assert outcome.exit_code == 5
-    assert outcome.stdout == ""
-    assert "Snowy Owl" in outcome.stderr.splitlines()[1]
-
-
 def test_photos_held_as_vectors_are_counted_not_listed_by_hash() -> None:
     photo = Anchor(
         anchor_id="a" * 64, subject_id="avis-avis", sha256="a" * 64, file="1.jpg", author="Ann", licence="CC0"
     )
     vectors = [Anchor(anchor_id=letter * 64, subject_id="avis-avis") for letter in "bc"]
     assert photo_lines([photo, *vectors]) == ["  1.jpg: Ann, CC0", "  2 photos as vectors only"]
-
-
-def test_show_names_species_of_a_group(cli: Any, built_kb: Path) -> None:
-    outcome = cli.call("show", "Robin", "--kb", built_kb)
-    assert outcome.exit_code == 5
-    message, hint = outcome.stderr.splitlines()[:2]
-    assert message.startswith('error: "Robin" names 1 species.')
-    assert "European Robin" in hint

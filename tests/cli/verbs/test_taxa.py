@@ -68,12 +68,6 @@ def test_quite_other_names_are_not_suggested(cli: Any, name: str) -> None:
     assert "Did you mean" not in cli.call("taxa", name).stderr
 
 
-def test_an_unknown_name_exits_with_5_and_suggestions(cli: Any) -> None:
-    outcome = cli.call("taxa", "Nothern Cardnal")
-    assert outcome.exit_code == 5
-    assert "Did you mean Northern Cardinal" in outcome.stderr
-
-
 def test_names_of_a_file_are_reported_in_file_order(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("009.Brewer_Blackbird\n\nTurdus sp.\n017.Cardinal\nArtic Tern\n")
     outcome = cli.call("taxa", "--file", tmp_path / "names.txt", "--format", "json", check=True)

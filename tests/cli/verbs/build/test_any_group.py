@@ -93,16 +93,6 @@ def test_genera_and_families_enter_where_none_of_their_species_has_a_page(cli: C
     }
 
 
-def test_a_category_without_a_checklist_keeps_birds_to_avilist(cli: CommandLine, wiki: OwnWiki) -> None:
-    build(cli, wiki, "--category", "Chordata")
-    assert held(cli) == {
-        "Loxodonta africana": "African Bush Elephant", "Forsterygion": "Forsterygion*",
-        "Rhinochimaeridae": "Rhinochimaeridae*",
-    }  # fmt: skip
-    assert left_out(cli)["Serinus scotops"] == ("not in the checklist", "Serinus scotops")
-    assert left_out(cli)["Frog"] == ("not a species", "order Anura")
-
-
 def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cli: CommandLine, wiki: OwnWiki) -> None:
     names = ["Vanessa atalanta", "Ariolimax columbianus", "Turdus merula", "Vampyroteuthis infernalis",
              "Echinocystis lobata", "Turdus merulla"]  # fmt: skip
@@ -116,17 +106,6 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
     assert found["Ariolimax columbianus"] == ("in a genus or family article", "genus article Banana slug")
     assert found["Turdus merulla"][0] == "no page" and "Turdus merula" in found["Turdus merulla"][1]
     assert checklist(cli) == "AviList 2025, wiki"
-
-
-@pytest.mark.parametrize(
-    ("taxon", "species"), [("Aves", {"Turdus merula"}), ("Trigonochlamydidae", {"Selenochlamys ysbryda"})]
-)
-def test_a_taxon_narrows_names_by_the_taxoboxes_of_their_pages(
-    cli: CommandLine, wiki: OwnWiki, taxon: str, species: set[str]
-) -> None:
-    Path("names.txt").write_text("Vanessa atalanta\nTurdus merula\nSelenochlamys ysbryda\n")
-    build(cli, wiki, "--names", "names.txt", "--taxon", taxon)
-    assert set(held(cli)) == species
 
 
 def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandLine, wiki: OwnWiki) -> None:
@@ -145,19 +124,6 @@ def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandL
     assert "Vanessa nova" in cli.call("taxa", "Neue Dame", "--kb", "b.kb", check=True).stdout
     build(cli, wiki, "--category", "Oddities")
     assert "Malus domestica" in held(cli) and checklist(cli) == "survey, wiki"
-
-
-def test_names_take_a_species_whose_page_has_no_taxobox(cli: CommandLine, wiki: OwnWiki) -> None:
-    Path("names.txt").write_text("Noctua pronuba\nAmphipyra pyramidea\n")
-    build(cli, wiki, "--names", "names.txt")
-    assert held(cli) == {"Noctua pronuba": "Noctua pronuba", "Amphipyra pyramidea": "Copper underwing"}
-    assert left_out(cli) == {}
-
-
-def test_a_list_page_links_species_of_any_group(cli: CommandLine, wiki: OwnWiki) -> None:
-    build(cli, wiki, "--list", "List of butterflies")
-    assert held(cli) == {"Vanessa atalanta": "Red admiral"}
-    assert left_out(cli) == {"Vanessa cardui": ("no page", ""), "Apple scab": ("about another subject", "")}
 
 
 def test_a_species_page_replaces_the_article_on_its_genus(cli: CommandLine, wiki: OwnWiki) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from tests.drawn_birds import drawn_bird
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.scripted_distiller import slowly
 
@@ -81,14 +79,6 @@ def test_a_dry_run_measures_fetched_articles_and_skips_finished_pages(
     assert plan["to distil"] == "0 pages, 6 done before"
 
 
-def test_a_folder_of_photos_alone_costs_no_model_call(cli: Any, owls: list[str], server: OpenAIServer) -> None:
-    photo = Path("owls/Snowy Owl/1.png")
-    photo.parent.mkdir()
-    photo.write_bytes(drawn_bird("bubo-scandiacus", 1))
-    report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
-    assert (report["species"], report["model calls"], report["summaries"]) == ("7", "6", "6")
-
-
 def test_a_build_reports_calls_and_cost_and_a_rebuild_is_free(cli: Any, owls: list[str], server: OpenAIServer) -> None:
     report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
     assert (report["model calls"], report["summaries"]) == ("6", "6")
@@ -109,15 +99,6 @@ def test_a_build_reports_calls_and_cost_and_a_rebuild_is_free(cli: Any, owls: li
     assert server.n_calls == 6
 
 
-def test_the_api_key_is_not_written_to_any_file(
-    cli: Any, owls: list[str], tmp_path: Path, isolated_environment: Path
-) -> None:
-    cli.call(*owls, "--distiller", "model", check=True)
-    written = [path for folder in (tmp_path, isolated_environment) for path in folder.rglob("*") if path.is_file()]
-    assert any(path.name == "replies.sqlite" for path in written)
-    assert [path for path in written if b"sk-test" in path.read_bytes()] == []
-
-
 def test_max_cost_stops_the_build_and_a_second_run_finishes(cli: Any, owls: list[str], server: OpenAIServer) -> None:
     stopped = cli.call(*owls, "--distiller", "model", "--max-cost", "0.008")
     assert stopped.exit_code == 7
@@ -129,20 +110,6 @@ def test_max_cost_stops_the_build_and_a_second_run_finishes(cli: Any, owls: list
     assert fields(done.stdout)["summaries"] == "6"
     assert server.n_calls == 6
     assert cli.call("verify", "--kb", "owls.kb").exit_code == 0
-
-
-def test_update_calls_the_model_for_changed_pages_only(
-    cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path
-) -> None:
-    cli.call(*owls, "--distiller", "model", check=True)
-    page = sorted((tmp_path / "owls").glob("*/article.txt"))[0]
-    page.write_text(page.read_text().replace("yellow eyes", "orange eyes"))
-    report = fields(cli.call("update", "--kb", "owls.kb", check=True).stdout)
-    assert (report["texts distilled"], report["model calls"]) == ("1", "1")
-    assert server.n_calls == N_BIRDS + 1
-    shown = cli.call("show", page.parent.name, "--kb", "owls.kb", check=True).stdout
-    assert "orange eyes" in shown
-    assert "model/1 scripted@" in shown
 
 
 def test_update_honours_offline_and_max_cost(cli: Any, owls: list[str], server: OpenAIServer, tmp_path: Path) -> None:
@@ -225,14 +192,6 @@ def test_a_killed_build_is_resumed_without_repeated_calls(
     assert n_distinct <= server.n_calls <= n_distinct + 2
     assert int(report["summaries"]) > 4
     assert cli.run("verify", "--kb", "birds.kb").exit_code == 0
-
-
-def test_the_scripted_distiller_runs_as_a_program(tmp_path: Path) -> None:
-    """The documentation shows how to start this server."""
-    script = Path(__file__).resolve().parents[3] / "servers" / "scripted_distiller.py"
-    helped = subprocess.run([sys.executable, str(script), "--help"], capture_output=True, text=True, timeout=60)
-    assert helped.returncode == 0
-    assert "--port" in helped.stdout
 
 
 def test_names_are_kept_on_request(cli: Any, owls: list[str], server: OpenAIServer) -> None:

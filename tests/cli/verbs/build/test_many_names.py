@@ -54,13 +54,7 @@ def look_ups(wiki: FaultyWiki) -> int:
     return sum("titles" in request and request.get("prop") != "imageinfo" for request in wiki.requests)
 
 
-def test_a_small_wiki_lists_its_pages_instead(cli: CommandLine, wiki: FaultyWiki, names: Path) -> None:
-    planned = cli.call(*arguments(wiki, names), "--dry-run", check=True)
-    assert "40 articles, up to 120 photos" in planned.stdout
-    assert len(wiki.requests) <= 4
-    assert not Path("b.kb").exists()
-
-
+@pytest.mark.integration
 def test_a_large_wiki_is_asked_for_fifty_names_at_a_time_and_never_twice(
     cli: CommandLine, wiki: FaultyWiki, names: Path
 ) -> None:

@@ -62,17 +62,6 @@ def test_names_in_other_languages_and_synonyms_are_found_and_other_columns_named
     assert "matched as" in cli.call("taxa", "Kleiner Kohlweißling", "--kb", "b.kb", check=True).stdout
 
 
-def test_an_addition_takes_names_and_lineage_of_its_row_else_of_its_genus(base: tuple[CommandLine, str]) -> None:
-    cli, _ = base
-    Path("w.txt").write_text("The forewing has a grey tip.")
-    for name in ("Pieris rapae", "Vanessa cardui"):
-        cli.call("add", "--kb", "b.kb", "--name", name, "--text", "w.txt", check=True)
-    shown = cli.call("show", "Small White", "--kb", "b.kb", check=True).stdout
-    assert "Small White (Pieris rapae)" in shown and "Insecta > Lepidoptera > Pieridae > Pieris" in shown
-    shown = cli.call("show", "Vanessa cardui", "--kb", "b.kb", check=True).stdout
-    assert "Insecta > Lepidoptera > Nymphalidae > Vanessa" in shown
-
-
 def test_a_misspelt_addition_is_named(base: tuple[CommandLine, str]) -> None:
     cli, _ = base
     Path("w.txt").write_text("The forewing has a grey tip.")
@@ -93,16 +82,6 @@ def test_a_later_table_takes_its_place_and_builds_without_one_keep_it(base: tupl
     assert species(cli) == {"Morpho menelaus": True, "Aglais io": True, "Vanessa atalanta": True}
 
 
-def test_a_taxon_narrows_a_table_by_its_own_columns(cli: CommandLine, notes: str) -> None:
-    narrowed = ("build", "--source", notes, "--names", "butterflies.csv", "--kb", "b.kb", "--taxon")
-    refused = cli.call(*narrowed, "Hesperiidae")
-    assert refused.exit_code == 5
-    assert 'Unknown taxon "Hesperiidae": not in AviList 2025, nor in a row of the table.' in refused.stderr
-    cli.call(*narrowed, "nymphalidae", check=True)
-    assert species(cli) == {"Aglais io": True, "Vanessa atalanta": True}
-    assert status(cli)["checklist"] == "butterflies" and "Pieris rapae" not in species(cli, "--missing")
-
-
 def test_families_count_the_listed_species_that_have_no_folder(cli: CommandLine, notes: str) -> None:
     command = ("build", "--source", notes, "--taxon", "Lepidoptera", "--checklist", "butterflies.csv", "--kb", "b.kb")
     assert "2 of 3 species, in 1 of 2 families; least Pieridae: 0 of 1" in cli.call(*command, check=True).stdout
@@ -111,12 +90,6 @@ def test_families_count_the_listed_species_that_have_no_folder(cli: CommandLine,
     assert {row["family"]: (row["species"], row["articles"]) for row in rows} == {
         "Nymphalidae": (2, 2), "Pieridae": (1, 0),
     }  # fmt: skip
-
-
-def test_a_table_with_a_bird_leaves_avilist_as_the_checklist(cli: CommandLine, notes: str) -> None:
-    Path("mixed.csv").write_text(TABLE + "Bubo scandiacus,Snowy Owl,,,Aves,,,\n", encoding="utf-8")
-    cli.call("build", "--source", notes, "--names", "mixed.csv", "--kb", "b.kb", check=True)
-    assert status(cli)["checklist"] == "AviList 2025"
 
 
 def test_a_family_shows_its_species(base: tuple[CommandLine, str]) -> None:

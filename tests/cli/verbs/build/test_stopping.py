@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kb.sources.mediawiki.client.wiki_client import Timeouts
 from tests.servers.faulty_wiki import Fault, FaultyWiki
 
@@ -15,6 +17,7 @@ NAMES = ("Northern cardinal", "Blue jay", "House sparrow", "Common raven", "Barn
 SLOW_S = 60.0  # longer than the read timeout
 
 
+@pytest.mark.integration
 def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "names.csv").write_text("common\n" + "\n".join(NAMES), encoding="utf-8")
     with FaultyWiki().running() as wiki:

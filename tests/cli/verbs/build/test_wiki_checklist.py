@@ -104,24 +104,6 @@ def test_a_taxon_outside_avilist_is_built_from_taxoboxes(cli: CommandLine, butte
     assert shown["taxon"]["lineage"]["order"] == "Lepidoptera"
 
 
-@pytest.mark.parametrize(
-    ("chosen", "species"),
-    [
-        (("--category", "Vanessa"), {"Vanessa cardui"}),
-        (("--list", "Vanessa (butterfly)"), {"Vanessa atalanta", "Vanessa cardui"}),
-        (("--names", "names.csv"), {"Vanessa atalanta", "Danaus chrysippus"}),
-        (("--names", "names.csv", "--taxon", "Vanessa (butterfly)"), {"Vanessa atalanta"}),
-        (("--taxon", "Red admiral", "--taxon", "Danaus chrysippus"), {"Vanessa atalanta", "Danaus chrysippus"}),
-    ],
-)
-def test_pages_chosen_in_other_ways_state_their_species(
-    cli: CommandLine, butterflies: OwnWiki, chosen: tuple[str, ...], species: set[str]
-) -> None:
-    Path("names.csv").write_text("scientific_name\nVanessa atalanta\nDanaus chrysippus\nVanessa nova\n")
-    build(cli, butterflies, "--checklist", "wiki", *chosen)
-    assert set(held(cli)) == species
-
-
 def test_a_further_build_and_an_addition_keep_the_wiki_as_checklist(cli: CommandLine, butterflies: OwnWiki) -> None:
     build(cli, butterflies, "--checklist", "wiki", "--category", "Vanessa")
     Path("names.csv").write_text("scientific_name\nDanaus chrysippus\n")

@@ -87,6 +87,7 @@ def test_update_uses_only_the_given_kind_of_source(cli: Any, wiki: FaultyWiki, t
     assert json.loads(cli.call(*update, check=True).stdout)["checked"] == 2
 
 
+@pytest.mark.integration
 def test_the_chroma_setting_selects_the_server(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
     server = ChromaServer(tmp_path / "server")
     server.start()

@@ -28,10 +28,3 @@ def test_names_are_plain_text_in_the_preset_of_the_paper_and_by_the_setting(cli:
     for more in (("--preset", "paper"), ("--set", "names=text")):
         species, _, said = first_turn(cli, drawings, *more)
         assert species == "" and "Searched by reference photos" not in said
-
-
-def test_a_knowledge_base_in_another_space_leaves_names_as_text(
-    cli: CommandLine, coloured: Path, plain_encoders: None
-) -> None:
-    done = cli.call("feedback", "Blue Jay", "--session", "s.json", "--images", str(coloured), stdin="q\n", check=True)
-    assert "Searched by reference photos" not in done.stderr

@@ -43,19 +43,6 @@ def test_a_session_lists_marks_grows_and_shows_unseen_photos(converse: Any, mode
         assert page.count("data:image/jpeg;base64,") == 5 and shown(session)[number][4] in page
 
 
-def test_requests_of_captions_and_denoising_on_the_wire(converse: Any, models: Any, own_home: Path) -> None:
-    converse(TWO_TURNS, *K)
-    captions, rewrites = ([c.payload for c in models.calls if bool(c.images) is seen] for seen in (True, False))
-    assert len(captions) == 4 and len(rewrites) == 1
-    for payload in captions:
-        content = payload["messages"][0]["content"]
-        assert content[0] == {"type": "text", "text": "A short image caption:"} and content[1]["type"] == "image_url"
-        assert payload["max_tokens"] == 99 and payload["temperature"] == 0
-    asked = rewrites[0]["messages"][0]["content"]
-    assert rewrites[0]["temperature"] == 0 and f"\nQuery: {QUERY}\nCaptions:\n- A " in asked
-    assert asked.rpartition("\nCaptions:\n")[2].count("- A ") == 4
-
-
 def test_an_interrupted_session_resumes_where_it_stopped(converse: Any, models: Any) -> None:
     _, whole = converse(TWO_TURNS, *K)
     for number, typed in enumerate(("1 3\n", "\n1-2\n", "\nq\n")):
@@ -65,6 +52,7 @@ def test_an_interrupted_session_resumes_where_it_stopped(converse: Any, models: 
     assert shown(session) == shown(whole)  # only the costs differ: the second session paid nothing
 
 
+@pytest.mark.integration
 def test_a_killed_session_keeps_every_answer(cli: Any, coloured: Path, tmp_path: Path) -> None:
     """A real process with the starter encoders, killed while it waits for the next answer."""
     photos = tmp_path / "few"
@@ -144,23 +132,6 @@ def test_a_refused_caption_is_counted(converse: Any, models: Any, own_home: Path
     done, session = converse("1 2\n\nq\n", *K, query="a red bird")
     assert done.exit_code == 0 and session["turns"][1]["query"] == "a red bird"
     assert "2 images could not be captioned" in done.stderr
-
-
-def test_a_long_caption_is_cut_below_100_tokens(converse: Any, models: Any, own_home: Path) -> None:
-    models.script = lambda call: "a red bird, " * 40 if call.images else "a red bird"
-    done, session = converse("1\n\nq\n", *K, "--method", "captions")
-    assert done.exit_code == 0 and [call.payload["max_tokens"] for call in models.calls] == [99]
-    assert session["turns"][1]["query"].count("bird,") == 24
-
-
-def test_a_provider_that_is_down_leaves_a_session_to_resume(
-    converse: Any, models: Any, own_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FIELDMARK_LLM_VISION_BASE_URL", "http://127.0.0.1:9/v1")
-    done, _ = converse("1\n", *K)
-    assert done.exit_code == 6 and "127.0.0.1:9" in done.stderr
-    kept = json.loads(Path("s.json").read_text())
-    assert kept["turns"][0]["relevant"] and kept["turns"][0]["captions"] == []
 
 
 @pytest.mark.parametrize(

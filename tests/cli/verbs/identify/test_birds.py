@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from dataclasses import replace
@@ -13,7 +12,6 @@ import pytest
 from PIL import Image
 
 from data.starter.drawings import drawings_of
-from tests.servers.openai_server import OpenAIServer
 
 PLACES = ((300, 200), (700, 450))
 SIDE = 130
@@ -62,18 +60,6 @@ def test_fast_compares_the_photo_as_a_whole_but_a_flat_one_shows_no_bird(
     ]
 
 
-def test_csv_has_the_box_and_the_number_of_each_bird(cli: Any, built_kb: Path, pair: Path) -> None:
-    done = cli.call("identify", pair, "--kb", built_kb, "--format", "csv", check=True)
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["bird"], len(row["box"].split())) for row in rows] == [("1", 4), ("2", 4)]
-
-
-def test_the_table_numbers_the_birds(cli: Any, built_kb: Path, pair: Path) -> None:
-    printed = cli.call("identify", pair, "--kb", built_kb, check=True).stdout
-    assert f"{pair}, bird 1 of 2\n" in printed
-    assert f"{pair}, bird 2 of 2\n" in printed
-
-
 def test_a_picture_of_one_colour_shows_no_bird(cli: Any, built_kb: Path, sky: Path) -> None:
     (row,) = rows_of(cli, sky, "--kb", built_kb)
     assert (row["status"], row["candidates"], row["answer"]["name"], row["shows"]) == ("no_bird", [], "", None)
@@ -88,57 +74,6 @@ def test_each_bird_has_a_card(cli: Any, built_kb: Path, pair: Path, sky: Path, t
     assert "bird 2 of 2" in second.read_text()
     assert "No bird found" in next(cards.glob("sky-*.html")).read_text()
     assert "1 without a bird" in (cards / "index.html").read_text()
-
-
-def test_cards_of_birds_that_a_photo_no_longer_has_are_removed(
-    cli: Any, built_kb: Path, pair: Path, sky: Path, tmp_path: Path
-) -> None:
-    cards = tmp_path / "cards"
-    command = ("identify", pair, "--kb", built_kb, "--cards", cards)
-    cli.call(*command, sky, check=True)
-    first, second = sorted(cards.glob("pair-*.html"), key=lambda page: len(page.name))
-    third = second.with_name(second.name.replace("-2.html", "-3.html"))
-    third.write_text("mine")
-    outcome = cli.call(*command, "--fast", check=True)
-    assert sorted(cards.glob("pair-*.html")) == [third, first], "never another file"
-    assert "open " + str(cards / "index.html") + " in a browser; it also shows 1 of earlier runs\n" in outcome.stderr
-    assert "2 photos: " in (cards / "index.html").read_text()
-
-
-def test_the_index_of_cards_replaces_no_other_page(cli: Any, built_kb: Path, pair: Path, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("<h1>My site</h1>")
-    outcome = cli.call("identify", pair, "--kb", built_kb, "--cards", tmp_path)
-    assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert f"{tmp_path / 'index.html'} exists but was not written by kb identify." in outcome.stderr
-    assert (tmp_path / "index.html").read_text() == "<h1>My site</h1>"
-
-
-def test_the_reader_sees_each_bird_by_itself(
-    cli: Any, built_kb: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with OpenAIServer('{"reason": "seen", "answer": "A"}') as server:
-        (tmp_path / "fieldmark.toml").write_text(f'[llm.vision]\nmodel = "scripted"\nbase_url = "{server.base_url}"\n')
-        monkeypatch.chdir(tmp_path)
-        rows = rows_of(cli, pair, "--kb", built_kb, "--reader")
-    sizes = [Image.open(io.BytesIO(call.images[0])).size for call in server.calls]
-    assert len(rows) == len(sizes) == 2
-    assert all(side <= 2 * SIDE for size in sizes for side in size), "not the photo of 1000 x 700"
-
-
-def test_a_photo_of_several_birds_is_resumed_as_one(cli: Any, built_kb: Path, pair: Path, tmp_path: Path) -> None:
-    command = ("identify", pair, "--kb", built_kb, "--output", tmp_path / "rows.csv")
-    cli.call(*command, check=True)
-    before = (tmp_path / "rows.csv").read_text()
-    assert "Resuming: 1 of 1 photo done before" in cli.call(*command, check=True).stderr
-    assert (tmp_path / "rows.csv").read_text() == before
-
-
-def test_a_file_made_with_the_detector_is_not_continued_without_it(
-    cli: Any, built_kb: Path, pair: Path, tmp_path: Path
-) -> None:
-    command = ("identify", pair, "--kb", built_kb, "--output", tmp_path / "rows.csv")
-    cli.call(*command, check=True)
-    assert "another detector of birds, or none (--fast)" in cli.call(*command, "--fast").stderr
 
 
 def test_reference_photos_encoded_without_the_detector_are_named_with_the_remedy(

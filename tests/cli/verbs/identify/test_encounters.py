@@ -75,13 +75,6 @@ def test_the_seconds_of_a_burst_are_a_setting(cli: Any, built_kb: Path, photos: 
     assert (alone.exit_code, "The setting burst_seconds needs --group burst." in alone.stderr) == (2, True)
 
 
-def test_one_photo_is_a_burst(cli: Any, built_kb: Path, photos: Path) -> None:
-    [row] = parsed(
-        cli.call("identify", photos / "6.jpg", "--kb", built_kb, "--group", "burst", "--format", "jsonl").stdout
-    )
-    assert (names(row), row["status"]) == (["6.jpg"], "identified")
-
-
 def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, built_kb: Path, photos: Path) -> None:
     Path("photos/list.csv").write_text(
         '\ufeffnote;path;visit\na;3.jpg;noon\nb;1.jpg;dawn\nc;4.jpg;noon\nd\u2028;2.jpg;\n"e\nf";6.jpg;\n'
@@ -122,16 +115,6 @@ def test_a_column_needs_a_list_and_no_bursts(cli: Any, built_kb: Path, photos: P
     assert (outcome.exit_code, "--group-by needs a CSV of photos." in outcome.stderr) == (2, True)
     outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit", "--group", "burst")
     assert (outcome.exit_code, "cannot be combined" in outcome.stderr) == (2, True)
-
-
-def test_cards_of_photos_that_are_now_in_an_encounter_are_removed(cli: Any, built_kb: Path, photos: Path) -> None:
-    command = ("identify", photos, "--kb", built_kb, "--cards", "cards")
-    cli.call(*command, check=True)
-    assert len(list(Path("cards").glob("*-*.html"))) == 6
-    outcome = cli.call(*command, "--group", "burst", check=True)
-    assert len(list(Path("cards").glob("*-*.html"))) == 4
-    assert "4 photos: " in Path("cards/index.html").read_text()
-    assert "of earlier runs" not in outcome.stderr
 
 
 def cut(path: Path) -> None:
@@ -189,14 +172,6 @@ def test_a_resumed_run_keeps_encounters_whole(cli: Any, built_kb: Path, photos: 
     other = cli.call(*command, "--set", "burst_seconds=9")
     assert (other.exit_code, "burst seconds 5.0 -> 9.0" in other.stderr) == (2, True)
     assert cli.call(*command[:4], "--output", "out.jsonl").exit_code == 2, "without groups"
-
-
-def test_a_renamed_group_is_written_again(cli: Any, built_kb: Path, photos: Path) -> None:
-    command = ("identify", "list.csv", "--kb", built_kb, "--group-by", "visit", "--output", "out.jsonl")
-    for name in ("dawn", "dusk"):
-        Path("list.csv").write_text(f"path,visit\nphotos/1.jpg,{name}\nphotos/2.jpg,{name}\nphotos/3.jpg,\n")
-        cli.call(*command, check=True)
-    assert sorted(str(row["group"]) for row in parsed(Path("out.jsonl").read_text())) == ["None", "dusk"]
 
 
 def test_the_table_names_the_photos_of_an_encounter() -> None:

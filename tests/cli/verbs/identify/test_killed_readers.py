@@ -91,6 +91,7 @@ def use_empty_cache(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, tmp_p
     server.calls.clear()
 
 
+@pytest.mark.integration
 def test_a_killed_identify_repeats_only_calls_in_flight(
     cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,34 +111,3 @@ def test_a_killed_identify_repeats_only_calls_in_flight(
 
     assert rows("killed.jsonl") == rows("whole.jsonl")
     assert len(rows("whole.jsonl")) == N_PHOTOS
-
-
-def test_a_killed_evaluation_gives_the_same_figures(
-    cli: Any, built_kb: Path, photos: Path, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("--kb", built_kb, "--reader", "--set", f"reader_samples={N_SAMPLES}", "--format", "json")
-    command = (
-        "eval",
-        "species",
-        photos,
-        *arguments,
-        "--set",
-        "resamples=100",
-        "--set",
-        "keep_leaks=true",
-        "--set",
-        "vocabulary=open",
-    )
-    killed(cli, server, *command)
-    resumed = json.loads(cli.call(*command, check=True).stdout)
-    after = questions(server)
-    assert sorted(after.values())[-3:] == [1, 2, 2]
-    use_empty_cache(monkeypatch, server, tmp_path)
-    whole = json.loads(cli.call(*command, check=True).stdout)
-    assert questions(server).keys() == after.keys()
-
-    taken = [report["readers"]["figures"][0].pop("replies") for report in (resumed, whole)]
-    assert resumed == whole
-    assert taken[0]["by_rule"] == taken[1]["by_rule"]
-    assert [each["cached"] for each in taken] == [N_ANSWERED, 0]
-    assert [each["calls"] for each in taken] == [N_PHOTOS * N_SAMPLES - N_ANSWERED, N_PHOTOS * N_SAMPLES]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data.records import Box, Detection
 from tests.drawn_birds import drawn_bird
 from tests.made_once import made_once
 from training.creatures.butterflies import BUTTERFLIES
 from training.creatures.others import DRAWN, draw
+
+pytestmark = pytest.mark.integration
 
 N_REFERENCES, N_QUERIES = 4, 2
 TEXT = "The wings are black with a red band and white spots.\n"
@@ -140,18 +139,6 @@ def test_the_user_is_told_once_how_photos_are_compared_and_how_to_get_confidence
     assert "Confidence is not available" in again.stderr
 
 
-def test_a_new_knowledge_base_at_the_path_of_an_old_one_is_told_too(
-    cli: Any, built: Path, queries: Path, tmp_path: Path
-) -> None:
-    path, photo = tmp_path / "butterflies.kb", next(queries.iterdir())
-    shutil.copytree(built / "butterflies.kb", path)
-    assert "trained on birds" in cli.call("identify", photo, "--kb", path, check=True).stderr
-    shutil.rmtree(path)
-    source = f"folder:{built / 'articles'}"
-    done = cli.call("build", "--names", built / "butterflies.csv", "--source", source, "--kb", path, check=True)
-    assert "trained on birds" in done.stderr
-
-
 def test_species_without_reference_photos_are_noted(cli: Any, built: Path, queries: Path, tmp_path: Path) -> None:
     shutil.copytree(built / "butterflies.kb", tmp_path / "more.kb")
     (tmp_path / "more.txt").write_text(TEXT)
@@ -161,33 +148,6 @@ def test_species_without_reference_photos_are_noted(cli: Any, built: Path, queri
     note = "1 species has no reference photo and is seldom named"
     assert note in cli.call("identify", photo, "--kb", "more.kb", check=True).stderr
     assert "seldom named" not in cli.call("identify", photo, "--kb", built / "butterflies.kb", check=True).stderr
-
-
-def test_an_unknown_species_of_a_bird_base_says_what_the_detector_sees(
-    cli: Any, built_kb: Path, others: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from recognize.detect.nanodet import NanoDet
-
-    def sees_a_cat(_: NanoDet, images: Sequence[Any]) -> list[tuple[Detection, ...]]:
-        return [(Detection(box=Box(0, 0, 50, 50), kind="cat", score=0.9),) for _ in images]
-
-    monkeypatch.setattr(NanoDet, "detect", sees_a_cat)
-    rows = identified(cli, others, "--kb", built_kb)
-    assert {row["shows"] for row in rows if row["status"] == "unknown"} == {"cat"}
-    assert {row["shows"] for row in rows if row["status"] == "identified"} <= {None}
-
-
-def test_an_unknown_species_of_a_bird_base_may_be_no_bird(
-    cli: Any, built_kb: Path, others: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from recognize.detect.nanodet import NanoDet
-
-    monkeypatch.setattr(NanoDet, "detect", lambda _, images: [() for _ in images])
-    rows = identified(cli, others, "--kb", built_kb)
-    unknown = [row["image"] for row in rows if row["status"] == "unknown"]
-    assert {row["shows"] for row in rows if row["status"] == "unknown"} == {"no bird"}
-    text = cli.call("identify", unknown[0], "--kb", built_kb, check=True).stdout
-    assert "The detector sees no bird: it may be another animal, or a thing." in text
 
 
 def test_similarity_compares_photos_as_the_knowledge_base_does(
@@ -207,16 +167,6 @@ def test_other_groups_are_unknown_to_a_knowledge_base_of_butterflies(cli: Any, b
     assert "Probably not in the knowledge base: unlike its reference photos." in text
 
 
-def test_cards_say_that_a_photo_is_unlike_the_knowledge_base(
-    cli: Any, built: Path, others: Path, tmp_path: Path
-) -> None:
-    frog = others / "frog-0.png"
-    cli.call("identify", frog, "--kb", built / "butterflies.kb", "--cards", tmp_path / "cards", check=True)
-    page = next(path for path in (tmp_path / "cards").glob("*.html") if path.name != "index.html").read_text()
-    assert "<h1>Probably not in the knowledge base</h1>" in page
-    assert "The photo is unlike all reference photos." in page
-
-
 def test_a_calibration_gives_percentages_and_keeps_other_groups_unknown(
     cli: Any, calibrated: Path, queries: Path, others: Path
 ) -> None:
@@ -226,28 +176,6 @@ def test_a_calibration_gives_percentages_and_keeps_other_groups_unknown(
     strange = identified(cli, others, "--kb", calibrated)
     assert {row["status"] for row in strange} == {"unknown"}
     assert min(row["answer"]["p_unknown"] for row in strange) > 0.5
-
-
-def test_without_enough_photos_calibrate_names_both_remedies(cli: Any, built: Path, tmp_path: Path) -> None:
-    path = shutil.copytree(built / "butterflies.kb", tmp_path / "copy.kb")
-    refused = cli.call("calibrate", "--kb", path)
-    assert refused.exit_code == 5
-    assert "48 reference photos of 12 species. Expected at least 60" in refused.stderr
-    assert "--photos" in refused.stderr
-    assert "anchors_per_species" in refused.stderr
-
-
-def test_pictures_of_other_groups_get_no_species_of_birds(
-    cli: Any, built_kb: Path, others: Path, queries: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "pictures"
-    shutil.copytree(others, folder)
-    (folder / "bird.png").unlink()
-    for photo in sorted(queries.iterdir())[::4]:
-        shutil.copy(photo, folder)
-    rows = identified(cli, folder, "--kb", built_kb)
-    assert {row["status"] for row in rows} <= {"unknown", "no_bird"}
-    assert all(row["answer"]["rank"] != "species" for row in rows)
 
 
 def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warns(
@@ -267,26 +195,3 @@ def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warn
     mixed = cli.call("add", "--kb", folder_kb, *admiral, "--text", "admiral.txt", check=True)
     assert "1 species of this knowledge base is no bird" in mixed.stderr
     assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr
-
-
-def test_fast_looks_for_no_animals_in_photos(
-    cli: Any, built: Path, others: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from recognize.detect.nanodet import NanoDet
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("the detector ran")
-
-    monkeypatch.setattr(NanoDet, "detect", refuse)
-    rows = identified(cli, others / "frog-0.png", "--kb", built / "butterflies.kb", "--fast")
-    assert rows[0]["status"] == "unknown"
-
-
-def test_a_blank_picture_is_none_of_the_butterflies(cli: Any, built: Path, tmp_path: Path) -> None:
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.new("RGB", (300, 300), (200, 180, 40)).save(out, "PNG")
-    (tmp_path / "blank.png").write_bytes(out.getvalue())
-    (row,) = identified(cli, tmp_path / "blank.png", "--kb", built / "butterflies.kb")
-    assert (row["status"], row["answer"]["name"]) == ("unknown", "")

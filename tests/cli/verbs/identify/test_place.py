@@ -62,13 +62,6 @@ def test_the_species_whose_text_names_the_place_is_first(identify: Any, place: s
     assert candidate["scores"]["place"] > 0 > row["candidates"][1]["scores"]["place"]
 
 
-def test_without_a_place_nothing_changes(identify: Any) -> None:
-    row = identify()
-    assert row["place_name"] is None
-    assert row["answer_without_place"] is None
-    assert all("place" not in candidate["scores"] for candidate in row["candidates"])
-
-
 def test_gps_data_and_date_of_a_photo_give_place_and_month(identify: Any, birds: Path, tmp_path: Path) -> None:
     exif = Image.Exif()
     exif.get_ifd(ExifTags.IFD.GPSInfo).update({1: "N", 2: (72.0, 0.0, 0.0), 3: "W", 4: (40.0, 0.0, 0.0)})
@@ -113,9 +106,3 @@ def test_an_unknown_place_is_answered_with_near_names(identify: Any) -> None:
     outcome = identify("--place", "Greenlnd", code=5)
     assert 'Unknown place "Greenlnd"' in outcome.stderr
     assert "Did you mean Greenland" in outcome.stderr
-
-
-def test_a_place_without_any_range_is_reported(cli: Any, birds: Path) -> None:
-    outcome = cli.call("identify", birds / "photo.png", "--place", "Norway", check=True)  # the shipped knowledge
-    assert "--place has no effect" in outcome.stderr
-    assert "favoured" not in outcome.stdout

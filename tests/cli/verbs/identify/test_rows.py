@@ -40,12 +40,6 @@ def test_unusual_file_names_are_read_back_from_a_row(image: str) -> None:
     assert rows.image_of("parquet", rows.lines("parquet", row(image))) == image.replace("\udce9", "\\xe9")
 
 
-def test_a_csv_row_is_one_line() -> None:
-    line = rows.lines("csv", row("a.jpg", reason="small\r\nand brown\nand loud"))
-    assert line.count("\n") == 1
-    assert cells(line)["reader_reason"] == "small and brown and loud"
-
-
 def test_control_characters_are_removed_from_the_table() -> None:
     text = rows.lines("table", row("a\x1b[2Jb.jpg", reason="a \x1b]0;wren\x07"), why="by \x9b31m")
     assert not {"\x1b", "\x07", "\x9b"}.intersection(text)

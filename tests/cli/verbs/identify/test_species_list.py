@@ -25,23 +25,12 @@ def test_ten_unknown_names_are_listed_and_the_rest_counted() -> None:
     assert "more" not in species_lists.unknown_text(FILE, unknown(10))
 
 
-def test_an_unknown_name_is_listed_with_suggestions() -> None:
-    name = UnmatchedName(name="Snowy Owll", reason="unknown", suggestions=("Snowy Owl", "Sooty Owl"))
-    assert species_lists.unknown_text(FILE, [name]) == (
-        "1 name of list.txt matches no species: Snowy Owll (unknown; did you mean Snowy Owl or Sooty Owl?)"
-    )
-
-
 def test_the_first_species_outside_the_knowledge_base_are_named() -> None:
     here = frozenset(f"here-{number}" for number in range(20))
     for n_absent, missing in ((0, ""), (1, " (missing: A 0)"), (7, " (missing: A 0, A 1, A 2, A 3, A 4, 2 more)")):
         matched = MatchedList(taxon_ids=here, absent=tuple(f"A {number}" for number in range(n_absent)))
         text = species_lists.summary(matched)
         assert text == f"{20 + n_absent} species, 20 of them in this knowledge base{missing}"
-
-
-def test_a_list_is_mostly_outside_from_three_tenths_on() -> None:
-    assert [species_lists.is_mostly_outside(70, n) for n in (30, 31)] == [False, True]
 
 
 def test_a_list_without_effect_says_why() -> None:
@@ -51,12 +40,6 @@ def test_a_list_without_effect_says_why() -> None:
     )
     loose = ListPrior(SpeciesList(taxon_ids=frozenset("a"), off_list_share=0.9), ("a", "b"), temperature=1.0)
     assert species_lists.boost_text(loose) == "The list has no effect: the setting off_list_share is too large."
-
-
-def test_the_effect_of_a_list_counts_all_photos() -> None:
-    assert species_lists.changed_text(ListFit((), 0.1, n_photos=3, n=2, n_changed=1)) == (
-        "Without the list, 2 of 3 photos are identified to species; the list puts another species first in 1 of them"
-    )
 
 
 def test_the_boost_is_printed_in_units_of_the_score() -> None:

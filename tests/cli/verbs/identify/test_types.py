@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -76,33 +75,3 @@ def test_r_reads_the_types_of_all_columns(tables: Any) -> None:
     for name, kind, has_values in found:
         if has_values == "TRUE":
             assert (kind in {"numeric", "integer"}) == (rows.COLUMNS[name] != "text"), name
-
-
-def test_jsonl_and_csv_have_the_same_answers(cli: Any, calibrated_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings, "--kb", calibrated_kb, "--output")
-    for name in ("names.csv", "names.jsonl"):
-        cli.call(*command, name, check=True)
-    table = pandas.read_csv("names.csv").set_index("image")
-    for line in Path("names.jsonl").read_text().splitlines():
-        row = json.loads(line)
-        photo = table.loc[row["image"]]
-        assert (photo["status"], photo["answer_rank"]) == (row["status"], row["answer"]["rank"])
-        assert photo["p_unknown"] == pytest.approx(row["answer"]["p_unknown"], abs=1e-3)
-
-
-def test_output_with_other_rows_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--output", "names.csv")
-    cli.call(*command, check=True)
-    before = Path("names.csv").read_bytes()
-    refused = cli.call(*command, "--rows", "candidates")
-    assert refused.exit_code == 2
-    assert "names.csv was written with other parameters: rows photos -> candidates." in refused.stderr
-    refused = cli.call(*command, "--format", "jsonl")
-    assert "names.csv was written with other parameters: format csv -> jsonl." in refused.stderr
-    assert Path("names.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize("form", ["table", "jsonl"])
-def test_rows_warns_with_formats_without_columns(cli: Any, built_kb: Path, drawings: Path, form: str) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--format", form, "--rows", "candidates")
-    assert f"warning: --rows only changes CSV and Parquet, not {form}\n" in cli.call(*command, check=True).stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.made_once import made_once
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
@@ -42,10 +43,11 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from kb.sources.starter import StarterSource
     from recognize import load_encoders
 
-    path = tmp_path_factory.mktemp("kb") / "birds.kb"
-    source = StarterSource(with_vectors=False)
-    kb.build(path, source.drawn_taxa()[:2], source, load_encoders("starter"))
-    return path
+    def build(path: Path) -> None:
+        source = StarterSource(with_vectors=False)
+        kb.build(path, source.drawn_taxa()[:2], source, load_encoders("starter"))
+
+    return made_once(tmp_path_factory, "birds.kb", build)
 
 
 @pytest.fixture

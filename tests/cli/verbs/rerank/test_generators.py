@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from importlib.util import find_spec
@@ -12,8 +11,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from data.records import Job
-from rerank.visret.generators import FolderGenerator
 from tests.cli.verbs.rerank.conftest import jobs_file
 
 # Stand-ins for the packages of the extra `draw`: a picture whose colour tells the model, seed and arguments.
@@ -73,16 +70,6 @@ def test_drawings_come_from_a_folder_by_query_id(cli: Any, photos: Path) -> None
     assert wrong.exit_code == 2 and "expected drawings=DIR together with generator=folder" in wrong.stderr
     missing, _ = rows_of(cli, file, f"visret.drawings={drawings}/none")
     assert missing.exit_code == 2 and "No folder of drawings" in missing.stderr
-
-
-@pytest.mark.parametrize("name", ["Drossel-\u00e4 1", "Drossel-a\u0308 1", "Drossel-%C3%A4 1", "Drossel-%C3%A4%201"])
-def test_a_drawing_is_found_by_its_plain_or_encoded_name(tmp_path: Path, name: str) -> None:
-    for number in (1, 3):
-        (tmp_path / f"{name}-{number}.png").touch()
-    folder = FolderGenerator(tmp_path)
-    for query_id in ("Drossel-\u00e4 1", "Drossel-a\u0308 1"):
-        drawn = asyncio.run(folder.draw(Job(query_id=query_id, text="a", candidates=()), "", 3))
-        assert (drawn.numbers, str(drawn.problem)) == ((1, 3), f"no drawing Drossel-\u00e4 1-2.png in {tmp_path}")
 
 
 def test_anchors_of_the_named_species_replace_drawings(cli: Any, photos: Path, birds: Path, monkeypatch: Any) -> None:

@@ -70,15 +70,3 @@ def test_the_encoder_judge_says_what_it_cannot_judge(
         run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
         assert (run.exit_code, run.stdout) == (2, "")
         assert message in run.stderr and "--method similarity" in run.stderr
-
-
-def test_the_encoder_judge_can_be_asked_a_whole_dialogue(cli: CommandLine, birds: Path, photos: Path) -> None:
-    direct = ("--judge", "encoder", "--set", "decompose.direct=true", "--no-context")
-    run = cli.call("rerank", jobs_with(photos, CHAT), "--kb", birds, *direct, check=True)
-    assert len(run.stdout.splitlines()) == 6
-
-
-def test_an_incomplete_query_is_a_row_of_errors(cli: CommandLine, photos: Path) -> None:
-    file = jobs_with(photos, {**CHANGE, "reference_image": None})
-    run = cli.call("rerank", file, "--method", "similarity", "--format", "jsonl")
-    assert run.exit_code == 5 and "has a modification, but no reference image" in run.stderr

@@ -121,14 +121,3 @@ def test_a_photo_that_is_not_captioned_is_an_error_row(ranked: Any) -> None:
 def test_local_models_name_their_extra(ranked: Any, setting: str) -> None:
     run, _, _ = ranked("captions", "--set", setting)
     assert run.exit_code == 3 and "'.[models]'" in run.stderr
-
-
-@pytest.mark.parametrize(("method", "kinds", "missing"), [("rewrite", (), "text"), ("visa", ("text",), "vision")])
-def test_a_missing_model_is_named(ranked: Any, method: str, kinds: tuple[str, ...], missing: str) -> None:
-    run, _, _ = ranked(method, kinds=kinds)
-    assert run.exit_code == 3 and f"[llm.{missing}] is not set" in run.stderr
-
-
-def test_the_forecast_counts_captions_and_answers(ranked: Any) -> None:
-    run, _, server = ranked("visa", "--dry-run")
-    assert server.n_calls == 0 and "25" in run.stdout

@@ -75,12 +75,6 @@ def test_one_instruction_three_drawings_and_the_fused_ranking(ranked: Any) -> No
     assert ranked("--offline")[1][0]["image_id"] == rows[0]["image_id"]
 
 
-def test_without_a_text_model_the_query_itself_is_drawn(ranked: Any) -> None:
-    _, rows, server = ranked(text=False)
-    assert [call.payload["prompt"] for call in server.calls] == ["Generate a small image of a red bird, 0"]
-    assert "the query itself is used" in rows[0]["evaluation"]
-
-
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
@@ -125,16 +119,6 @@ def test_a_query_that_is_neither_drawn_nor_understood_is_an_error_row(ranked: An
     assert rows[0]["error"].startswith("The query was not drawn. The encoder starter can see nothing of")
 
 
-def test_the_forecast_counts_drawings(ranked: Any) -> None:
-    run, _, server = ranked("--dry-run")
-    assert server.n_calls == 0 and "2" in run.stdout and "cost" in run.stdout
-
-
-def test_without_an_image_generator_the_run_does_not_begin(cli: Any, photos: Path) -> None:
-    run = cli.call("rerank", "photos", "--query", "a bird", "--method", "visret")
-    assert run.exit_code == 3 and "[llm.image] is not set" in run.stderr
-
-
 @pytest.mark.parametrize("n_damaged", [1, 2])
 def test_damaged_drawings_are_drawn_again(ranked: Any, isolated_environment: Path, n_damaged: int) -> None:
     _, before, server = ranked()
@@ -151,64 +135,12 @@ def test_damaged_drawings_are_drawn_again(ranked: Any, isolated_environment: Pat
     assert all(sha256_of_file(*isolated_environment.rglob(f"{name}.png")) == name for name in set(used))
 
 
-def test_a_sample_that_was_not_drawn_is_missing_and_counted(ranked: Any) -> None:
-    def two(call: Call) -> Reaction:
-        if call.path.endswith("/images/generations") and call.payload["n"] == 1:
-            return REFUSED  # the third
-        reaction = served(call)
-        if isinstance(reaction, Raw):
-            return Raw(body=json.dumps({"data": json.loads(reaction.body)["data"][:2]}).encode(),
-                       media_type="application/json")  # fmt: skip
-        return reaction
-
-    run, rows, _ = ranked("--set", "visret.sample=3", by=two)
-    assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr
-    assert "drawing 3 is missing; ranked by text similarity" in rows[0]["evaluation"]
-
-
 def test_the_preset_paper_draws_the_reply_as_it_is(ranked: Any) -> None:
     _, _, server = ranked("--preset", "paper")
     assert server.calls[-1].payload["prompt"] == 'Generate a small image of the "A blue bird with spread wings."'
     n_calls = server.n_calls
     ranked("--set", "visret.tidy=false")
     assert server.n_calls == n_calls, "the same drawing"
-
-
-def test_a_long_description_is_drawn_whole_and_counted(ranked: Any) -> None:
-    long = " ".join(["blue"] * 31)
-    run, rows, server = ranked(by=lambda call: served(call) if "images" in call.path else long)
-    assert run.exit_code == 0 and "1 instruction of more than 30 words; drawn whole" in run.stderr
-    assert (
-        server.calls[-1].payload["prompt"] == f"Generate a small image of the {long}"
-        and "of 31 words, where 30" in rows[0]["evaluation"]
-    )
-    run, _, _ = ranked("--set", "visret.prompt=feature", by=lambda _call: long)
-    assert "instruction of more than" not in run.stderr, "only the prompt scene asks for 30"
-
-
-def test_a_query_about_two_species_is_asked_with_the_species_of_interest(ranked: Any, photos: Path) -> None:
-    file = jobs_file(photos)
-    job = json.loads(file.read_text()) | {"text": "Is the bill of a Gadwall or of a Smew longer?"}
-    file.write_text(json.dumps(job | {"entity": "Mergellus albellus"}))
-    _, _, server = ranked()
-    assert "Species of interest: Mergellus albellus\nPhrase:" in server.calls[0].text
-    file.write_text(json.dumps(job))
-    ranked()
-    assert "Question: Is the bill of a Gadwall or of a Smew longer?\nPhrase:" in server.calls[-1].text
-    file.write_text(json.dumps(job | {"text": "Is it a Smew?'", "is_question": True}))  # as in a published data set
-    ranked()
-    assert "Question: Is it a Smew?'\nPhrase:" in server.calls[-1].text
-    run, rows, _ = ranked("--set", "visret.prompt=entity")
-    assert run.exit_code == 5 and "names no entity" in rows[0]["error"]
-
-
-def test_a_long_query_and_one_in_another_script_are_drawn(ranked: Any, photos: Path) -> None:
-    for text in ("red bird " * 2500, "красная птица"):
-        file = jobs_file(photos)
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"text": text}))
-        run, rows, server = ranked()
-        assert run.exit_code == 0 and any(text.strip() in call.text for call in server.calls)
-        assert rows[0]["evaluation"].startswith("instruction: a blue bird")
 
 
 def n_stored(home: Path) -> int:
@@ -218,6 +150,7 @@ def n_stored(home: Path) -> int:
         return int(opened.execute("SELECT count(*) FROM drawings").fetchone()[0])
 
 
+@pytest.mark.integration
 def test_a_run_that_is_killed_while_it_draws_pays_for_nothing_twice(
     ranked: Any, photos: Path, isolated_environment: Path
 ) -> None:

@@ -12,12 +12,13 @@ from PIL import Image
 
 import kb
 from cli.main import commands
-from cli.verbs.demo import DESCRIPTIONS, Trial, ask_with_drawings, line_of, total, trial_of, write_drawings
+from cli.verbs.demo import DESCRIPTIONS, Trial, total
 from data.errors import KnowledgeBaseLocked, UsageError
 from data.files import writer_lock
 from kb.sources.starter import StarterSource
-from recognize import load_encoders
 from training.plates.catalogue import PLATES
+
+pytestmark = pytest.mark.integration
 
 LINE = re.compile(
     r"^   rank +(\d+) of (\d+) +(?:-?\d\.\d+|(?:under |over )?\d+ %)  (\S.*?)  +(\S.*?)(?:  \(first: (.+)\))?$"
@@ -58,11 +59,6 @@ def test_the_demo_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> 
     assert not counts.failures
 
 
-def test_the_demo_looks_up_a_term(demo: Demo) -> None:
-    definition = next(term.definition for term in StarterSource().terms() if term.name == "speculum")
-    assert definition in " ".join(demo.part(2))
-
-
 @pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (5, len(PLATES))])
 def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     found = [match for line in demo.part(step) if (match := LINE.match(line))]
@@ -71,19 +67,6 @@ def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     first, five = ranks.count(1), sum(rank <= 5 for rank in ranks)
     assert f"   {first} of {n} first, {five} of {n} among the first five" in demo.part(step)
     assert first >= 0.6 * n
-
-
-def test_the_fitted_confidence_is_kept_and_used(demo: Demo) -> None:
-    with kb.open(demo.folder / "birds.kb") as store:
-        assert list(store.status().calibrations) == ["default"]
-    confident = [line for line in demo.part(5) if re.search(r"(9\d|over 99) %", line)]
-    assert len(confident) > 0.8 * len(PLATES), "without the fit it is a third"
-
-
-def test_a_wrong_first_answer_is_shown_on_its_line(demo: Demo) -> None:
-    for step in (3, 5):
-        for match in filter(None, map(LINE.match, demo.part(step))):
-            assert (match[5] is None) == (match[1] == "1")
 
 
 def test_pictures_are_in_the_printed_folder_and_differ_from_anchors(demo: Demo) -> None:
@@ -96,20 +79,6 @@ def test_pictures_are_in_the_printed_folder_and_differ_from_anchors(demo: Demo) 
         assert path.read_bytes() not in anchors
         with Image.open(path) as picture:
             picture.verify()
-
-
-def test_drawings_are_never_called_photos(demo: Demo) -> None:
-    shown = demo.text.split("Next:")[0]
-    assert "drawings" in shown
-    for phrase in re.findall(r"[^.\n]*photo[^.\n]*", shown):
-        assert "no photos" in phrase or "no reference photos" in phrase or "not how well it names photos" in phrase
-
-
-def test_piped_output_is_plain_text_with_times(demo: Demo) -> None:
-    assert "\x1b" not in demo.text
-    assert "\r" not in demo.text
-    assert len(re.findall(r"(?m)^   \d+\.\d\d s$", demo.text)) == 5
-    assert re.search(r"(?m)^Finished in \d+\.\d s\.", demo.text)
 
 
 def test_the_demo_ends_with_suggested_commands(demo: Demo) -> None:
@@ -131,25 +100,6 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
 def test_two_demos_cannot_share_a_folder(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "demo" / "lock"):
         assert run(home=tmp_path).exit_code == KnowledgeBaseLocked.exit_code
-
-
-def test_a_wrong_answer_is_reported_as_wrong(tmp_path: Path, demo: Demo) -> None:
-    """One drawing is labelled as another bird, and another bird is missing from the answers."""
-    encoders = load_encoders("starter")
-    store = kb.open(demo.folder / "birds.kb")
-    try:
-        drawings = [pair for pair in write_drawings(tmp_path) if pair[1] == "pica-pica"]
-        [trial] = ask_with_drawings(store, encoders, [(path, "spinus-tristis") for path, _ in drawings])
-        missing = trial_of(store, "a question", "pica-pica", [("spinus-tristis", "American Goldfinch", 0.5)])
-    finally:
-        store.close()
-    assert trial.right == "American Goldfinch"
-    assert trial.rank is not None
-    assert trial.rank > 1
-    assert trial.first == "Eurasian Magpie"
-    assert line_of(trial).endswith("(first: Eurasian Magpie)")
-    assert (missing.rank, missing.value, missing.first) == (None, "-", "American Goldfinch")
-    assert line_of(missing).startswith("not among 20")
 
 
 def test_totals_count_a_missing_answer_as_wrong() -> None:

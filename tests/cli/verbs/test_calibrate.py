@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageFilter
 
-from tests.cli.conftest import documented_keys
 from tests.drawn_birds import drawn_bird
 from tests.made_once import made_once
 
@@ -79,6 +78,7 @@ def mean_error(rows: Sequence[Any]) -> float:
     return abs(float(np.mean([row["candidates"][0]["confidence"] for row in rows]) - np.mean(right)))
 
 
+@pytest.mark.integration
 def test_labelled_photos_change_the_confidence_of_identify(
     cli: Any, built_kb: Path, calibrated: Path, labelled: Path
 ) -> None:
@@ -101,16 +101,7 @@ def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelle
     assert re.search(r"without (7\d|80) of \1", done.stderr)
 
 
-def test_the_quality_as_json(cli: Any, own: Path, labelled: Path) -> None:
-    done = cli.call("calibrate", "--kb", own, "--photos", labelled, "--format", "json", "--quiet", check=True)
-    found = json.loads(done.stdout)
-    assert set(found) == documented_keys("kb calibrate --format json")
-    assert 70 <= found["n_photos"] <= 80  # the encoders know one or two
-    assert found["n_species"] == 20
-    assert found["calibrated"]["calibration_error"] < 0.3
-    assert "without" not in done.stderr
-
-
+@pytest.mark.integration
 def test_a_table_of_paths_and_names_gives_the_same(cli: Any, own: Path, labelled: Path, calibrated: Path) -> None:
     """Paths are relative to the table; English names and comments are fine."""
     from data.starter.knowledge import read_species
@@ -150,28 +141,6 @@ def test_species_outside_the_knowledge_base_are_named(cli: Any, own: Path, label
     assert "No photo of" in outcome.stderr
 
 
-def test_too_few_reference_photos_are_refused(cli: Any, own: Path) -> None:
-    """Sixty drawings, without those of one species."""
-    cli.call("remove", "--kb", own, "Snowy Owl", check=True)
-    outcome = cli.call("calibrate", "--kb", own)
-    assert outcome.exit_code == 5
-    assert "Too few photos for a calibration: 5" in outcome.stderr
-    assert "reference photos of 19 species. Expected at least 60 photos of 10 species." in outcome.stderr
-    assert "hint: Add labelled photos of species in the knowledge base with --photos, or build" in outcome.stderr
-    assert "--set anchors_per_species=6" in outcome.stderr
-    assert not (own / "calibration").exists()
-
-
-def test_reference_photos_calibrate_without_labelled_ones(cli: Any, own: Path, labelled: Path) -> None:
-    for species in ("Pica pica", "Bubo scandiacus", "Tyto alba"):
-        photos = [word for path in sorted((labelled / species).iterdir()) for word in ("--photo", path)]
-        cli.call("add", "--kb", own, "--name", species, *photos, "--quiet", check=True)
-    done = cli.call("calibrate", "--kb", own, check=True)
-    assert "reference photos" in done.stderr
-    status = json.loads(cli.call("status", "--kb", own, "--format", "json", check=True).stdout)
-    assert "reference photos of 20 species" in status["calibrations"]["default"]
-
-
 def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) -> None:
     cli.call("calibrate", "--kb", own, "--photos", labelled, "--preset", "vr-rag-v2", "--quiet", check=True)
     assert [path.name for path in (own / "calibration").iterdir()] == ["vr-rag-v2.json"]
@@ -182,23 +151,6 @@ def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) ->
     assert mine != default
 
 
-def test_a_calibration_for_other_species_is_not_used(
-    cli: Any, calibrated: Path, labelled: Path, tmp_path: Path
-) -> None:
-    path = shutil.copytree(calibrated, tmp_path / "fewer.kb")
-    cli.call("remove", "--kb", path, "Tyto alba", check=True)
-    done = cli.call("identify", labelled / "Pica pica", "--kb", path, check=True)
-    assert "was made for other species than the knowledge base holds now; run kb calibrate" in done.stderr
-    status = cli.call("status", "--kb", path, check=True).stdout
-    assert "(not used: the species have changed since; run kb calibrate)" in status
-
-
-def test_status_shows_the_calibration_and_verify_accepts_it(cli: Any, calibrated: Path) -> None:
-    status = cli.call("status", "--kb", calibrated, check=True).stdout
-    assert re.search(r"default: \d+ labelled photos of 20 species, calibration error 0\.\d+", status)
-    cli.call("verify", "--kb", calibrated, check=True)
-
-
 def test_an_unreadable_photo_gives_exit_code_7(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
     photos = shutil.copytree(labelled, tmp_path / "photos")
     (photos / "Pica pica" / "0.jpg").write_bytes(b"no picture")
@@ -206,9 +158,3 @@ def test_an_unreadable_photo_gives_exit_code_7(cli: Any, own: Path, labelled: Pa
     assert outcome.exit_code == 7
     assert "1 photo unreadable; the first is" in outcome.stderr
     assert (own / "calibration" / "default.json").is_file()
-
-
-def test_calibrate_needs_a_knowledge_base(cli: Any) -> None:
-    outcome = cli.call("calibrate")
-    assert outcome.exit_code == 3
-    assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")

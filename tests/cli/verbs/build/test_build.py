@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.drawn_birds import drawn_bird
-from tests.servers.faulty_wiki import FaultyWiki
 
 
 def fields(text: str) -> dict[str, str]:
@@ -31,18 +30,6 @@ def test_a_build_from_the_starter_reports_its_counts(cli: Any) -> None:
     assert Path("strigiformes.kb/kb.toml").is_file()
 
 
-def test_quiet_prints_nothing_on_stderr(cli: Any) -> None:
-    assert cli.call("build", "--source", "starter", "--taxon", "Strigiformes", "--quiet", check=True).stderr == ""
-
-
-def test_a_second_build_changes_nothing(cli: Any) -> None:
-    command = ("build", "--source", "starter", "--taxon", "Strigiformes", "--kb", "owls.kb")
-    cli.call(*command, check=True)
-    first = cli.call("verify", "--kb", "owls.kb", check=True).stdout
-    cli.call(*command, check=True)
-    assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == first
-
-
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
     command = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
@@ -58,12 +45,6 @@ def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) ->
     status = json.loads(cli.call("status", "--kb", "owls-paper.kb", "--format", "json", check=True).stdout)
     assert (status["profile"], status["species"]) == ("paper", 1)
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
-
-
-@pytest.mark.usefixtures("toy_paper_profile")
-def test_a_new_knowledge_base_uses_the_given_profile(cli: Any) -> None:
-    cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--profile", "paper", "--kb", "a.kb", check=True)
-    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "paper"
 
 
 def test_only_runs_a_single_stage(cli: Any) -> None:
@@ -88,18 +69,6 @@ def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stages_run_one_at_a_time_give_the_same_digest(cli: Any) -> None:
-    command = ("build", "--source", "starter", "--taxon", "Strigiformes")
-    cli.call(*command, "--kb", "whole.kb", check=True)
-    for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
-        cli.call(*command, "--kb", "staged.kb", "--only", stage, check=True)
-    digests = [
-        json.loads(cli.call("verify", "--kb", path, "--format", "json", check=True).stdout)["digest"]
-        for path in ("whole.kb", "staged.kb")
-    ]
-    assert digests[0] == digests[1]
-
-
 def test_an_unknown_taxon_exits_with_5_before_any_request(cli: Any, tmp_path: Path) -> None:
     outcome = cli.call("build", "--taxon", "Strigiformis")
     assert outcome.exit_code == 5
@@ -111,32 +80,6 @@ def test_wikipedia_without_a_contact_exits_with_3(cli: Any, tmp_path: Path) -> N
     outcome = cli.call("build", "--taxon", "Strigiformes")
     assert outcome.exit_code == 3
     assert "FIELDMARK_CONTACT" in outcome.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unreachable_wiki_exits_with_6(cli: Any) -> None:
-    outcome = cli.call("build", "--taxon", "Tyto alba", "--api-url", "http://127.0.0.1:9/api.php")
-    assert outcome.exit_code == 6
-    assert outcome.stderr.splitlines()[-1].startswith(("error: 127.0.0.1:9", "hint: "))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("--list", "A", "--category", "B"),
-        ("--source", "starter", "--list", "A"),
-        ("--source", "folder:"),
-        ("--source", "nothing"),
-        ("--taxon", "Aves", "--limit", "0"),
-        ("--taxon", "Aves", "--dry-run", "--only", "fetch"),
-    ],
-    ids=" ".join,
-)
-def test_invalid_combinations_exit_with_2(cli: Any, arguments: tuple[str, ...], tmp_path: Path) -> None:
-    outcome = cli.call("build", *arguments)
-    assert outcome.exit_code == 2
-    assert outcome.stderr.startswith("error: ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,28 +113,6 @@ def test_terms_are_built_with_species(cli: Any, tmp_path: Path) -> None:
     given = ("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", "--terms", "terms.txt")
     assert fields(cli.call(*given, check=True).stdout)["terms"] == "1"
     assert "forked organ" in cli.call("show", "osmeterium", "--kb", "strigiformes.kb", check=True).stdout
-
-
-def test_the_contact_option_is_sent_in_the_user_agent(cli: Any) -> None:
-    with FaultyWiki().running() as wiki:
-        wiki.pages["Snowy owl"] = "<p>The snowy owl is a white owl.</p>"
-        given = ("--taxon", "Snowy Owl", "--api-url", wiki.api_url, "--contact", "flag@example.org")
-        cli.call("build", *given, "--dry-run", "--set", "language=en", check=True)
-        assert all("flag@example.org" in headers["User-Agent"] for headers in wiki.headers)
-        assert wiki.headers
-
-
-def test_names_outside_the_taxon_are_not_reported_as_left_out(cli: Any, tmp_path: Path) -> None:
-    for name in ("Snowy Owl", "Mallard"):
-        article = tmp_path / "birds" / name / "article.txt"
-        article.parent.mkdir(parents=True)
-        article.write_text("## Description\nA large white bird with yellow eyes and feathered feet.\n")
-    (tmp_path / "names.csv").write_text("common_name\nSnowy Owl\nMallard\nJabberwock\n")
-    arguments = ("--source", f"folder:{tmp_path / 'birds'}", "--names", "names.csv", "--taxon", "Strigiformes")
-    planned = fields(cli.call("build", *arguments, "--kb", "a.kb", "--dry-run", check=True).stdout)
-    built = fields(cli.call("build", *arguments, "--kb", "a.kb", check=True).stdout)
-    assert (planned["pages found"], built["species"]) == ("1", "1")
-    assert planned["left out"] == built["left out"] == "not in the checklist 1"
 
 
 @pytest.mark.integration
@@ -229,11 +150,6 @@ class TestWithRealWiki:
         assert 0 < int(narrowed["pages found"]) < int(everything["pages found"])
         assert "not asked for" not in narrowed.get("left out", "")
 
-    def test_a_category_selects_its_species(self, cli: Any, wiki_api_url: str) -> None:
-        plan = ("build", "--api-url", wiki_api_url, "--category", "Birds", "--dry-run", "--kb", "x.kb")
-        report = fields(cli.run(*plan, check=True).stdout)
-        assert int(report["pages found"]) > 100
-
     @pytest.mark.parametrize("option", ["--list", "--category"])
     def test_an_unknown_list_or_category_exits_with_5(
         self, cli: Any, wiki_api_url: str, option: str, tmp_path: Path
@@ -243,22 +159,6 @@ class TestWithRealWiki:
         assert "'Unicorns'" in outcome.stderr
         assert f"hint: {option} expects the exact" in outcome.stderr
         assert list(tmp_path.iterdir()) == []
-
-    def test_a_file_of_names_selects_species_and_counts_unknown_names(
-        self, cli: Any, wiki_api_url: str, shared: Path, tmp_path: Path
-    ) -> None:
-        with (shared / "birds" / "articles.jsonl").open(encoding="utf-8") as articles:
-            known = json.loads(next(articles))["scientific_name"]
-        (tmp_path / "names.csv").write_text(f"scientific_name\n{known}\nJabberwocka saeva\n")
-        outcome = cli.run("build", "--names", "names.csv", "--api-url", wiki_api_url, "--kb", "named.kb", check=True)
-        report = fields(outcome.stdout)
-        assert (report["species"], report["left out"]) == ("1", "no page 1")
-
-    def test_an_address_without_an_api_exits_with_6(self, cli: Any, wiki_api_url: str) -> None:
-        page = wiki_api_url.replace("api.php", "index.php")
-        outcome = cli.run("build", "--taxon", "Tyto alba", "--api-url", page, "--kb", "x.kb")
-        assert outcome.exit_code == 6
-        assert "Traceback" not in outcome.stderr
 
 
 @pytest.fixture
@@ -311,11 +211,3 @@ def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_report
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "p.kb", "--format", "json", check=True).stdout)
     assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
     assert cli.call("verify", "--kb", "p.kb").exit_code == 0
-
-
-def test_a_build_killed_before_its_first_table_begins_again(cli: Any, folder_kb: str, built_folder: Path) -> None:
-    (cli.folder / "new.kb").mkdir()
-    shutil.copy(cli.folder / folder_kb / "kb.toml", cli.folder / "new.kb")
-    (cli.folder / "new.kb" / "ledger.sqlite").touch()
-    cli.call("build", "--source", f"folder:{built_folder / 'birds'}", "--kb", "new.kb", check=True)
-    assert cli.call("verify", "--kb", "new.kb").exit_code == 0

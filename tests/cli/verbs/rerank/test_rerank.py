@@ -31,17 +31,6 @@ def test_encoders_judge_if_no_model_is_configured(cli: CommandLine, birds: Path,
     assert "so the encoders judge" in run.stderr
 
 
-def test_jsonl_rows_have_the_documented_keys(cli: CommandLine, birds: Path, photos: Path) -> None:
-    run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", birds, "--format", "jsonl", check=True)
-    first = json.loads(run.stdout.splitlines()[0])
-    assert list(first) == [
-        "query_id", "image_id", "rank", "score", "first_stage_rank", "status", "error", "questions", "evaluation",
-        "cost_usd",
-    ]  # fmt: skip
-    assert list(first["questions"][0]) == ["question", "answer", "probability", "obtained_by"]
-    assert first["questions"][0]["obtained_by"] == "cosines"
-
-
 def test_a_job_is_judged_into_two_files_and_cached(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
@@ -64,33 +53,6 @@ def test_a_job_is_judged_into_two_files_and_cached(
     # The server is down.
     again = cli.call(*command, "--offline", "--rejudge", check=True)
     assert "0 model calls, 40 from the cache" in again.stderr
-
-
-@pytest.mark.parametrize("change", [{"reasoning_effort": "low"}, {"system_role": "user"}, {"json": "text"}])
-def test_other_settings_of_the_model_use_no_cached_answers(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], change: dict[str, str]
-) -> None:
-    command = ["rerank", jobs_file(photos), "--kb", birds, "--preset", "paper"]
-    with OpenAIServer(script) as server:
-        endpoint(server)
-        cli.call(*command, check=True)
-        endpoint(server, **change)
-        cli.call(*command, check=True)
-        assert server.n_calls == 2 * (2 + 1 + 18)
-
-
-def test_a_missing_knowledge_base_is_named(cli: CommandLine, photos: Path) -> None:
-    run = cli.call("rerank", "photos", "--query", "a red bird", "--kb", "missing.kb", "--judge", "encoder")
-    assert run.exit_code > 2 and "missing.kb" in run.stderr
-
-
-def test_offline_makes_no_calls_without_cached_replies(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
-) -> None:
-    with OpenAIServer(script) as server:
-        endpoint(server)
-        run = cli.call("rerank", jobs_file(photos), "--kb", birds, "--no-context", "--offline")
-        assert run.exit_code != 0 and server.n_calls == 0
 
 
 # --- context beyond the knowledge base -----------------------------------------------------------------------------
@@ -134,18 +96,6 @@ def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
 def questions_tokens(server: Any) -> Any:
     (written,) = (call for call in server.calls if not call.images)
     return len(written.text.split()) + len(questions_reply().split())
-
-
-@pytest.mark.parametrize("more", [("--no-web",), ("--no-context",), ("--judge", "encoder")])
-def test_the_web_is_not_searched_if_off_or_for_encoders(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], more: tuple[str, str] | tuple[str]
-) -> None:
-    knowledge, file = zorblins
-    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
-        endpoint(vision)
-        endpoint(web, kind="search")
-        cli.call("rerank", file, "--kb", knowledge, *more, check=True)
-        assert web.n_calls == 0
 
 
 def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
@@ -204,10 +154,8 @@ def test_the_paper_preset_searches_for_every_query_and_shows_the_judge_the_whole
         ((), 0),
         (("--web",), 1),
         (("--set", "context.web=always"), 1),
-        (("--preset", "paper", "--set", "context.web=if-needed"), 1),
         (("--preset", "paper", "--set", "context.web=if-needed", "--set", "context.kb=if-needed"), 0),
         (("--preset", "paper", "--no-web"), 0),
-        (("--preset", "paper", "--no-context"), 0),
     ],
 )
 def test_the_web_is_searched_as_preset_settings_and_flags_say(
@@ -234,15 +182,6 @@ def test_the_paper_preset_without_a_search_model_warns(
         assert cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--web").exit_code == 3
 
 
-def test_a_failed_search_exits_with_6(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
-    knowledge, file = zorblins
-    with OpenAIServer(script) as vision, OpenAIServer(Status(status=404, error={"message": "no sonar here"})) as web:
-        endpoint(vision)
-        endpoint(web, kind="search")
-        run = cli.call("rerank", file, "--kb", knowledge)
-    assert run.exit_code == 6 and "no sonar here" in run.stderr
-
-
 def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
     knowledge, file = zorblins
     with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
@@ -252,22 +191,6 @@ def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any,
         run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
         assert run.exit_code == 7 and "limit" in run.stderr
         assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--web", "--no-context"), "context is turned off"),
-        (("--web", "--method", "cotrr"), "--web is for --method decompose"),
-        (("--web", "--judge", "encoder"), "--web has no effect"),
-    ],
-)
-def test_impossible_web_options_are_refused(
-    cli: CommandLine, zorblins: Any, more: tuple[str, str, str] | tuple[str, str], message: str
-) -> None:
-    knowledge, file = zorblins
-    run = cli.call("rerank", file, "--kb", knowledge, *more)
-    assert run.exit_code in (2, 3) and message in run.stderr
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -281,52 +204,40 @@ def test_an_unreadable_photo_is_an_error_row_and_exits_with_7(cli: CommandLine, 
     assert (last["image_id"], last["status"], last["score"]) == ("red%20bird.png", "error", -1.0)
 
 
-def test_no_readable_photo_exits_with_5(cli: CommandLine, birds: Path, photos: Path) -> None:
-    for path in photos.iterdir():
-        path.write_bytes(b"no picture")
-    run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--no-context")
-    assert run.exit_code == 5
-    assert run.stderr.count(".png is not an image") == min(3, len(list(photos.iterdir())))
+def test_what_cannot_be_done_is_refused_with_a_reason(cli: CommandLine, birds: Path, photos: Path) -> None:
+    jobs = jobs_file(photos)
+    (photos.parent / "bad.jsonl").write_text(jobs.read_text() + '{"query_id": "x"}\n')
+    folder = ["photos", "--query", "x"]
+    for arguments, code, expected in (
+        (["photos"], 2, "is a folder of photos and needs a query"),
+        (["jobs.jsonl", "--query", "x"], 2, "has its own queries"),
+        (["photos", "--query", " "], 2, "The query is empty"),
+        (["jobs.jsonl", "--output", "jobs"], 2, "would overwrite the job"),
+        ([*folder, "--samples", "2"], 2, "expected an odd number"),
+        ([*folder, "--judge", "vision"], 3, "[llm.vision] is not set"),
+        ([*folder, "--web", "--method", "cotrr"], 2, "--web is for --method decompose, not for cotrr."),
+        ([*folder, "--web", "--judge", "encoder"], 2, "--web has no effect"),
+        ([*folder, "--web", "--no-context"], 2, "context is turned off"),
+        ([*folder, "--method", "visret"], 3, "[llm.image] is not set"),
+        ([*folder, "--method", "rewrite"], 3, "[llm.text] is not set"),
+        ([*folder, "--kb", "missing.kb"], 3, "missing.kb"),
+        (["bad.jsonl"], 5, "line 2"),
+    ):
+        run = cli.call("rerank", *arguments, *(() if "--kb" in arguments else ("--kb", birds)))
+        assert (run.exit_code, expected in run.stderr) == (code, True), (arguments, run.stderr)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["photos"], "is a folder of photos and needs a query"),
-        (["jobs.jsonl", "--query", "x"], "has its own queries"),
-        (["photos", "--query", " "], "The query is empty"),
-        (["jobs.jsonl", "--output", "jobs"], "would overwrite the job"),
-        (["photos", "--query", "x", "--samples", "2"], "expected an odd number"),
-        (["photos", "--query", "x", "--judge", "vision"], "[llm.vision] is not set"),
-    ],
-)
-def test_invalid_arguments_are_refused(
-    cli: CommandLine, birds: Path, photos: Path, arguments: list[str], expected: str
-) -> None:
-    jobs_file(photos)
-    run = cli.call("rerank", *arguments, "--kb", birds)
-    assert run.exit_code in (2, 3) and expected in run.stderr
-
-
-def test_an_invalid_job_is_named_by_line_number(cli: CommandLine, birds: Path, photos: Path) -> None:
-    file = jobs_file(photos)
-    file.write_text(file.read_text() + '{"query_id": "x"}\n')
-    run = cli.call("rerank", file)
-    assert run.exit_code == 5 and "line 2" in run.stderr
-
-
-def test_provider_errors_exit_with_6_and_cost_limits_with_7(
+def test_provider_errors_exit_with_6_and_no_readable_photo_with_5(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
-    file = jobs_file(photos)
     with OpenAIServer(lambda call: Status(status=404, error={"message": "no model m"})) as server:
         endpoint(server)
-        run = cli.call("rerank", file, "--kb", birds)
-        assert run.exit_code == 6 and "no model m" in run.stderr
-    with OpenAIServer(script) as server:
-        endpoint(server, price_in=100)
-        run = cli.call("rerank", file, "--kb", birds, "--max-cost", "0.01")
-        assert run.exit_code == 7 and "limit" in run.stderr
+        run = cli.call("rerank", jobs_file(photos), "--kb", birds)
+    assert run.exit_code == 6 and "no model m" in run.stderr
+    for path in photos.iterdir():
+        path.write_bytes(b"no picture")
+    run = cli.call("rerank", "photos", "--query", "a blue bird", "--judge", "encoder", "--no-context", "--kb", birds)
+    assert run.exit_code == 5 and run.stderr.count(".png is not an image") == 3
 
 
 def test_a_failed_query_is_missing_from_the_trec_run(
@@ -347,17 +258,6 @@ def test_a_failed_query_is_missing_from_the_trec_run(
     assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
 
 
-def test_a_dry_run_estimates_the_cost_without_a_call(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
-) -> None:
-    file = jobs_file(photos)
-    with OpenAIServer(script) as server:
-        endpoint(server)
-        run = cli.call("rerank", file, "--kb", birds, "--dry-run", check=True)
-        assert server.n_calls == 0
-    assert "photos" in run.stdout and "at most" in run.stdout
-
-
 def test_a_dry_run_without_a_model_has_no_calls(cli: CommandLine, birds: Path, photos: Path) -> None:
     run = cli.call("rerank", jobs_file(photos, n=2), "--kb", birds, "--judge", "encoder", "--dry-run", check=True)
     assert [line.split() for line in run.stdout.splitlines()] == [
@@ -367,6 +267,7 @@ def test_a_dry_run_without_a_model_has_no_calls(cli: CommandLine, birds: Path, p
     ]
 
 
+@pytest.mark.integration
 def test_a_killed_run_repeats_only_calls_in_flight(
     cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:

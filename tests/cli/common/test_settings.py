@@ -1,0 +1,215 @@
+"""Settings: order of precedence, types, endpoints, and errors that name source, value and nearest key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.common.language_models import key_of
+from cli.common.settings import (
+    TABLES,
+    general_hints,
+    keys_of,
+    of_table,
+    read_values,
+    resolve,
+    set_keys,
+    settings_class,
+    type_in_words,
+)
+from cli.main import VERBS
+from data.errors import ConfigError, MissingRequirement
+from docs import generate
+from kb.endpoints.endpoint import Endpoint, Prices
+from recognize.settings import IdentifySettings
+from rerank.decompose.settings import DecomposeSettings
+
+LLM = """
+[llm.text]
+model = "small"
+base_url = "http://127.0.0.1:8000/v1"
+api_key_env = "MY_KEY"
+price_in = 0.15
+price_out = 1
+max_concurrent = 4
+reasoning_effort = "low"
+extra_body = {chat_template_kwargs = {enable_thinking = false}, top_k = 5}
+[llm.search]
+model = "sonar"
+price_per_request = 0.005
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "fieldmark.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp_path: Path) -> None:
+    write(tmp_path, 'language = "of the project"\n[identify]\nplace_odds = 2\n')
+    (tmp_path / "run.toml").write_text('language = "of the run"\n[identify]\nplace_odds = 3\n')
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    layers: dict[str, Any] = {}
+
+    def found(flag: Any = None) -> tuple[str | None, float]:
+        values = read_values(**{"environment": {}, "folder": tmp_path / "nowhere", **layers})
+        language = resolve({"language": flag}, **{"environment": {}, "folder": tmp_path.parent, **layers}).language
+        own = of_table("identify", IdentifySettings(place_odds=1.5), values, {"place_odds": flag and 9})
+        return language, own.place_odds
+
+    assert resolve({}, environment={}, folder=tmp_path.parent).language is None
+    assert of_table("identify", IdentifySettings(place_odds=1.5), {}).place_odds == 1.5
+    layers["folder"] = below
+    assert found() == ("of the project", 2)
+    layers["environment"] = {"FIELDMARK_LANGUAGE": "of the environment", "FIELDMARK_KB": "", "FIELDMARK_TEST_WIKI": "x"}
+    assert found() == ("of the environment", 2)
+    layers["file"] = tmp_path / "run.toml"
+    assert found() == ("of the run", 3)
+    layers["sets"] = {"language": "of --set", "identify.place_odds": "4"}
+    assert found() == ("of --set", 4)
+    assert found("of the flag") == ("of the flag", 9)
+
+
+def test_paths_are_relative_to_their_file_and_those_of_flags_to_the_working_folder(tmp_path: Path) -> None:
+    write(tmp_path, 'kb = "birds.kb"\nprompts = "~/prompts"\n[rerank]\nimages = "photos"')
+    found = resolve({}, environment={}, folder=tmp_path)
+    assert (found.kb, found.prompts) == (tmp_path / "birds.kb", Path.home() / "prompts")
+    assert resolve({"kb": Path("x.kb")}, environment={}, folder=tmp_path).kb == Path("x.kb")
+    assert read_values(environment={}, folder=tmp_path)["rerank.images"] == tmp_path / "photos"
+
+
+def test_texts_are_parsed_by_the_type_of_the_field(tmp_path: Path) -> None:
+    texts = {
+        "identify.reader_candidates": ("3", 3), "identify.unknown_prior": ("none", None), "keep_names": ("true", True),
+        "identify.progress": ("jsonl", "jsonl"), "context.order": ("web, kb,wiki", ("web", "kb", "wiki")),
+        "identify.place_odds": ("1", 1.0), "contact": ("none", None),
+        "llm.text.extra_body": ('{"top_k": 9}', {"top_k": 9}),
+    }  # fmt: skip
+    values = read_values(environment={}, folder=tmp_path, sets={key: text for key, (text, _) in texts.items()})
+    assert values == {key: value for key, (_, value) in texts.items()}
+    assert type(values["identify.place_odds"]) is float
+
+
+def test_set_takes_keys_with_and_without_the_verb_and_borrowed_ones() -> None:
+    assert set_keys("rerank")["decompose.chain"] == "rerank.decompose.chain"
+    borrowed = set_keys("find")
+    assert borrowed["visret.images"] == borrowed["rerank.visret.images"] == "rerank.visret.images"
+    assert "decompose.chain" not in borrowed and borrowed["llm.text.model"] == "llm.text.model"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "hint"),
+    [
+        ('contcat = "x"', r'Unknown setting "contcat" in .*fieldmark\.toml', 'Did you mean "contact"?'),
+        ("foo = 1", "Unknown", "Known: kb, api_url, contact, "),
+        ("[identify]\nqqqqqqqq = 1", r"identify\.qqqqqqqq", "Known: identify.burst_seconds, "),
+        ("[foo]\nfoo = 1", "Unknown", "Known tables: [context], [llm.text], "),
+        ("[ident]\nreader_candidates = 1", "Unknown", 'Did you mean "identify.reader_candidates"?'),
+        ("profile = 3", "expected one of starter, general, paper, best, .*, got 3", ""),
+        ('licences = "all"', "\"licences\" in .*: expected one of free, any, got 'all'", ""),
+        ("profile = ", "is not TOML", ""),
+        ('[identify]\nplace_odds = "2"', "expected a number from 1, got '2'", ""),
+        ("[identify]\nresume = 1", "expected true or false, got 1", ""),
+        ("[identify]\nunknown_prior = 1.0", "a number above 0 and below 1, got 1.0", ""),
+        ("[rerank.decompose]\nmax_unscored = 2.0", r"\[rerank\.decompose\]: ", ""),
+        ("[llm.txt]\nmodel = 'm'", r'Unknown setting "llm\.txt\.model"', 'Did you mean "llm.text.model"?'),
+        ("[llm.text]\napi_key = 'sk-1'", "API keys are not stored in settings", "api_key_env"),
+        ("[llm.text]\nbase_url = 'http://x/v1'", r"The table \[llm\.text\] has no model", "Add model = "),
+        ("[llm.text]\nmodel = 3", r'"llm\.text\.model" in .*: expected text\.', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = 'sk-1'", r'price_in" in .*: expected a number\.', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = -1", r"\[llm\.text\]: price_in: expected US dollars", ""),
+        ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
+        ("[llm.text]\nmodel = 'm'\nextra_body = {messages = 5}", "extra_body: messages cannot be set there", ""),
+        ("[llm.text]\nmodel = 'm'\njson = 'yes'", 'json" in .*: expected one of schema, object, text', ""),
+        ("llm = 'gpt'", 'Unknown setting "llm" in', ""),
+    ],
+)
+def test_an_invalid_file_fails_with_its_source_and_the_expected_value(
+    tmp_path: Path, text: str, error: str, hint: str
+) -> None:
+    write(tmp_path, text)
+    with pytest.raises(ConfigError, match=error) as caught:
+        resolve({}, environment={}, folder=tmp_path)
+        of_table("rerank.decompose", DecomposeSettings(), read_values(environment={}, folder=tmp_path))
+    assert hint in (caught.value.hint or "")
+    assert "sk-1" not in f"{caught.value} {caught.value.hint}"
+    assert caught.value.exit_code == 2
+
+
+def test_an_invalid_environment_variable_is_named_with_the_nearest_one(tmp_path: Path) -> None:
+    for variable, text, error, hint in (
+        ("FIELDMARK_CONTCAT", "x", 'Unknown setting "FIELDMARK_CONTCAT" in the environment.', "FIELDMARK_CONTACT"),
+        ("FIELDMARK_LLM_TXT_MODEL", "x", "Unknown", "FIELDMARK_LLM_TEXT_MODEL"),
+        ("FIELDMARK_PAGE_PAUSE_S", "-1", "in the environment (FIELDMARK_PAGE_PAUSE_S): expected a number from 0", ""),
+        ("FIELDMARK_LLM_TEXT_EXTRA_BODY", "top_k=9", "expected a table; as text, a JSON object.", ""),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            resolve({}, environment={variable: text}, folder=tmp_path)
+        assert error in str(caught.value)
+        assert caught.value.hint == (f'Did you mean "{hint}"?' if hint else None)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("palce=x", 'Unknown setting "palce" in --set.'),
+        ("contcat=x", 'Unknown setting "contcat" in --set.\nhint: Did you mean "contact"?'),
+        ("llm.txt.model=x", 'Did you mean "llm.text.model"?'),
+        ("place_odds", 'Expected --set KEY=VALUE, got "place_odds".'),
+        ("place_odds=0.9", "Setting \"identify.place_odds\" in --set: expected a number from 1, got '0.9'."),
+        ("identify.burst_seconds=inf", "expected a number from 0, got 'inf'"),
+        ("reader_candidates=27", "expected a whole number from 1 to 26, got '27'"),
+    ],
+)
+def test_an_invalid_set_is_a_usage_error(cli: Any, pair: str, message: str) -> None:
+    outcome = cli.call("identify", "a.jpg", "--set", pair)
+    assert (outcome.exit_code, message in outcome.stderr) == (2, True), outcome.stderr
+
+
+def test_help_lists_the_settings_of_the_command(cli: Any) -> None:
+    words = " ".join(cli.call("rerank", "--help", check=True).stdout.split())
+    assert "Settings: first_stage, images, within_subset, decompose.direct, " in words
+
+
+def test_a_table_of_a_model_is_an_endpoint_and_the_environment_changes_it(tmp_path: Path) -> None:
+    found = resolve({}, environment={}, folder=write(tmp_path, LLM)).llm
+    assert found["text"] == Endpoint(
+        model="small", base_url="http://127.0.0.1:8000/v1", api_key_env="MY_KEY", price_in=0.15, price_out=1.0,
+        max_concurrent=4, reasoning_effort="low",
+        extra_body={"chat_template_kwargs": {"enable_thinking": False}, "top_k": 5},
+    )  # fmt: skip
+    assert found["text"].prices == Prices(per_million_in=0.15, per_million_out=1.0)
+    assert (found["search"].prices, sorted(found)) == (None, ["search", "text"])
+    given = {"FIELDMARK_LLM_TEXT_MODEL": "large", "FIELDMARK_LLM_TEXT_MAX_CONCURRENT": "9"}
+    changed = resolve({}, environment={**given, "FIELDMARK_LLM_VISION_MODEL": "eye"}, folder=tmp_path).llm
+    assert (changed["text"].model, changed["text"].max_concurrent, changed["text"].price_in) == ("large", 9, 0.15)
+    assert changed["vision"].model == "eye"
+    assert resolve({}, environment={}, folder=tmp_path, sets={"llm.text.price_in": "2"}).llm["text"].price_in == 2
+
+
+def test_the_api_key_is_read_from_the_named_variable_and_never_shown() -> None:
+    named = Endpoint(model="m", api_key_env="MY_KEY")
+    assert key_of(named, {"MY_KEY": " sk-1 "}, kind="text") == "sk-1"
+    assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
+    with pytest.raises(MissingRequirement, match=r"\[llm\.text\] is read from MY_KEY, which is not set"):
+        key_of(named, {}, kind="text")
+    for key in ("“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"):
+        with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] contains spaces or charac") as caught:
+            key_of(named, {"MY_KEY": key}, kind="text")
+        assert "sec" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_types_are_put_in_words() -> None:
+    assert type_in_words(tuple[float, ...]) == "a list, each a number"
+    assert type_in_words(Path | None) == "a path"
+    assert type_in_words(general_hints()["page_pause_s"]) == "a number from 0"
+
+
+def test_every_table_belongs_to_a_command_and_every_setting_is_documented_once() -> None:
+    assert {table.split(".")[0] for table in TABLES} <= set(VERBS)
+    documented = [each for table in TABLES for each in generate.documented_fields(settings_class(table))]
+    assert [field.name for field, text in documented if not text] == []
+    assert [key for table in TABLES for key in keys_of(table) if key in general_hints()] == []
