@@ -52,7 +52,7 @@ def coco_hard(captions: Path, runs: tuple[Path, ...]) -> None:
 
 
 class PaperGroup(CommandGroup):
-    """The group of all papers, and of what else serves them."""
+    """The group of all papers, and of the commands beside them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the papers, and then the other commands."""

@@ -113,7 +113,7 @@ class Runner:
         return list(self._results())
 
     def _results(self) -> Iterator[Result]:
-        """Yield the results of this run, and then those that differ in models alone."""
+        """Yield the results of this run, and then earlier ones that differ in models alone."""
         kept = []
         for file in sorted(self.folder.glob("*.result.json")):
             with suppress(StoreError):  # written by another version

@@ -142,7 +142,7 @@ def build(
         require_species(status, selection)
     seconds = f"{time.monotonic() - began:.1f}"
     with library.open(path) as store:
-        coverage = reports.coverage_text(family_coverage(store))
+        coverage = reports.coverage_text(family_coverage(store.ledger))
     cost = {
         "with article": coverage,
         **usage_fields(distilling),

@@ -208,7 +208,7 @@ class Run:
 
     @property
     def unit(self) -> str:
-        """Noun of what gets an answer."""
+        """Noun of the unit that gets an answer."""
         return "encounter" if self.given.group or self.given.group_by else "photo"
 
 

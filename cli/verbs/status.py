@@ -38,7 +38,7 @@ def status(kb: Path | None, lists_left_out: bool, is_by_family: bool, form: str)
             table = output.as_table(LEFT_OUT_COLUMNS, rows) if rows else "No name was left out."
             output.write_record(form, listed, lambda: table)
         elif is_by_family:
-            families = family_coverage(store)
+            families = family_coverage(store.ledger)
             cells = [
                 (each.family or "(unknown)", each.species, each.articles, each.summaries, each.reference_photos)
                 for each in families

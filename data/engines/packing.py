@@ -1,4 +1,4 @@
-"""What travels between machines: JSON values and arrays in bytes, without pickle, and files by their paths."""
+"""Values that travel between machines: JSON values and arrays in bytes, without pickle, and files by their paths."""
 
 from __future__ import annotations
 

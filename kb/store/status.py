@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from data.codec import loads
 from data.records import SpeciesEntry, Status, Taxon
@@ -15,9 +15,6 @@ from kb.store.calibrations import calibration_notes
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import AnchorOutput
-
-if TYPE_CHECKING:
-    from kb.store.knowledge_base import KnowledgeBase
 
 
 def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids: Sequence[str]) -> Status:
@@ -97,9 +94,8 @@ def note_asked(ledger: Ledger, asked: Mapping[str, int]) -> None:
         ledger.set_fact(ASKED, json.dumps({**known, **most}, ensure_ascii=False))
 
 
-def family_coverage(store: KnowledgeBase) -> list[FamilyCoverage]:
+def family_coverage(ledger: Ledger) -> list[FamilyCoverage]:
     """Return the coverage of each family, by name; articles on a genus or family count for none of its species."""
-    ledger = store.ledger
     entries = [loads(SpeciesEntry, entry.record) for entry in ledger.entries("taxon")]
     held = [entry for entry in entries if entry.taxon.rank not in ("genus", "family")]
     names = {entry.taxon.scientific_name for entry in held}

@@ -48,7 +48,7 @@ def test_modules_import_only_lower_layers() -> None:
         tops = {(module.partition(".")[0], line) for module, line in source.imports}
         allowed = LAYERS[source.package]
         offenders += [f"{source.name}:{line}: {top}" for top, line in tops if top in LAYERS and top not in allowed]
-    assert offenders == []
+    assert not offenders, "\n".join(offenders)
 
 
 def test_a_replaceable_library_is_imported_in_one_place() -> None:

@@ -28,4 +28,4 @@ def test_texts_are_plain_english() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         if "generated" not in page.parts:
             offenders += [f"{page}: {found}" for found in CONVOLUTED.findall(page.read_text(encoding="utf-8"))]
-    assert offenders == []
+    assert not offenders, "\n".join(offenders)
