@@ -20,13 +20,6 @@ def names(path: Path, text: str) -> list[str]:
     return [taxon.scientific_name for taxon in read_names(path, CHECKLIST).taxa]
 
 
-@pytest.mark.parametrize(
-    ("taxon", "n"), [("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3), ("aves", 11131)]
-)
-def test_a_taxon_selects_the_species_below_it(taxon: str, n: int) -> None:
-    assert len(select(CHECKLIST, taxon)) == n
-
-
 def test_an_unknown_taxon_is_refused_with_suggestions() -> None:
     with pytest.raises(UnknownTaxon, match='Unknown taxon "Strigiforms": not in AviList 2025') as caught:
         select(CHECKLIST, "Strigiforms")
@@ -59,12 +52,6 @@ def test_an_unknown_row_is_left_out_with_its_line_number(tmp_path: Path) -> None
     assert len(found.taxa) == 1
     assert [(row.name, row.reason) for row in found.left_out] == [("northen cardinl", "not in the checklist")]
     assert found.left_out[0].detail.startswith("line 3; did you mean Northern Cardinal")
-
-
-def test_a_group_name_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "names.csv"
-    path.write_text("Strigiformes\nMerlin\n", encoding="utf-8")
-    assert read_names(path, CHECKLIST).left_out[0].name == "Strigiformes"
 
 
 def test_tables_can_add_taxa_outside_the_checklist(tmp_path: Path) -> None:
@@ -113,9 +100,20 @@ def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
     assert bare.value.hint is not None and "needs --common-name or --lineage" in bare.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_quoted_cell_may_span_several_lines(tmp_path: Path) -> None:
+    table = tmp_path / "birds.csv"
+    table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
+    assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]
+
+
+def test_a_taxon_selects_the_species_below_it() -> None:
+    for taxon, n in (("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3), ("aves", 11131)):
+        assert len(select(CHECKLIST, taxon)) == n
+
+
+def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    for content, message in (
         ("", "got an empty table"),
         ("# nothing\n\n", "got an empty table"),
         ("id,notes\n1,red\n", "line 1: expected a column scientific_name or common_name, got id, notes"),
@@ -123,27 +121,12 @@ def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
         ("Cardinalis cardinalis\nMerlin,Falco\n", "line 2: expected one name per line, got 2 columns"),
         ("scientific_name\nFoo barus\n", "none of the names are in AviList 2025"),
         ("a\0b", "binary file"),
-    ],
-)
-def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "names.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput, match=message):
-        read_names(path, CHECKLIST)
-
-
-def test_an_unreadable_table_is_reported(tmp_path: Path) -> None:
+        ("common_name\nMerlin\nR\xfcppell's Vulture\n".encode("latin-1"), "line 3: expected UTF-8"),
+    ):
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        with pytest.raises(BadInput, match=message):
+            read_names(path, CHECKLIST)
     with pytest.raises(BadInput, match="File not found"):
         read_names(tmp_path / "none.csv", CHECKLIST)
-    latin = tmp_path / "latin.csv"
-    latin.write_bytes("common_name\nMerlin\nR\xfcppell's Vulture\n".encode("latin-1"))
-    with pytest.raises(BadInput, match="line 3: expected UTF-8"):
-        read_names(latin, CHECKLIST)
     with pytest.raises(BadInput, match="cannot be read"):
         read_names(tmp_path, CHECKLIST)
-
-
-def test_a_quoted_cell_may_span_several_lines(tmp_path: Path) -> None:
-    table = tmp_path / "birds.csv"
-    table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
-    assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]

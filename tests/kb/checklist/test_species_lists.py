@@ -68,12 +68,6 @@ def test_lists_of_all_formats_give_the_same_species(tmp_path: Path, kind: str, t
     assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
 
 
-@pytest.mark.parametrize("heading", ["Genus,Species,Name", "genus,specificEpithet,common_name"])
-def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path, heading: str) -> None:
-    listed = read_list(written(tmp_path, f"{heading}\nTurdus,merula,\nParus,major,Great Tit\n"))
-    assert [line.names[0] for line in listed.lines] == ["Turdus merula", "Parus major"]
-
-
 def test_a_bar_chart_gives_the_season_of_each_species(tmp_path: Path) -> None:
     text = chart(
         ('Barn Swallow (<em class="sci">Hirundo rustica</em>)', SUMMER),
@@ -105,11 +99,6 @@ def test_bar_chart_rows_other_than_species_are_unmatched(tmp_path: Path) -> None
     assert matched.taxon_ids == {"parus-major"}
     assert matched.absent == ("Cyanistes caeruleus",)
     assert [name.reason for name in matched.unmatched] == ["several species", "several species", "hybrid"]
-
-
-def test_the_sample_size_row_is_not_a_species(tmp_path: Path) -> None:
-    text = chart(('Great Tit (<em class="sci">Parus major</em>)', [0.5] * 48))
-    assert [line.names for line in read_list(written(tmp_path, text)).lines] == [("Parus major", "Great Tit")]
 
 
 def test_species_absent_from_the_knowledge_base_differ_from_unknown_names(tmp_path: Path) -> None:
@@ -154,39 +143,6 @@ def test_a_species_listed_once_without_season_has_none() -> None:
     assert matched.quarters == {"turdus-merula": {47, 0, 1}}
 
 
-def test_repeated_rows_count_once(tmp_path: Path) -> None:
-    rows = "Common Name,Location\n" + "Great Tit,here\nGreat Tit,there\n" * 3
-    listed = read_list(written(tmp_path, rows))
-    assert len(listed.lines) == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "found none"),
-        (b"# nothing\n\n", "found none"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "UTF-8|binary"),
-        (b"Turdus\0merula", "binary"),
-        ("Rüppell".encode("utf-16"), "UTF-8|binary"),
-    ],
-)
-def test_files_without_a_list_are_refused(tmp_path: Path, content: Any, message: str) -> None:
-    path = tmp_path / "x.txt"
-    path.write_bytes(content)
-    with pytest.raises(BadInput, match=message):
-        read_list(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"File not found: .*nowhere\.csv"):
-        read_list(tmp_path / "nowhere.csv")
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 10_000 + "]"], ids=["brackets", "a number"])
-def test_unparsable_json_matches_no_species(tmp_path: Path, text: Any) -> None:
-    assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset()
-
-
 def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path) -> None:
     names = [f"Northern Cardnal {number}" for number in range(MOST_SUGGESTED + 5)]
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
@@ -206,3 +162,26 @@ def test_a_table_without_a_column_of_names_is_refused_with_the_known_headings(tm
     for heading in known:
         path.write_text(f"{heading},Count\nAythya affinis,3\n")
         assert read_list(path).lines == (ListedName(names=("Aythya affinis",)),)
+
+
+def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    with pytest.raises(BadInput, match=r"File not found: .*x\.txt"):
+        read_list(path)
+    for content, message in (
+        (b"# nothing\n\n", "found none"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "UTF-8|binary"),
+        (b"Turdus\0merula", "binary"),
+        ("Rüppell".encode("utf-16"), "UTF-8|binary"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match=message):
+            read_list(path)
+    for text in ("[" * 100_000, "[" + "9" * 10_000 + "]"):
+        assert match_list(read_list(written(tmp_path, text)), KB).taxon_ids == frozenset(), "no JSON, no names"
+
+
+def test_names_in_two_columns_are_joined_and_repeated_rows_count_once(tmp_path: Path) -> None:
+    for heading in ("Genus,Species,Name", "genus,specificEpithet,common_name"):
+        listed = read_list(written(tmp_path, f"{heading}\nTurdus,merula,\nParus,major,Great Tit\nParus,major,Tit\n"))
+        assert [line.names[0] for line in listed.lines] == ["Turdus merula", "Parus major"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from data.errors import CostStop, Refused, SourceError, UsageError
+from data.errors import CostStop, Refused, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.budget import Budget
@@ -25,29 +25,6 @@ def request(text: str, max_tokens: int | None = 10) -> ChatRequest:
 
 async def ask_all(chat: Connection, n: int) -> list[ChatReply | BaseException]:
     return await asyncio.gather(*(chat.reply(request(f"{i:03d}")) for i in range(n)), return_exceptions=True)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_concurrent_requests_use_up_but_never_exceed_the_limit(seed: int) -> None:
-    """Each reply costs 12 tokens (1.2 cents) but could cost up to 29; the limit is 50 cents."""
-
-    def script(call: Call) -> Reaction:
-        return Answer(text="ok", input_tokens=3, output_tokens=9, after_s=((call.number * 7 + seed) % 5) / 200)
-
-    budget = Budget(0.5)
-    with (
-        OpenAIServer(script) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, retry=QUICK) as chat,
-    ):
-        replies = asyncio.run(ask_all(chat, 100))
-        billed_usd = server.n_calls * 0.012
-    stopped = [reply for reply in replies if isinstance(reply, CostStop)]
-    assert len(stopped) + server.n_calls == 100
-    assert billed_usd <= 0.5
-    assert budget.meter.spent_usd == pytest.approx(billed_usd)
-    assert budget.meter.calls == server.n_calls
-    assert billed_usd > 0.5 - 0.029 - 0.012  # unused: at most the reservation of one request
-    assert "--max-cost" in str(stopped[0].hint)
 
 
 def test_a_request_that_could_exceed_the_limit_is_not_sent() -> None:
@@ -75,30 +52,6 @@ def test_lost_replies_count_as_charged_but_busy_errors_do_not() -> None:
     assert budget.meter.unsure_usd == pytest.approx(0.029)
     assert budget.meter.spent_usd == pytest.approx(0.004)
     assert chat.n_retries == 3
-
-
-@pytest.mark.parametrize("limit", [None, 1.0])
-@pytest.mark.parametrize(
-    ("refusal", "spent", "unsure"),
-    [
-        (Answer(text=None, refusal="No.", input_tokens=3, output_tokens=2), 0.005, 0.0),
-        (Answer(text="", finish="content_filter", input_tokens=3, output_tokens=2), 0.005, 0.0),
-        (Answer(text=None, refusal="No.", has_usage=False), 0.0, 0.029),
-        (Status(status=400, error={"message": "no", "code": "content_filter"}), 0.0, 0.029),
-    ],
-)
-def test_a_refusal_is_a_call_at_its_stated_cost(
-    limit: float | None, refusal: Reaction, spent: float, unsure: float
-) -> None:
-    budget = Budget(limit)
-    with (
-        OpenAIServer(lambda _: refusal) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget) as chat,
-        pytest.raises(Refused),
-    ):
-        wait_for(chat.reply(request("000")))
-    assert (budget.meter.calls, budget.meter.spent_usd) == (1, pytest.approx(spent))
-    assert budget.meter.unsure_usd == pytest.approx(unsure)
 
 
 def test_each_retry_reserves_its_cost() -> None:
@@ -147,20 +100,50 @@ def test_several_connections_share_one_budget() -> None:
         assert server.n_calls == 1
 
 
-def test_a_failed_request_releases_its_reservation() -> None:
-    def script(call: Call) -> Reaction:
-        return Status(status=400, error={"message": "bad"}) if call.number == 1 else "ok"
+def test_concurrent_requests_use_up_but_never_exceed_the_limit() -> None:
+    """Each reply costs 12 tokens (1.2 cents) but could cost up to 29; the limit is 50 cents; one request fails."""
 
+    def script(call: Call) -> Reaction:
+        if call.number == 5:
+            return Status(status=400, error={"message": "bad"})
+        return Answer(text="ok", input_tokens=3, output_tokens=9, after_s=(call.number * 7 % 5) / 200)
+
+    budget = Budget(0.5)
     with (
         OpenAIServer(script) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=Budget(0.03)) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget, retry=QUICK) as chat,
     ):
-        with pytest.raises(SourceError, match="400: bad"):
-            wait_for(chat.reply(request("000")))
-        assert wait_for(chat.reply(request("000"))).text == "ok"
+        replies = asyncio.run(ask_all(chat, 100))
+        n_paid = server.n_calls - 1
+    stopped = [reply for reply in replies if isinstance(reply, CostStop)]
+    assert len(stopped) + server.n_calls == 100
+    assert budget.meter.spent_usd == pytest.approx(n_paid * 0.012)
+    assert budget.meter.calls == n_paid
+    assert 0.5 >= n_paid * 0.012 > 0.5 - 0.029 - 0.012  # unused: at most the reservation of one request
+    assert "--max-cost" in str(stopped[0].hint)
 
 
-@pytest.mark.parametrize("limit", [-1.0, float("nan")])
-def test_a_negative_or_nan_limit_is_refused(limit: float) -> None:
-    with pytest.raises(UsageError, match="Expected a cost limit"):
-        Budget(limit)
+def test_a_refusal_is_a_call_at_its_stated_cost() -> None:
+    refusals: tuple[tuple[Reaction, float, float], ...] = (
+        (Answer(text=None, refusal="No.", input_tokens=3, output_tokens=2), 0.005, 0.0),
+        (Answer(text="", finish="content_filter", input_tokens=3, output_tokens=2), 0.005, 0.0),
+        (Answer(text=None, refusal="No.", has_usage=False), 0.0, 0.029),
+        (Status(status=400, error={"message": "no", "code": "content_filter"}), 0.0, 0.029),
+    )
+    for refusal, spent, unsure in refusals:
+        for limit in (None, 1.0):
+            budget = Budget(limit)
+            with (
+                OpenAIServer(refusal) as server,
+                Connection(Endpoint(model="m", base_url=server.base_url, **PRICED), budget=budget) as chat,
+                pytest.raises(Refused),
+            ):
+                wait_for(chat.reply(request("000")))
+            assert (budget.meter.calls, budget.meter.spent_usd) == (1, pytest.approx(spent)), refusal
+            assert budget.meter.unsure_usd == pytest.approx(unsure), refusal
+
+
+def test_a_negative_or_nan_limit_is_refused() -> None:
+    for limit in (-1.0, float("nan")):
+        with pytest.raises(UsageError, match="Expected a cost limit"):
+            Budget(limit)

@@ -139,13 +139,6 @@ def test_all_callers_get_a_failure_and_only_refusals_are_cached(cache: ReplyCach
     assert len(inner.asked) == (1 if isinstance(error, Refused) else 2)
 
 
-def test_a_reply_already_in_the_cache_is_used(cache: ReplyCache) -> None:
-    inner = HeldChat()
-    cache.put("held", ASKED, reply=ChatReply(text="cached", model="m", cost_usd=0.5))
-    reply = wait_for(CachedChat(inner, cache, max_in_flight=1).reply(ASKED))
-    assert (reply.text, reply.cost_usd, reply.cached, inner.asked) == ("cached", 0.0, True, [])
-
-
 def test_concurrent_identical_requests_on_a_connection_are_charged_once(tmp_path: Path) -> None:
     all_asked = threading.Event()
 

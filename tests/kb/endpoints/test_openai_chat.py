@@ -7,7 +7,7 @@ import json
 import math
 import socket
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -99,119 +99,12 @@ def test_a_reply_has_text_tokens_cost_and_logprobs() -> None:
     assert reply.logprobs[0].top == (("Yes", math.log(0.9)), ("No", math.log(0.1)))
 
 
-def test_logprobs_are_none_if_the_server_ignores_them() -> None:
-    tokens = (("Yes", -0.1, ()),)
-    with OpenAIServer(Answer(text="Yes", logprobs=tokens), gives_logprobs=False) as server:
-        assert ask(server, request(top_logprobs=2)).logprobs is None
-
-
 def test_cost_is_none_without_prices_and_maximal_without_usage() -> None:
     with OpenAIServer(Answer(text="red", has_usage=False)) as server:
         assert ask(server).cost_usd is None
         cost = ask(server, request("abc", max_tokens=50), price_in=1.0, price_out=1.0).cost_usd
     assert cost is not None
     assert cost >= (3 + 50) * 1e-6
-
-
-@pytest.mark.parametrize(
-    ("reaction", "expected", "words"),
-    [
-        (Answer(text=None, refusal="I cannot help with that."), Refused, "declined: I cannot help"),
-        (Answer(text="", finish="content_filter"), Refused, "filter blocked the reply"),
-        (Status(status=400, error={"message": "no", "code": "content_policy_violation"}), Refused, "400: no"),
-        (Answer(text=""), MalformedAnswer, "an empty reply"),
-        (Raw(body=b"<html>Bad gateway</html>"), MalformedAnswer, "expected JSON, got '<html>Bad"),
-        (Raw(body=b'{"hello": 1}', media_type="application/json"), MalformedAnswer, "expected a chat completion"),
-        (Raw(body=b'{"error": {"message": "busy", "code": 503}}'), SourceUnavailable, "busy"),
-        (Status(status=500, error="oops"), SourceUnavailable, "500"),
-        (Status(status=404, error={"message": "no such model"}), SourceError, "404: no such model"),
-        (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
-        (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
-        (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
-        (Status(status=403, error={"message": KEY}), MissingRequirement, "403: API key in TEST_KEY rejected"),
-        (Cut(), ReplyLost, "the connection was cut"),
-        (Cut(after_bytes=0), ReplyLost, "the connection was cut"),
-        (Trickle(), ReplyLost, "no reply within 2 s"),
-        (Answer(text="late", after_s=30), ReplyLost, "no reply within 2 s"),
-    ],
-)
-def test_server_errors_map_to_project_errors_without_retry(
-    reaction: Reaction, expected: type[Exception], words: str
-) -> None:
-    timeout = 2.0 if "within 2 s" in words else 30.0
-    with OpenAIServer(reaction) as server:
-        with pytest.raises(expected, match=words) as caught:
-            ask(server, key=KEY, api_key_env="TEST_KEY", timeout=timeout)
-        assert type(caught.value) is expected
-        assert server.n_calls == 1
-
-
-def test_an_unreachable_server_is_unavailable_but_not_reply_lost() -> None:
-    with OpenAIServer() as server:
-        gone = server.base_url
-    with OpenAIChat(Endpoint(model="m", base_url=gone)) as chat, pytest.raises(SourceUnavailable) as caught:
-        wait_for(chat.reply(request()))
-    assert not isinstance(caught.value, ReplyLost)
-
-
-@pytest.mark.parametrize(
-    "reaction",
-    [
-        Status(status=401, error={"message": f"Incorrect API key provided: {KEY}"}),
-        Status(status=400, error={"message": f"bad request by {KEY}"}),
-        Status(status=500, error=f"dump: Authorization: Bearer {KEY}"),
-        Status(status=400, error={"message": "x" * 190 + KEY}),
-        Raw(body=f"<html>{KEY}</html>".encode()),
-        Raw(body=json.dumps({"headers": {"authorization": f"Bearer {KEY}"}}).encode(), media_type="application/json"),
-    ],
-)
-def test_errors_and_tracebacks_never_contain_the_api_key(reaction: Reaction) -> None:
-    with OpenAIServer(reaction) as server, pytest.raises(Exception, match=r"127\.0\.0\.1") as caught:
-        ask(server, key=KEY, api_key_env="TEST_KEY")
-    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
-    assert KEY not in shown
-    assert KEY[:8] not in shown
-
-
-def test_an_api_key_echoed_in_a_reply_is_masked() -> None:
-    with OpenAIServer(lambda call: f"you sent {call.headers['authorization']}") as server:
-        assert ask(server, key=KEY).text == "you sent Bearer ***"
-        assert ask(server, key="none").text == "you sent Bearer none"  # a placeholder is not masked
-
-
-def escaped(text: str) -> str:
-    """Return a text as a JSON string of escapes alone."""
-    return "".join(f"\\u{ord(letter):04x}" for letter in text)
-
-
-def completion(content: str, more: str = "") -> Raw:
-    """Return a chat completion whose content is JSON as given."""
-    message = f'{{"message": {{"role": "assistant", "content": "{content}"}}, "finish_reason": "stop"{more}}}'
-    return Raw(body=f'{{"choices": [{message}]}}'.encode(), media_type="application/json")
-
-
-def test_an_api_key_echoed_in_escapes_is_masked() -> None:
-    with OpenAIServer(completion(f"you sent {escaped(KEY)}")) as server:
-        assert ask(server, key=KEY).text == "you sent ***"
-
-
-def test_half_of_a_surrogate_pair_in_a_reply_can_be_written() -> None:
-    with OpenAIServer(completion(r"a bird \ud83d here")) as server:
-        assert ask(server).text.encode() == "a bird \ufffd here".encode()
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Raw(body=b"[" * 100_000, media_type="application/json"),
-        completion("yes", ', "logprobs": {"content": [{"token": "yes", "logprob": -1e400, "top_logprobs": []}]}'),
-        completion("yes", f', "logprobs": {{"content": [{{"token": "yes", "logprob": -{"9" * 400}}}]}}'),
-    ],
-    ids=["deeply nested", "exponent of 400", "400 digits"],
-)
-def test_an_answer_that_no_parser_should_read_is_a_malformed_answer(answer: Raw) -> None:
-    with OpenAIServer(answer) as server, pytest.raises(MalformedAnswer, match="expected JSON"):
-        ask(server, request(top_logprobs=2))
 
 
 def test_a_retry_after_of_400_digits_is_ignored() -> None:
@@ -221,81 +114,12 @@ def test_a_retry_after_of_400_digits_is_ignored() -> None:
     assert caught.value.retry_after_s is None
 
 
-@pytest.mark.parametrize(
-    ("url", "name", "address"),
-    [
-        ("https://api.example.org/v1", "m@api.example.org", "m@api.example.org"),
-        ("https://models.example.org:8443/v1", "m@models.example.org:8443", "m@models.example.org:8443"),
-        ("http://127.0.0.1:8000/v1", "m@127.0.0.1", "m@127.0.0.1:8000"),
-        ("http://localhost:8000/v1", "m@localhost", "m@localhost:8000"),
-        ("http://[::1]:8000/v1", "m@::1", "m@[::1]:8000"),
-    ],
-)
-def test_local_endpoint_names_ignore_the_port(url: str, name: str, address: str) -> None:
-    endpoint = Endpoint(model="m", base_url=url)
-    assert (endpoint.name, endpoint.address) == (name, address)
-
-
-def test_logs_never_contain_the_api_key(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG")
-    with OpenAIServer(key=KEY) as server:
-        ask(server, key=KEY)
-        assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
-    assert caplog.text != ""
-    assert KEY not in caplog.text
-
-
 def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret-of-openai")
     with OpenAIServer() as server:
         ask(server)
         assert "secret-of-openai" not in str(server.calls[0].headers)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "gone", "instead"),
-    [
-        ("temperature", "temperature", None),
-        ("max_tokens", "max_tokens", "max_completion_tokens"),
-        ("seed", "seed", None),
-        ("logprobs", "top_logprobs", None),
-    ],
-)
-def test_an_unsupported_parameter_is_dropped_from_later_requests(
-    parameter: str, gone: str, instead: str | None
-) -> None:
-    def script(call: Call) -> Reaction:
-        if parameter in call.payload:
-            error = {"message": f"Unsupported parameter: '{parameter}'", "param": parameter}
-            return Status(status=400, error=error)
-        return "ok"
-
-    asked = request(max_tokens=5, seed=1, top_logprobs=2)
-    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        assert wait_for(chat.reply(asked)).text == "ok"
-        assert wait_for(chat.reply(asked)).text == "ok"
-        assert server.n_calls == 3
-        assert gone not in server.calls[-1].payload
-        assert instead is None or server.calls[-1].payload[instead] == 5
-        assert chat.unsupported == {parameter}
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "`temperature` is deprecated for this model.",
-        "invalid temperature: only 1 is allowed for this model",
-        "`temperature` may only be set to 1 when thinking is enabled.",
-    ],
-)
-def test_a_temperature_that_a_model_refuses_is_left_out(message: str) -> None:
-    def script(call: Call) -> Reaction:
-        return Status(status=400, error={"message": message}) if "temperature" in call.payload else "ok"
-
-    with OpenAIServer(script) as server:
-        ask(server)
-        assert "temperature" not in server.calls[-1].payload
 
 
 def test_a_too_large_parameter_is_not_treated_as_unsupported() -> None:
@@ -308,13 +132,6 @@ def test_a_too_large_parameter_is_not_treated_as_unsupported() -> None:
         with pytest.raises(SourceError, match="too large"):
             wait_for(chat.reply(request(max_tokens=9000)))
         assert (server.n_calls, chat.unsupported) == (1, frozenset())
-
-
-def test_a_schema_moves_into_the_prompt_if_unsupported() -> None:
-    with OpenAIServer("{}", knows_json_schema=False) as server:
-        ask(server, request(json_schema=SCHEMA))
-        assert server.n_calls == 2
-        assert json.dumps(SCHEMA) in server.calls[1].text
 
 
 def test_concurrency_is_limited_across_tasks_and_event_loops() -> None:
@@ -333,35 +150,7 @@ def test_concurrency_is_limited_across_tasks_and_event_loops() -> None:
         assert 1 < server.most_at_once <= 4
 
 
-def retried(script: Callable[[Call], Reaction], retry: RetryPolicy) -> tuple[str, OpenAIServer]:
-    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        return wait_for(RetryingChat(chat, retry).reply(request())).text, server
-
-
 QUICK = RetryPolicy(first_wait_s=0.01)
-
-
-@pytest.mark.parametrize("bad", [Cut(), Status(status=503), Status(status=429), Raw(body=b"<html>")])
-def test_transient_errors_are_retried(bad: Reaction) -> None:
-    text, server = retried(lambda call: bad if call.number < 3 else "at last", QUICK)
-    assert (text, server.n_calls) == ("at last", 3)
-
-
-@pytest.mark.parametrize(
-    ("reaction", "n"),
-    [
-        (Answer(text=None, refusal="No."), 1),
-        (Status(status=400, error={"message": "bad"}), 1),
-        (Status(status=429, headers={"retry-after": "100"}), 1),
-        (Raw(body=b"<html>"), 3),
-        (Status(status=500), 4),
-    ],
-)
-def test_the_number_of_tries_depends_on_the_error(reaction: Reaction, n: int) -> None:
-    with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        with pytest.raises(SourceError):
-            wait_for(RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4)).reply(request()))
-        assert server.n_calls == n
 
 
 @pytest.fixture
@@ -380,17 +169,6 @@ def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
                 wait_for(retrying.reply(request()))
             assert "base_url" in (caught.value.hint or "")
         assert retrying.n_retries == 2
-
-
-@pytest.mark.parametrize("first", [Status(status=400, headers={"connection": "close"}), Cut()])
-def test_an_endpoint_that_answered_before_is_retried_longer(first: Reaction) -> None:
-    with OpenAIServer(first) as server:
-        chat = OpenAIChat(Endpoint(model="m", base_url=server.base_url))
-        retrying = RetryingChat(chat, QUICK)
-        with pytest.raises(SourceError):
-            wait_for(retrying.reply(request()))
-    with chat, pytest.raises(ConnectionRefused, match="tried 6 times"):
-        wait_for(retrying.reply(request()))
 
 
 def test_all_requests_obey_retry_after() -> None:
@@ -412,18 +190,139 @@ def test_all_requests_obey_retry_after() -> None:
     assert min(later) - began >= 0.6
 
 
+ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
+    (Answer(text=None, refusal="I cannot help with that."), Refused, "declined: I cannot help"),
+    (Answer(text="", finish="content_filter"), Refused, "filter blocked the reply"),
+    (Status(status=400, error={"message": "no", "code": "content_policy_violation"}), Refused, "400: no"),
+    (Answer(text=""), MalformedAnswer, "an empty reply"),
+    (Raw(body=b"<html>Bad gateway</html>"), MalformedAnswer, "expected JSON, got '<html>Bad"),
+    (Raw(body=b"[" * 100_000, media_type="application/json"), MalformedAnswer, "expected JSON"),
+    (Raw(body=b'{"hello": 1}', media_type="application/json"), MalformedAnswer, "expected a chat completion"),
+    (Raw(body=b'{"error": {"message": "busy", "code": 503}}'), SourceUnavailable, "busy"),
+    (Status(status=500, error="oops"), SourceUnavailable, "500"),
+    (Status(status=404, error={"message": "no such model"}), SourceError, "404: no such model"),
+    (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
+    (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
+    (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
+    (Status(status=403, error={"message": KEY}), MissingRequirement, "403: API key in TEST_KEY rejected"),
+    (Cut(), ReplyLost, "the connection was cut"),
+    (Cut(after_bytes=0), ReplyLost, "the connection was cut"),
+    (Trickle(), ReplyLost, "no reply within 0.4 s"),
+    (Answer(text="late", after_s=30), ReplyLost, "no reply within 0.4 s"),
+)
+
+
+def test_errors_of_servers_are_those_of_the_project_and_are_not_retried() -> None:
+    for reaction, expected, words in ERRORS:
+        with OpenAIServer(reaction) as server:
+            with pytest.raises(expected, match=words) as caught:
+                ask(server, key=KEY, api_key_env="TEST_KEY", timeout=0.4 if "within" in words else 30.0)
+            assert (type(caught.value), server.n_calls) == (expected, 1), words
+
+
+def test_errors_tracebacks_and_logs_never_contain_the_api_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    for reaction in (
+        Status(status=401, error={"message": f"Incorrect API key provided: {KEY}"}),
+        Status(status=400, error={"message": f"bad request by {KEY}"}),
+        Status(status=500, error=f"dump: Authorization: Bearer {KEY}"),
+        Status(status=400, error={"message": "x" * 190 + KEY}),
+        Raw(body=f"<html>{KEY}</html>".encode()),
+        Raw(body=json.dumps({"headers": {"authorization": f"Bearer {KEY}"}}).encode(), media_type="application/json"),
+    ):
+        with OpenAIServer(reaction) as server, pytest.raises(Exception, match=r"127\.0\.0\.1") as caught:
+            ask(server, key=KEY, api_key_env="TEST_KEY")
+        assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
+        shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.__context__)
+        assert KEY not in shown and KEY[:8] not in shown, reaction
+    assert caplog.text != "" and KEY not in caplog.text
+
+
+def test_an_api_key_echoed_in_a_reply_is_masked_also_in_escapes() -> None:
+    with OpenAIServer(lambda call: f"you sent {call.headers['authorization']}") as server:
+        assert ask(server, key=KEY).text == "you sent Bearer ***"
+        assert ask(server, key="none").text == "you sent Bearer none"  # a placeholder is not masked
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+    body = f'{{"choices": [{{"message": {{"content": "you sent {escaped}"}}}}]}}'
+    with OpenAIServer(Raw(body=body.encode(), media_type="application/json")) as server:
+        assert ask(server, key=KEY).text == "you sent ***"
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("parameter", "message", "gone", "instead"),
     [
-        {"base_url": "ftp://x/v1"},
-        {"base_url": "http://user:secret@x/v1"},
-        {"base_url": "http://x/v1?key=secret"},
-        {"model": ""},
-        {"price_in": -1.0},
-        {"max_concurrent": 0},
+        ("temperature", "Unsupported parameter: 'temperature'", "temperature", None),
+        ("temperature", "`temperature` is deprecated for this model.", "temperature", None),
+        ("temperature", "invalid temperature: only 1 is allowed for this model", "temperature", None),
+        ("temperature", "`temperature` may only be set to 1 when thinking is enabled.", "temperature", None),
+        ("max_tokens", "Unsupported parameter: 'max_tokens'", "max_tokens", "max_completion_tokens"),
+        ("seed", "Unknown parameter: seed", "seed", None),
+        ("logprobs", "logprobs is not supported", "top_logprobs", None),
+        ("response_format", "response_format is not supported", "response_format", None),
     ],
 )
-def test_an_invalid_endpoint_is_refused_without_showing_secrets(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Endpoint(**{"model": "m", **wrong})
-    assert "secret" not in f"{caught.value} {caught.value.hint}"
+def test_an_unsupported_parameter_is_dropped_from_later_requests(
+    parameter: str, message: str, gone: str, instead: str | None
+) -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=400, error={"message": message}) if parameter in call.payload else "{}"
+
+    asked = request(max_tokens=5, seed=1, top_logprobs=2, json_schema=SCHEMA)
+    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert [wait_for(chat.reply(asked)).text for _ in range(2)] == ["{}", "{}"]
+        assert server.n_calls == 3
+        assert gone not in server.calls[-1].payload
+        assert instead is None or server.calls[-1].payload[instead] == 5
+        assert (json.dumps(SCHEMA) in server.calls[-1].text) == (parameter == "response_format"), "in words instead"
+        assert chat.unsupported == {parameter}
+
+
+def test_the_number_of_tries_depends_on_the_error() -> None:
+    for reaction, n in (
+        (Answer(text=None, refusal="No."), 1),
+        (Status(status=400, error={"message": "bad"}), 1),
+        (Status(status=429, headers={"retry-after": "100"}), 1),
+        (Raw(body=b"<html>"), 3),
+        (Status(status=500), 4),
+        (Status(status=429), 4),
+        (Cut(), 4),
+    ):
+        with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+            with pytest.raises(SourceError):
+                wait_for(RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4)).reply(request()))
+            assert server.n_calls == n, reaction
+
+
+def test_a_passing_failure_is_retried_and_an_endpoint_that_answered_before_is_retried_longer() -> None:
+    last = Status(status=400, headers={"connection": "close"})
+    with OpenAIServer(lambda call: ("", Cut(), Cut(), "at last", last)[call.number]) as server:
+        chat = OpenAIChat(Endpoint(model="m", base_url=server.base_url))
+        retrying = RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4))
+        assert (wait_for(retrying.reply(request())).text, retrying.n_retries) == ("at last", 2)
+        with pytest.raises(SourceError):
+            wait_for(retrying.reply(request()))
+    with chat, pytest.raises(ConnectionRefused, match="tried 4 times"):
+        wait_for(retrying.reply(request()))
+
+
+def test_names_of_endpoints_ignore_the_port_of_this_machine() -> None:
+    for url, name, address in (
+        ("https://api.example.org/v1", "m@api.example.org", "m@api.example.org"),
+        ("https://models.example.org:8443/v1", "m@models.example.org:8443", "m@models.example.org:8443"),
+        ("http://localhost:8000/v1", "m@localhost", "m@localhost:8000"),
+        ("http://[::1]:8000/v1", "m@::1", "m@[::1]:8000"),
+    ):
+        endpoint = Endpoint(model="m", base_url=url)
+        assert (endpoint.name, endpoint.address) == (name, address)
+
+
+def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"base_url": "ftp://x/v1"}, {"base_url": "http://user:secret@x/v1"}, {"base_url": "http://x/v1?key=secret"},
+        {"model": ""}, {"price_in": -1.0}, {"max_concurrent": 0}, {"timeout": 0}, {"max_tokens": 0},
+        {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}},
+    )  # fmt: skip
+    for wrong in wrongs:
+        with pytest.raises(ConfigError) as caught:
+            Endpoint(**{"model": "m", **wrong})
+        assert "secret" not in f"{caught.value} {caught.value.hint}", wrong

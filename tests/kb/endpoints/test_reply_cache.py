@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data.errors import NotCached, Refused, UsageError
+from data.errors import NotCached, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
 from kb.endpoints.budget import Budget
@@ -22,7 +22,6 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache, request_key
 from tests.servers.openai_server import Answer, OpenAIServer
 
-ROOT = Path(__file__).resolve().parents[3]
 KEY = "sk-test-0123456789"
 ASKED = ChatRequest(
     messages=(ChatMessage(role="user", text="Is it red?", images=(b"\x89PNG 1",)),),
@@ -58,26 +57,6 @@ def test_a_repeated_request_is_free_and_not_sent(tmp_path: Path) -> None:
         assert server.n_calls == 1
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(ASKED, messages=(ChatMessage(role="user", text="Is it blue?", images=(b"\x89PNG 1",)),)),
-        replace(ASKED, messages=(ChatMessage(role="system", text="Is it red?", images=(b"\x89PNG 1",)),)),
-        replace(ASKED, messages=(ChatMessage(role="user", text="Is it red?", images=(b"\x89PNG 2",)),)),
-        replace(ASKED, messages=(*ASKED.messages, ChatMessage(role="user", text=""))),
-        replace(ASKED, json_schema=None),
-        replace(ASKED, max_tokens=6),
-        replace(ASKED, temperature=0.5),
-        replace(ASKED, temperature=None),
-        replace(ASKED, in_one=True),
-        replace(ASKED, top_logprobs=None),
-        replace(ASKED, seed=None),
-    ],
-)
-def test_the_cache_key_depends_on_request_and_model(other: ChatRequest) -> None:
-    assert request_key("m", other) != request_key("m", ASKED) != request_key("n", ASKED)
-
-
 def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "r.sqlite")
     assert cache.get("m", ASKED) is None
@@ -85,21 +64,6 @@ def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:
     cache.put("m", ASKED, reply=replace(REPLY, text="No"))  # two concurrent processes: the first reply stays
     assert cache.get("m", ASKED) == replace(REPLY, cost_usd=0.0, cached=True)
     cache.close()
-
-
-def test_a_closed_cache_opens_again_to_store(tmp_path: Path) -> None:
-    with ReplyCache(tmp_path / "r.sqlite") as cache:
-        cache.close()
-        wait_for(cache.store("m", ASKED, reply=REPLY))
-        assert len(cache) == 1
-
-
-def test_a_refusal_is_cached(tmp_path: Path) -> None:
-    with OpenAIServer(Answer(text=None, refusal="I would rather not.")) as server:
-        for _ in range(2):
-            with connection(server, tmp_path / "r.sqlite") as chat, pytest.raises(Refused, match="rather not"):
-                wait_for(chat.reply(ASKED))
-        assert server.n_calls == 1
 
 
 def test_offline_mode_replays_cached_replies_only(tmp_path: Path) -> None:
@@ -132,57 +96,6 @@ def test_a_file_that_is_not_a_cache_is_kept_under_another_name(
         assert cache.get("m", ASKED) is None
     assert (tmp_path / "r.sqlite.damaged-1").read_bytes() == notes
     assert [record.getMessage().partition(" is damaged")[0] for record in caplog.records] == [str(path)]
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.reply_cache import ReplyCache
-cache = ReplyCache(Path(sys.argv[1]))
-for i in range(int(sys.argv[3])):
-    request = ChatRequest(messages=(ChatMessage(role="user", text=f"{sys.argv[2]} {i}"),))
-    cache.put("m", request, reply=ChatReply(text=str(i), model="m"))
-    print(i, flush=True)
-"""
-
-
-def writer(path: Path, name: str, n: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(path), name, str(n)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def is_stored(path: Path, name: str, i: int) -> bool:
-    cache = ReplyCache(path)
-    try:
-        return cache.get("m", ChatRequest(messages=(ChatMessage(role="user", text=f"{name} {i}"),))) is not None
-    finally:
-        cache.close()
-
-
-def test_concurrent_processes_lose_no_reply(tmp_path: Path) -> None:
-    path = tmp_path / "r.sqlite"
-    writers = [writer(path, name, 40) for name in "abc"]
-    for process in writers:
-        _, complaints = process.communicate(timeout=300)
-        assert process.returncode == 0, complaints
-    cache = ReplyCache(path)
-    assert len(cache) == 120
-    cache.close()
-
-
-def test_a_killed_process_keeps_all_stored_replies(tmp_path: Path) -> None:
-    path = tmp_path / "r.sqlite"
-    process = writer(path, "k", 100_000)
-    assert process.stdout is not None
-    last = -1
-    for line in process.stdout:
-        last = int(line)
-        if last >= 50:
-            process.send_signal(signal.SIGKILL)
-            break
-    process.communicate(timeout=300)
-    assert all(is_stored(path, "k", i) for i in range(last + 1))
 
 
 def test_concurrent_and_cancelled_stores_are_all_written(tmp_path: Path) -> None:
@@ -263,3 +176,42 @@ def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> 
 def test_offline_mode_without_a_cache_is_refused() -> None:
     with pytest.raises(UsageError, match="none is given"):
         Connection(Endpoint(model="m"), offline=True)
+
+
+def test_the_cache_key_depends_on_request_and_model() -> None:
+    image = b"\x89PNG 1"
+    others = (
+        replace(ASKED, messages=(ChatMessage(role="user", text="Is it blue?", images=(image,)),)),
+        replace(ASKED, messages=(ChatMessage(role="system", text="Is it red?", images=(image,)),)),
+        replace(ASKED, messages=(ChatMessage(role="user", text="Is it red?", images=(b"\x89PNG 2",)),)),
+        replace(ASKED, messages=(*ASKED.messages, ChatMessage(role="user", text=""))),
+        replace(ASKED, json_schema=None), replace(ASKED, max_tokens=6), replace(ASKED, temperature=0.5),
+        replace(ASKED, temperature=None), replace(ASKED, in_one=True), replace(ASKED, top_logprobs=None),
+        replace(ASKED, seed=None), replace(ASKED, first_words=("yes",)),
+    )  # fmt: skip
+    keys = {request_key("m", other) for other in (ASKED, *others)} | {request_key("n", ASKED)}
+    assert len(keys) == len(others) + 2
+
+
+def put_all(path: Path, name: str) -> None:
+    """Store replies, then die."""
+    cache = ReplyCache(path)
+    for i in range(40):
+        request = ChatRequest(messages=(ChatMessage(role="user", text=f"{name} {i}"),))
+        cache.put("m", request, reply=ChatReply(text=str(i), model="m"))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_concurrent_and_killed_processes_lose_no_reply(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    writers = [multiprocessing.get_context("fork").Process(target=put_all, args=(path, name)) for name in "abc"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join(300)
+    assert [each.exitcode for each in writers] == [-signal.SIGKILL] * 3
+    with ReplyCache(path) as cache:
+        assert len(cache) == 120
+        cache.close()  # opens again to store
+        wait_for(cache.store("m", ASKED, reply=REPLY))
+        assert len(cache) == 121

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kb
-from data.errors import CostStop, NotCached, RateLimited, Refused, SourceError, SourceUnavailable
+from data.errors import CostStop, NotCached, RateLimited, Refused, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
 from kb.lookup.context import N_PARALLEL, contexts
@@ -111,11 +111,6 @@ def test_the_wiki_explains_words_unknown_to_the_knowledge_base() -> None:
     assert found.sources == (CERE.source, WIKI_SOURCE)
 
 
-def test_a_term_of_the_knowledge_base_is_never_replaced_by_the_wiki() -> None:
-    other = Term(term_id="term:cere", name="wax", definition="Wax.", source=WIKI_SOURCE)
-    assert not kb.context(store(), "wax of bees", ENCODER, wiki=Glossary(other)).found
-
-
 def test_learnt_terms_answer_later_look_ups_without_the_wiki() -> None:
     held = store()
     first = kb.context(held, "frogs in amplexus", ENCODER, wiki=Glossary(AMPLEXUS))
@@ -132,38 +127,14 @@ def test_the_web_is_asked_only_about_what_the_other_sources_leave_unexplained() 
     kb.context(store(), "a yellow cere on a road, 26 metres away", ENCODER, search=web)
     kb.context(store(), "  ", ENCODER, search=web)
     assert web.asked == []
+    for query in ("two zebras on a road, 26 metres away", "fire pink", "a yellow cere of a zebra"):
+        kb.context(store(), query, ENCODER, search=web)
+    assert len(web.asked) == 3, "names, and a query without any result"
     found = kb.context(store(), "a cere and distal rhynchokinesis", ENCODER, search=web)
     assert found.passage == f"{ANSWER}\nCere: Bare skin at the base of the bill."
     assert (found.sources, found.written_by) == ((BILLS, CERE.source), "sonar")
     assert (found.asked_on is None, found.unexplained) == (False, ("distal",))
-    assert "a cere and distal rhynchokinesis" in web.asked[0]
-
-
-@pytest.mark.parametrize("query", ["two zebras on a road, 26 metres away", "fire pink", "a yellow cere of a zebra"])
-def test_the_web_is_asked_about_names_and_about_a_query_without_any_result(query: str) -> None:
-    web = Web()
-    kb.context(store(), query, ENCODER, search=web)
-    assert len(web.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "asked", "passage"),
-    [
-        (ContextSettings(web="always"), 1, f"{ANSWER}\nCere: Bare skin at the base of the bill."),
-        (ContextSettings(kb="never", web="always"), 1, ANSWER),
-        (ContextSettings(kb="never"), 1, ANSWER),
-        (ContextSettings(kb="never", web="never"), 0, ""),
-        (ContextSettings(web="never"), 0, "Cere: Bare skin at the base of the bill."),
-        (ContextSettings(order=("web", "kb", "wiki")), 1, f"{ANSWER}\nCere: Bare skin at the base of the bill."),
-        (ContextSettings(order=("kb", "web", "wiki")), 0, "Cere: Bare skin at the base of the bill."),
-        (ContextSettings(kb="always", order=("web", "wiki", "kb"), web="never"), 0,
-         "Cere: Bare skin at the base of the bill."),
-    ],
-)  # fmt: skip
-def test_settings_choose_the_sources_and_their_order(settings: ContextSettings, asked: int, passage: str) -> None:
-    web = Web()
-    found = kb.context(store(), "a yellow cere", ENCODER, search=web, settings=settings)
-    assert (len(web.asked), found.passage) == (asked, passage)
+    assert "a cere and distal rhynchokinesis" in web.asked[-1]
 
 
 def test_a_source_asked_if_needed_is_skipped_once_an_answer_explains_all() -> None:
@@ -171,14 +142,6 @@ def test_a_source_asked_if_needed_is_skipped_once_an_answer_explains_all() -> No
     settings = ContextSettings(order=("web", "kb", "wiki"))
     found = kb.context(store(), "a yellow cere", ENCODER, search=web, settings=settings)
     assert (found.passage, found.terms) == (web.text, ())
-
-
-@pytest.mark.parametrize(("mode", "asked"), [("always", "a yellow cere, zorblin"), ("if-needed", "zorblin")])
-def test_a_wiki_is_asked_about_all_words_or_about_the_unexplained(mode: Any, asked: str) -> None:
-    wiki = Glossary()
-    kb.context(store(), "a yellow cere, zorblin", ENCODER, wiki=wiki, settings=ContextSettings(wiki=mode))
-    kb.context(store(), "a yellow cere, zorblin", ENCODER, wiki=wiki, settings=ContextSettings(wiki="never"))
-    assert wiki.asked == [(asked, ("cere",) if mode == "always" else ())]
 
 
 def test_an_order_names_each_source_once() -> None:
@@ -200,18 +163,12 @@ FIVE_SENTENCES = (
 PAGES = tuple(Source(title=f"Page {i}", url=f"https://web.example/{i}") for i in (1, 2, 3))
 
 
-def test_an_answer_is_kept_whole_with_its_citations_in_the_order_of_its_marks() -> None:
-    web = Web(FIVE_SENTENCES, *PAGES)
-    settings = CONTEXT_PRESETS["paper"]
-    found = kb.context(store(), "albino American robin", ENCODER, search=web, settings=settings, chat=Writer("unused"))
-    assert (found.passage, found.sources) == (FIVE_SENTENCES, PAGES)
-
-
 def test_a_stored_answer_replaces_another_search_for_the_same_and_near_queries() -> None:
     robin = entry("Turdus migratorius", "American Robin", "A thrush.", family="Turdidae", order="Passeriformes")
     held, web = ShelfStore([robin], [CERE, ALBINISM], ENCODER), Web(FIVE_SENTENCES, *PAGES)
     settings = CONTEXT_PRESETS["paper"]
-    first = kb.context(held, "albino American robin", ENCODER, search=web, settings=settings)
+    first = kb.context(held, "albino American robin", ENCODER, search=web, settings=settings, chat=Writer("unused"))
+    assert (first.passage, first.sources) == (FIVE_SENTENCES, PAGES), "whole, with its citations in order"
     for near in ("an albino American Robin", "A photo of albino American robins", "American robin showing albinism"):
         again = kb.context(held, near, ENCODER, search=web, settings=settings)
         assert (again.passage, again.sources) == (first.passage, first.sources), near
@@ -223,82 +180,7 @@ def test_a_stored_answer_replaces_another_search_for_the_same_and_near_queries()
     assert len(web.asked) == 7
 
 
-def test_an_answer_without_a_cited_page_is_credited_to_the_model(caplog: pytest.LogCaptureFixture) -> None:
-    settings = CONTEXT_PRESETS["paper"]
-    web = Web("A zorblin is a gland.", Source(title="unknown"))
-    with caplog.at_level(logging.WARNING):
-        found = kb.context(store(), "zorblin", ENCODER, search=web, settings=settings)
-    assert found.passage == "A zorblin is a gland."
-    assert "cites no page" in caplog.text
-
-
 # --- passages written by a model ---------------------------------------------------------------------------------
-
-
-def test_a_model_writes_the_passage_with_cited_sources() -> None:
-    writer = Writer(sentences(("In amplexus the male clasps the female from behind.", [1])))
-    found = kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=writer)
-    assert found.passage == "In amplexus the male clasps the female from behind. [1]"
-    assert found.sources == (WIKI_SOURCE,)
-    assert [note.name for note in found.terms] == ["amplexus"]
-
-
-def test_uncited_sources_are_dropped_and_the_rest_renumbered() -> None:
-    writer = Writer(sentences(("A cere is bare skin at the base of the bill [2].", [2])))
-    found = kb.context(store(AMPLEXUS, CERE), "amplexus, cere", ENCODER, chat=writer)
-    assert found.passage == "A cere is bare skin at the base of the bill. [1]"
-    assert found.sources == (CERE.source,)
-
-
-@pytest.mark.parametrize(
-    "unsupported",
-    [
-        ("The male clasps the female from behind.", []),
-        ("The male clasps the female from behind.", [2]),
-        ("The male clasps the female from behind.", [0]),
-        ("The green male clasps the female from behind.", [1]),
-        ("The male clasps the female from behind for 3 days.", [1]),
-        ("Two males clasp the female from behind.", [1]),
-        ("Toxic warts secrete poison at dusk.", [1]),
-        ("See https://evil.example for the mating embrace of frogs.", [1]),
-    ],
-)
-def test_a_sentence_unsupported_by_its_sources_is_dropped(unsupported: tuple[str, list[int]]) -> None:
-    good = ("A small frog sits on the back of a larger one.", [1])
-    found = kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(sentences(unsupported, good)))
-    assert found.passage == "A small frog sits on the back of a larger one. [1]"
-
-
-@pytest.mark.parametrize("reply", ["no JSON", "{}", sentences(), '{"sentences": [1]}', Refused("I cannot help")])
-def test_an_unusable_model_reply_keeps_the_composed_passage(reply: str | Exception) -> None:
-    composed = kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER)
-    assert kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(reply)) == composed
-
-
-FAILURES = [
-    SourceUnavailable("unreachable"),
-    RateLimited("too many"),
-    SourceError("no such model"),
-    NotCached("offline"),
-]
-
-
-@pytest.mark.parametrize("failure", FAILURES, ids=repr)
-def test_an_unavailable_model_keeps_the_composed_passage_with_a_warning(
-    failure: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        found = kb.context(store(), "a cere", ENCODER, chat=Writer(failure))
-    assert found == kb.context(store(), "a cere", ENCODER)
-    assert found.written_by is None
-    [warning] = caplog.messages
-    assert str(failure) in warning
-
-
-@pytest.mark.parametrize("failure", FAILURES, ids=repr)
-def test_an_unavailable_required_model_fails_the_look_up(failure: Exception) -> None:
-    with pytest.raises(type(failure), match=str(failure)):
-        kb.context(store(), "a cere", ENCODER, chat=Writer(failure), require_chat=True)
 
 
 def test_a_failed_model_is_not_used_for_later_queries(caplog: pytest.LogCaptureFixture) -> None:
@@ -350,15 +232,6 @@ def test_citation_marks_and_spaces_in_replies_are_cleaned() -> None:
     assert parse_reply('Here: {"sentences": [{"text": " A  bill [1][2] bends. ", "sources": [1, "2", 2]}]}') == [
         ("A bill bends.", (1, 2))
     ]
-
-
-def test_many_queries_are_answered_in_order() -> None:
-    writer = Writer(sentences(("A cere is bare skin at the base of the bill.", [1])))
-    queries = ["cere", "nothing here", *(f"cere of bird {i}" for i in range(10))]
-    found = list(contexts(store(), queries, ENCODER, chat=writer))
-    assert [answer.query for answer in found] == queries
-    assert [answer.found for answer in found] == [True, False, *[True] * 10]
-    assert len(writer.requests) == 11
 
 
 # --- learnt terms on disk ----------------------------------------------------------------------------------------
@@ -419,16 +292,81 @@ def test_a_locked_knowledge_base_answers_without_learning(on_disk: Path, caplog:
         assert [term.name for term in opened.terms()] == ["cere"]
 
 
-@pytest.mark.parametrize(
-    ("query", "begins"),
-    [
+CERE_TEXT = "Cere: Bare skin at the base of the bill."
+
+
+def test_settings_choose_the_sources_and_their_order() -> None:
+    for settings, asked, passage in (
+        (ContextSettings(web="always"), 1, f"{ANSWER}\n{CERE_TEXT}"),
+        (ContextSettings(kb="never", web="always"), 1, ANSWER),
+        (ContextSettings(kb="never"), 1, ANSWER),
+        (ContextSettings(kb="never", web="never"), 0, ""),
+        (ContextSettings(web="never"), 0, CERE_TEXT),
+        (ContextSettings(order=("web", "kb", "wiki")), 1, f"{ANSWER}\n{CERE_TEXT}"),
+        (ContextSettings(order=("kb", "web", "wiki")), 0, CERE_TEXT),
+        (ContextSettings(kb="always", order=("web", "wiki", "kb"), web="never"), 0, CERE_TEXT),
+    ):
+        web = Web()
+        found = kb.context(store(), "a yellow cere", ENCODER, search=web, settings=settings)
+        assert (len(web.asked), found.passage) == (asked, passage), settings
+
+
+def test_a_wiki_is_asked_about_all_words_or_about_the_unexplained() -> None:
+    modes: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
+        ("always", "a yellow cere, zorblin", ("cere",)), ("if-needed", "zorblin", ()),
+    )  # fmt: skip
+    for mode, asked, known in modes:
+        wiki = Glossary()
+        kb.context(store(), "a yellow cere, zorblin", ENCODER, wiki=wiki, settings=ContextSettings(wiki=mode))
+        kb.context(store(), "a yellow cere, zorblin", ENCODER, wiki=wiki, settings=ContextSettings(wiki="never"))
+        assert wiki.asked == [(asked, known)]
+    other = Term(term_id="term:cere", name="wax", definition="Wax.", source=WIKI_SOURCE)
+    assert not kb.context(store(), "wax of bees", ENCODER, wiki=Glossary(other)).found, "never in place of a term"
+
+
+def test_a_model_writes_the_passage_with_the_sources_that_it_cites() -> None:
+    """Sentences without support in their sources are dropped, and sources that nothing cites."""
+    good = ("A small frog sits on the back of a larger one [2].", [2])
+    for unsupported in (
+        ("The male clasps the female from behind.", []),
+        ("The male clasps the female from behind.", [3]),
+        ("The male clasps the female from behind.", [0]),
+        ("The green male clasps the female from behind.", [2]),
+        ("The male clasps the female from behind for 3 days.", [2]),
+        ("Two males clasp the female from behind.", [2]),
+        ("Toxic warts secrete poison at dusk.", [2]),
+        ("See https://evil.example for the mating embrace of frogs.", [2]),
+    ):
+        writer = Writer(sentences(unsupported, good))
+        found = kb.context(store(CERE, AMPLEXUS), "a cere, frogs in amplexus", ENCODER, chat=writer)
+        assert found.passage == "A small frog sits on the back of a larger one. [1]", unsupported
+        assert (found.sources, found.written_by) == ((WIKI_SOURCE,), "writer")
+        assert [note.name for note in found.terms] == ["cere", "amplexus"]
+
+
+def test_without_a_usable_reply_the_passage_is_composed_unless_the_model_is_required(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    composed = kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER)
+    for reply in ("no JSON", "{}", sentences(), '{"sentences": [1]}', Refused("I cannot help")):
+        assert kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(reply)) == composed, reply
+    for failure in (SourceUnavailable("unreachable"), RateLimited("too many"), NotCached("offline")):
+        caplog.clear()
+        found = kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(failure))
+        assert (found, found.written_by) == (composed, None)
+        [warning] = caplog.messages
+        assert str(failure) in warning
+        with pytest.raises(type(failure), match=str(failure)):
+            kb.context(store(AMPLEXUS), "frogs in amplexus", ENCODER, chat=Writer(failure), require_chat=True)
+
+
+def test_larva_and_pupa_are_described_where_the_query_asks_for_them() -> None:
+    for query, begins in (
         ("two peacocks on buddleia", "The wings are rusty red. Each wing tip carries"),
         ("a peacock caterpillar", "The caterpillar is black with white dots. The wings"),
         ("peacock chrysalis", "The pupa is green or grey-brown with two horns. The wings"),
         ("peacock larva", "The caterpillar is black with white dots."),
-    ],
-)
-def test_larva_and_pupa_are_described_where_the_query_asks_for_them(query: str, begins: str) -> None:
-    passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
-    assert passage.startswith(f"Peacock (Aglais io): {begins}")
-    assert "usual colours" not in passage
+    ):
+        passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
+        assert passage.startswith(f"Peacock (Aglais io): {begins}")
+        assert "usual colours" not in passage

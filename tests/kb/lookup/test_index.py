@@ -89,38 +89,25 @@ def test_glossary_terms_are_found_by_description(kb_path: Path) -> None:
     assert [note.name for note in look_up(kb_path, term.definition).terms] == ["cere"]
 
 
-def test_knowledge_base_terms_take_precedence_over_the_glossary(kb_path: Path) -> None:
-    source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE])
-    found = look_up(kb_path, "the cere")
-    assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
-    assert found.sources == (OWN_CERE.source,)
-
-
-def test_knowledge_base_aliases_take_precedence_over_the_glossary(kb_path: Path) -> None:
-    wax = Term(term_id="term:wax", name="wax", aliases=("cere",), definition="What bees make.")
-    source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[wax])
-    assert [note.name for note in look_up(kb_path, "the cere").terms] == ["wax"]
-
-
-def test_a_removed_term_is_not_explained_by_the_glossary(kb_path: Path) -> None:
-    source = StarterSource(with_vectors=False)
-    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE])
-    kb.remove(kb_path, ["cere"])
-    assert not look_up(kb_path, "the cere").found
-    assert look_up(kb_path, "the speculum").found
-
-
-def test_a_glossary_term_can_be_removed(kb_path: Path) -> None:
-    assert kb.remove(kb_path, ["Cere"]).names == ("cere",)
-    assert not look_up(kb_path, "the cere").found
-    with kb.open(kb_path) as store:
-        assert store.status().left_out == {"term: removed by the user": 1}
-    assert kb.verify(kb_path).ok
-
-
 def test_an_in_memory_store_has_no_glossary() -> None:
     store = ShelfStore([], [OWN_CERE], BagOfWords())
     assert glossary_of(store) == []
     assert not kb.context(store, "the speculum", BagOfWords()).found
+
+
+def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(kb_path: Path) -> None:
+    source = StarterSource(with_vectors=False)
+    wax = Term(term_id="term:wax", name="wax", aliases=("speculum",), definition="What bees make.")
+    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE, wax])
+    found = look_up(kb_path, "the cere")
+    assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
+    assert found.sources == (OWN_CERE.source,)
+    assert [note.name for note in look_up(kb_path, "the speculum").terms] == ["wax"]
+    kb.remove(kb_path, ["cere", "wax"])
+    assert not look_up(kb_path, "the cere").found
+    assert look_up(kb_path, "the speculum").found
+    assert kb.remove(kb_path, ["Speculum"]).names == ("speculum",), "of the glossary"
+    assert not look_up(kb_path, "the speculum").found
+    with kb.open(kb_path) as store:
+        assert store.status().left_out == {"term: removed by the user": 3}
+    assert kb.verify(kb_path).ok

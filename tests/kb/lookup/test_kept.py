@@ -53,14 +53,14 @@ def test_a_second_process_reads_no_summary(path: Path, monkeypatch: pytest.Monke
     assert answers(path) == first
 
 
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.99])
-def test_damaged_files_are_made_again(path: Path, place: float) -> None:
+def test_damaged_files_are_made_again(path: Path) -> None:
     first = answers(path)
     before = [file.read_bytes() for file in files(path)]
-    for file, content in zip(files(path), before, strict=True):
-        at = int(place * len(content))
-        file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
-    assert answers(path) == first
+    for place in (0.1, 0.5, 0.99):
+        for file, content in zip(files(path), before, strict=True):
+            at = int(place * len(content))
+            file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
+        assert answers(path) == first, place
     assert [len(file.read_bytes()) for file in files(path)] == [len(content) for content in before]
     for file, content in zip(files(path), (b"short", b"", b"PK"), strict=True):
         file.write_bytes(content)
@@ -106,19 +106,6 @@ def test_a_learnt_term_leaves_the_files_and_reads_no_summary(path: Path, monkeyp
     assert files(path) == before
 
 
-def test_another_summary_makes_the_files_anew(path: Path) -> None:
-    answers(path)
-    before = files(path)
-    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
-        entry = ledger.entry("agelaius-phoeniceus")
-        assert entry is not None
-        ledger.publish([entry._replace(document="A bird with a zyzzogeton on its head.")])
-    sentence = recognize.load_encoders("starter").sentence
-    with kb.open(path) as store:
-        assert kb.search(store, "zyzzogeton", sentence)[0].taxon_id == "agelaius-phoeniceus"
-    assert len(set(files(path)) - set(before)) == 3
-
-
 def test_names_that_two_species_exchange_change_the_state(path: Path) -> None:
     """Their rows then have the same checksums in another order, or sums that may be equal."""
     with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
@@ -128,11 +115,3 @@ def test_names_that_two_species_exchange_change_the_state(path: Path) -> None:
         exchanged = ledger.state_of_species()
         ledger.add_subjects([("term:cere", "term", "cere", "{}")])
         assert ledger.state_of_species() == exchanged != before
-
-
-def test_removed_species_change_the_state(path: Path) -> None:
-    with closing(Ledger(path / "ledger.sqlite")) as ledger:
-        before = ledger.state_of_species()
-    kb.remove(path, ["agelaius-phoeniceus"])
-    with closing(Ledger(path / "ledger.sqlite")) as ledger:
-        assert ledger.state_of_species() != before

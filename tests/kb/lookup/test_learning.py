@@ -13,7 +13,6 @@ import kb
 from data.contracts import Encoders
 from data.records import Term
 from kb.lookup.learning import remember
-from kb.store.layout import collection_name
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
@@ -68,14 +67,6 @@ def test_a_learnt_term_writes_the_matrix_of_terms_alone(path: Path, encoders: En
     assert kb.verify(path).ok
 
 
-def test_a_new_species_writes_the_matrices_of_species_alone(path: Path, encoders: Encoders) -> None:
-    more = made_up_taxa(N + 1)
-    build = lambda: kb.build(path, more, PageSource(), encoders, terms=[("Amplexus", None)])  # noqa: E731
-    assert written(path, build) == {"anchors", "chunks", "species"}
-    with kb.open(path) as store:
-        assert set(store.chunk_vectors(encoders.text_image[0].space).owners.tolist()) == set(range(N + 1))
-
-
 def test_a_reader_goes_on_with_its_own_terms(path: Path, encoders: Encoders) -> None:
     """It opened the state before the term, whose matrix the next writer removes."""
     [vector] = encoders.sentence.encode_texts([TERM.name])
@@ -83,10 +74,3 @@ def test_a_reader_goes_on_with_its_own_terms(path: Path, encoders: Encoders) -> 
         learn(path, encoders)
         assert [term_id for term_id, _ in store.query_terms(vector, 9)] == ["term:amplexus"]
         assert len(store.query_species(vector, 99)) == N
-
-
-def test_a_learnt_term_with_a_lost_matrix_of_species_writes_that_too(path: Path, encoders: Encoders) -> None:
-    name = collection_name("anchors", encoders.visual.space)
-    [matrix] = (path / "cache").glob(f"{name}.*.npy")
-    matrix.unlink()
-    assert written(path, lambda: learn(path, encoders)) == {"anchors", "terms"}

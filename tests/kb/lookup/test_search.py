@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from data.errors import SpaceMismatch
 from data.records import SpeciesEntry
 from kb.lookup.context import context
 from kb.lookup.search import search
-from tests.kb.lookup.shelf import ENCODER, STORE, TERMS, entry
+from tests.kb.lookup.shelf import ENCODER, STORE, entry
 from tests.memory_store import BagOfWords, ShelfStore
 
 
@@ -85,29 +83,6 @@ def test_matches_are_limited_to_n_and_empty_for_nonsense() -> None:
     assert search(STORE, " ", ENCODER) == []
     with pytest.raises(ValueError, match="expected n of at least 1, got 0"):
         search(STORE, "red", ENCODER, n=0)
-
-
-def test_a_large_knowledge_base_is_loaded_only_once() -> None:
-    words = ["red", "blue", "crown", "bill", "streaked", "wing", "tail", "long", "pale", "rump", "breast", "white"]
-    many = [
-        entry(
-            f"Genus{i % 2300} species{i}", f"{words[i % 12]} {words[i % 7]} Bird {i}",
-            *(f"The {words[(i * j) % 12]} is {words[(i + j) % 12]} and {words[(i * 3 + j) % 12]}." for j in range(8)),
-            family=f"Familyidae{i % 250}", order="Aviformes",
-        )
-        for i in range(11_131)
-    ]  # fmt: skip
-    store = ShelfStore(many, TERMS, BagOfWords(dim=16))
-    encoder = BagOfWords(dim=16)
-    begin = time.process_time()
-    search(store, "warm up", encoder)
-    loading_s = time.process_time() - begin
-    begin = time.process_time()
-    assert search(store, "red crown and a long white tail", encoder)
-    assert search(store, "Gennus17 speccies17", encoder)
-    assert context(store, "Two frogs in amplexus", encoder).found
-    answering_s = time.process_time() - begin
-    assert answering_s < loading_s  # three answers take about a fifth of it, because nothing is loaded again
 
 
 def test_an_encoder_with_another_space_is_refused() -> None:

@@ -13,7 +13,7 @@ from data.records import Taxon
 from data.starter.knowledge import read_species, read_terms
 from kb.lookup import senses
 from kb.lookup.mentions import NameFinder
-from kb.lookup.senses import QueryWords, group_of_noun, groups_in, is_technical_sense, sense_lists
+from kb.lookup.senses import QueryWords, group_of_noun, groups_in, is_technical_sense
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
@@ -27,112 +27,6 @@ def finder() -> NameFinder:
 def found(query: str) -> list[str]:
     """Return term ids, species ids and the matched words of groups."""
     return [mention.text if mention.kind == "group" else mention.ids[0] for mention in finder().find(query)]
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("a black cap", ["term:crown"]),
-        ("a bird with a black cap", ["term:crown"]),
-        ("grouse with a red comb", ["term:comb"]),
-        ("comb", ["term:comb"]),
-        ("an owl with a barred tail", ["term:barring"]),
-        ("a newt with a high crest", ["term:crest-newt"]),
-        ("an iguana with a crest", ["term:crest-reptile"]),
-        ("mushroom with brown gills", ["term:gills"]),
-        ("shark with open gills", ["term:gills-fish"]),
-        ("a mushroom with a black cap", ["term:cap-mushroom"]),
-        ("fish with large scales", ["term:scales-fish"]),
-        ("butterfly with missing scales", ["term:scales-butterfly"]),
-        ("goat with long horns", ["term:horns-mammal"]),
-        ("beetle with horns", ["term:horns-beetle"]),
-        ("squid with a spotted mantle", ["term:mantle-mollusc"]),
-        ("flower with five petals", ["term:petals"]),
-        ("stag beetle without mandibles", ["term:mandible"]),
-        ("deer flagging its tail", ["term:flagging"]),
-        ("a peacock displaying its feathers", ["term:display"]),
-        ("a beached dolphin", ["term:stranding"]),
-        ("tagged turtles on the sand", ["term:tag"]),
-        ("preened and preening", ["term:preening", "term:preening"]),
-        ("maned wolf", ["term:mane"]),
-        ("Octopus Stinkhorn fungus", ["term:stinkhorn"]),
-        ("a ruff in breeding plumage", ["calidris-pugnax", "term:breeding-plumage"]),
-        ("a merlin with a supercilium", ["falco-columbarius", "term:supercilium"]),
-    ],
-)
-def test_terms_are_found_in_their_technical_sense(query: str, expected: list[str]) -> None:
-    assert [name for name in found(query) if name in expected] == expected
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "a death cap",
-        "a bottle cap on the beach",
-        "Scarlet Waxy Cap in bare hands",
-        "velvet ant, a male",
-        "an ant carrying a leaf",
-        "the hood of a car",
-        "a comb on a table",
-        "comb jelly",
-        "plumes of smoke",
-        "a beached boat",
-        "a fire salamander with a barred pattern",
-        "a spectacled bear",
-        "a museum displaying bones",
-        "nail polish",
-        "the crown of a king",
-        "a lion's nail",
-        "a merlin on a post",
-        "a merlin spell book",
-    ],
-)
-def test_words_in_their_everyday_sense_are_not_terms(query: str) -> None:
-    assert found(query) == []
-
-
-@pytest.mark.parametrize("query", ["a bird with a red wing", "a white throat", "a gold crest on the head"])
-def test_a_one_word_bird_name_does_not_match_two_words(query: str) -> None:
-    assert not any(mention.kind in ("species", "group") for mention in finder().find(query))
-    assert found("a Redwing in a bush") == ["turdus-iliacus"]
-
-
-def test_displaying_an_object_is_not_a_display() -> None:
-    assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
-    assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
-
-
-@pytest.mark.parametrize(
-    ("query", "group"),
-    [
-        ("puffins with food", "puffins"),
-        ("a vocalizing meadowlark", "meadowlark"),
-        ("a swan that is tagged", "swan"),
-        ("two warblers at a pool", "warblers"),
-        ("a godwit's bill", "godwit's"),
-        ("three kites above a field, birds of prey", "kites"),
-    ],
-)
-def test_birds_with_the_same_last_name_form_a_group(query: str, group: str) -> None:
-    [mention] = [mention for mention in finder().find(query) if mention.kind == "group"]
-    assert mention.text == group
-    names = {species.taxon.taxon_id: species.taxon.common_name for species in read_species()}
-    last = group_stem(group)
-    assert all(last in names[taxon_id].lower() for taxon_id in mention.ids)
-
-
-def group_stem(group: str) -> str:
-    return group.lower().removesuffix("'s").removesuffix("s")
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["a hawk moth", "monarch butterfly", "a kite in the sky", "hermit crab", "black knot on a twig",
-     "a striped grass owl",
-     "one eye", "a diver with a camera", "swift running water"],
-)  # fmt: skip
-def test_words_that_resemble_bird_names_are_not_birds(query: str) -> None:
-    assert [mention.text for mention in finder().find(query) if mention.kind != "term"] == []
 
 
 def test_nouns_map_to_groups_in_any_number_and_case() -> None:
@@ -174,18 +68,6 @@ def test_a_text_of_field_marks_is_read_in_linear_time(monkeypatch: pytest.Monkey
         assert len(find("black cap, grey crown, " * n)) == 2 * n
         n_calls.append(calls)
     assert n_calls[1] <= 2.1 * n_calls[0]
-
-
-def test_everyday_words_refer_to_known_groups() -> None:
-    lists = sense_lists()
-    known = set(lists.organisms.values()) | {"animals"}
-    assert {group for groups in lists.everyday.values() for group in groups} <= known
-
-
-def test_a_word_of_several_groups_has_no_sense_for_another_one() -> None:
-    assert [found(query) for query in ("crab with gills", "bottle cap", "a wedding ring", "a goat with a crest")] == [
-        [], [], [], [],
-    ]  # fmt: skip
 
 
 def test_without_a_group_in_the_query_that_of_the_knowledge_base_decides_else_each_sense_counts() -> None:
@@ -234,6 +116,73 @@ def test_a_butterfly_that_shares_its_name_with_birds_is_found() -> None:
     assert names.find("monarch flycatcher") == []
 
 
-def test_a_bird_with_the_name_of_something_else_is_found_where_its_capital_tells() -> None:
-    assert found("a Merlin on a post") == ["falco-columbarius"]
+def test_terms_are_found_in_their_technical_sense() -> None:
+    for query, expected in {
+        "a black cap": ["term:crown"],
+        "a bird with a black cap": ["term:crown"],
+        "grouse with a red comb": ["term:comb"],
+        "comb": ["term:comb"],
+        "an owl with a barred tail": ["term:barring"],
+        "a newt with a high crest": ["term:crest-newt"],
+        "an iguana with a crest": ["term:crest-reptile"],
+        "mushroom with brown gills": ["term:gills"],
+        "shark with open gills": ["term:gills-fish"],
+        "a mushroom with a black cap": ["term:cap-mushroom"],
+        "fish with large scales": ["term:scales-fish"],
+        "butterfly with missing scales": ["term:scales-butterfly"],
+        "goat with long horns": ["term:horns-mammal"],
+        "beetle with horns": ["term:horns-beetle"],
+        "squid with a spotted mantle": ["term:mantle-mollusc"],
+        "flower with five petals": ["term:petals"],
+        "stag beetle without mandibles": ["term:mandible"],
+        "deer flagging its tail": ["term:flagging"],
+        "a peacock displaying its feathers": ["term:display"],
+        "a beached dolphin": ["term:stranding"],
+        "tagged turtles on the sand": ["term:tag"],
+        "preened and preening": ["term:preening", "term:preening"],
+        "maned wolf": ["term:mane"],
+        "Octopus Stinkhorn fungus": ["term:stinkhorn"],
+        "a ruff in breeding plumage": ["calidris-pugnax", "term:breeding-plumage"],
+        "a merlin with a supercilium": ["falco-columbarius", "term:supercilium"],
+    }.items():
+        assert [name for name in found(query) if name in expected] == expected, query
+    assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
+    assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
+
+
+def test_words_in_their_everyday_sense_are_not_terms() -> None:
+    for query in (
+        "a death cap", "a bottle cap on the beach", "Scarlet Waxy Cap in bare hands", "velvet ant, a male",
+        "an ant carrying a leaf", "the hood of a car", "a comb on a table", "comb jelly", "plumes of smoke",
+        "a beached boat", "a fire salamander with a barred pattern", "a spectacled bear", "a museum displaying bones",
+        "nail polish", "the crown of a king", "a lion's nail", "a merlin on a post", "a merlin spell book",
+        "crab with gills", "bottle cap", "a wedding ring", "a goat with a crest",
+    ):  # fmt: skip
+        assert found(query) == [], query
+
+
+def test_birds_with_the_same_last_name_form_a_group() -> None:
+    names = {species.taxon.taxon_id: species.taxon.common_name.lower() for species in read_species()}
+    for query, group, last in (
+        ("puffins with food", "puffins", "puffin"),
+        ("a vocalizing meadowlark", "meadowlark", "meadowlark"),
+        ("a swan that is tagged", "swan", "swan"),
+        ("two warblers at a pool", "warblers", "warbler"),
+        ("a godwit's bill", "godwit's", "godwit"),
+        ("three kites above a field, birds of prey", "kites", "kite"),
+    ):
+        [mention] = [mention for mention in finder().find(query) if mention.kind == "group"]
+        assert mention.text == group
+        assert all(last in names[taxon_id] for taxon_id in mention.ids), query
+
+
+def test_words_that_resemble_bird_names_are_not_birds() -> None:
+    for query in (
+        "a hawk moth", "monarch butterfly", "a kite in the sky", "hermit crab", "black knot on a twig",
+        "a striped grass owl", "one eye", "a diver with a camera", "swift running water",
+        "a bird with a red wing", "a white throat", "a gold crest on the head",
+    ):  # fmt: skip
+        assert [mention.text for mention in finder().find(query) if mention.kind != "term"] == [], query
+    assert found("a Redwing in a bush") == ["turdus-iliacus"]
+    assert found("a Merlin on a post") == ["falco-columbarius"], "its capital tells"
     assert "falco-columbarius" not in found("King Merlin on a throne")

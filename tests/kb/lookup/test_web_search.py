@@ -6,7 +6,6 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Lock
-from typing import Any
 
 import pytest
 
@@ -42,35 +41,6 @@ def test_an_answer_is_kept_whole_with_model_and_date() -> None:
     assert len(found.asked_on) == len("2026-11-23")
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"citations": [FROGS]},
-        {"citations": [{"url": FROGS, "title": "Frogs"}]},
-        {"search_results": [{"url": FROGS}]},
-    ],
-)
-def test_sources_are_read_in_all_server_formats(more: dict[str, Any]) -> None:
-    found = answer_to(Answer(text="The male holds on [1].", more=more))
-    assert found is not None and [source.url for source in found.citations] == [FROGS]
-
-
-def test_an_invalid_address_keeps_its_place_among_the_citations() -> None:
-    found = answer_to(Answer(text="Not this [1]. But this [2].", more={"citations": ["file:///etc/passwd", TOADS]}))
-    assert found is not None and found.source is not None
-    assert ([source.url for source in found.citations], found.source.url) == ([None, TOADS], TOADS)
-
-
-@pytest.mark.parametrize("more", [{}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}])
-def test_an_answer_without_a_page_is_credited_to_its_model(
-    more: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    found = answer_to(Answer(text="Trust me [1].", more=more))
-    assert found is not None and found.source is not None
-    assert (found.definition, found.source.title) == ("Trust me [1].", "sonar, without cited pages")
-    assert "cites no page" in caplog.text
-
-
 def test_a_declined_search_finds_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert answer_to(Answer(text=None, refusal="I cannot help.")) is None
     assert "I cannot help" in caplog.text
@@ -92,10 +62,10 @@ def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
 # --- answers in a knowledge base -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def with_answer(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A knowledge base with one species and the answer to "a frog in ammplexus"."""
-    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
+    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path_factory.mktemp("web") / "a.kb"
     kb.build(path, source.drawn_taxa()[:1], source, encoders)
     reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
     with (
@@ -106,6 +76,11 @@ def with_answer(tmp_path: Path) -> Path:
         paper = CONTEXT_PRESETS["paper"]
         kb.context(store, "a frog in ammplexus", encoders.sentence, search=chat, settings=paper)
     return path
+
+
+@pytest.fixture
+def with_answer(answered: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(answered, tmp_path / "a.kb"))
 
 
 def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_query(with_answer: Path) -> None:
@@ -127,44 +102,7 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
     assert kb.verify(with_answer).ok
 
 
-def test_lost_chroma_files_are_filled_again_with_the_answer(with_answer: Path) -> None:
-    digest = kb.verify(with_answer).digest
-    shutil.rmtree(with_answer / "chroma")
-    assert kb.verify(with_answer).digest == digest
-    with kb.open(with_answer) as store:
-        assert kb.context(store, "a frog in ammplexus", toy_encoders().sentence).found
-
-
-def test_an_answer_survives_the_next_build_and_a_bundle(with_answer: Path) -> None:
-    source, encoders = StarterSource(with_vectors=False), toy_encoders()
-    with kb.open(with_answer) as store:
-        before = store.terms()
-    kb.build(with_answer, source.drawn_taxa()[:2], source, encoders)
-    with kb.open(with_answer) as store:
-        assert store.terms() == before
-    bundle, copy = with_answer.with_name("bundle"), with_answer.with_name("b.kb")
-    kb.export_bundle(with_answer, bundle, with_unfree_pages=True)
-    kb.import_bundle(bundle, copy, encoders)
-    with kb.open(copy) as store:
-        assert store.terms() == before
-
-
-def test_a_bundle_leaves_out_answers_whose_licence_is_not_stated(with_answer: Path) -> None:
-    bundle, copy = with_answer.with_name("bundle"), with_answer.with_name("b.kb")
-    assert kb.export_bundle(with_answer, bundle, load_encoders=toy_encoders).withheld_pages == 1
-    kb.import_bundle(bundle, copy, toy_encoders())
-    with kb.open(copy) as store, kb.open(with_answer) as original:
-        assert (store.terms(), store.taxon_ids) == ([], original.taxon_ids)
-
-
-def test_an_answer_is_removed_by_its_query(with_answer: Path) -> None:
-    kb.remove(with_answer, ["a frog in ammplexus"])
-    with kb.open(with_answer) as store:
-        assert store.terms() == []
-        assert not kb.context(store, "a frog in ammplexus", toy_encoders().sentence).found
-
-
-def test_queries_are_searched_together_and_near_ones_once(tmp_path: Path) -> None:
+def test_queries_are_searched_together_and_near_ones_once(with_answer: Path) -> None:
     queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
     asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
     all_at_once = Barrier(len(queries), timeout=120)  # no reply before all are asked
@@ -175,31 +113,29 @@ def test_queries_are_searched_together_and_near_ones_once(tmp_path: Path) -> Non
             text=f"{next(query for query in queries if query in call.text)} [1].", more={"citations": [FROGS]}
         )
 
-    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, encoders)
+    encoders = toy_encoders()
     with (
         OpenAIServer(reply) as server,
         Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(path) as store,
+        kb.open(with_answer) as store,
     ):
         found = list(contexts(store, asked, encoders.sentence, search=chat, settings=CONTEXT_PRESETS["paper"]))
     assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
     assert server.n_calls == len(queries)
 
 
-def test_several_threads_search_at_the_same_time(tmp_path: Path) -> None:
+def test_several_threads_search_at_the_same_time(with_answer: Path) -> None:
     both = Barrier(2, timeout=120)
 
     def reply(call: Call) -> Answer:
         both.wait()
         return Answer(text="Zorbs are round [1].", more={"citations": [FROGS]})
 
-    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, encoders)
+    encoders = toy_encoders()
     with (
         OpenAIServer(reply) as server,
         Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(path) as store,
+        kb.open(with_answer) as store,
         ThreadPoolExecutor(2) as pool,
     ):
         turn = Lock()
@@ -210,3 +146,50 @@ def test_several_threads_search_at_the_same_time(tmp_path: Path) -> None:
 
         found = list(pool.map(look, ["a zorb", "two zorbs at dusk"]))
     assert [each.passage for each in found] == ["Zorbs are round [1]."] * 2
+
+
+def test_sources_are_read_in_all_server_formats() -> None:
+    for more, urls in (
+        ({"citations": [FROGS]}, [FROGS]),
+        ({"citations": [{"url": FROGS, "title": "Frogs"}]}, [FROGS]),
+        ({"search_results": [{"url": FROGS}]}, [FROGS]),
+        ({"citations": ["file:///etc/passwd", TOADS]}, [None, TOADS]),  # an invalid address keeps its place
+    ):
+        found = answer_to(Answer(text="The male holds on [1].", more=more))
+        assert found is not None and found.source is not None
+        assert ([source.url for source in found.citations], found.source.url) == (urls, urls[-1])
+
+
+def test_an_answer_without_a_page_is_credited_to_its_model(caplog: pytest.LogCaptureFixture) -> None:
+    for more in ({}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}):
+        caplog.clear()
+        found = answer_to(Answer(text="Trust me [1].", more=more))
+        assert found is not None and found.source is not None
+        assert (found.definition, found.source.title) == ("Trust me [1].", "sonar, without cited pages")
+        assert "cites no page" in caplog.text
+
+
+def test_an_answer_survives_lost_vectors_the_next_build_and_a_bundle_and_is_removed_by_its_query(
+    with_answer: Path,
+) -> None:
+    source, encoders = StarterSource(with_vectors=False), toy_encoders()
+    digest = kb.verify(with_answer).digest
+    shutil.rmtree(with_answer / "chroma")
+    assert kb.verify(with_answer).digest == digest
+    kb.build(with_answer, source.drawn_taxa()[:2], source, encoders)
+    with kb.open(with_answer) as store:
+        before, taxa = store.terms(), store.taxon_ids
+        assert [term.name for term in before] == ["a frog in ammplexus"]
+        assert kb.context(store, "a frog in ammplexus", encoders.sentence).found
+    # Its licence is not stated.
+    for name, with_unfree, terms in (("one", True, before), ("two", False, [])):
+        bundle, copy = with_answer.with_name(name), with_answer.with_name(f"{name}.kb")
+        exported = kb.export_bundle(with_answer, bundle, load_encoders=toy_encoders, with_unfree_pages=with_unfree)
+        assert exported.withheld_pages == (not with_unfree)
+        kb.import_bundle(bundle, copy, encoders)
+        with kb.open(copy) as store:
+            assert (store.terms(), store.taxon_ids) == (terms, taxa)
+    kb.remove(with_answer, ["a frog in ammplexus"])
+    with kb.open(with_answer) as store:
+        assert store.terms() == []
+        assert not kb.context(store, "a frog in ammplexus", encoders.sentence).found

@@ -48,11 +48,6 @@ def test_names_all_in_capitals_are_species_apart(tmp_path: Path) -> None:
     assert found.lineage == {"family": "Nymphalidae", "genus": "Vanessa"}
 
 
-def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path) -> None:
-    plain = "Genus,Species,Common Name\nRana,temporaria,Common Frog\nBufo,bufo,Common Toad\n"
-    assert species(added(tmp_path, plain)) == ["Bufo bufo", "Rana temporaria"]
-
-
 def test_a_checklist_without_species_says_so(tmp_path: Path) -> None:
     listed = added(tmp_path, "taxon\nRana\nBufo\n")
     assert listed.problems == ["no species, expected names such as Rana temporaria: 1 (first: Rana)"]
@@ -108,13 +103,6 @@ def test_words_of_status_and_rank_are_understood_or_reported(tmp_path: Path) -> 
     }
 
 
-def test_bare_names_of_coldp_are_left_out_and_reported(tmp_path: Path) -> None:
-    rows = "ID\tparentID\tstatus\tscientificName\trank\n1\t\taccepted\tRana temporaria\tspecies\n"
-    listed = added(tmp_path, {"NameUsage.tsv": f"{rows}2\t\tbare name\tRana nuda\tspecies\n"}, "t.zip")
-    assert (species(listed), listed.find("Rana nuda")) == (["Rana temporaria"], None)
-    assert listed.problems == ["bare, deleted or quarantined name: 1 (first: line 3, Rana nuda)"]
-
-
 def test_open_names_are_no_taxa_and_aggregates_are_the_species(tmp_path: Path) -> None:
     listed = added(
         tmp_path, "scientific_name\nAmanita sp.\nAus cf. bus\nBufo bufo agg.\nFicus carica ined.\nAus bus s. str.\n"
@@ -128,14 +116,6 @@ def test_an_aggregate_stands_beside_its_species(tmp_path: Path) -> None:
     listed = added(tmp_path, archive(rows), "t.zip")
     found = [listed.find(name) for name in ("Bufo bufo", "Bufo bufo agg.")]
     assert [each.rank for each in found if each] == ["species", "species aggregate"]
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("quoted", ['fieldsEnclosedBy="&quot;"', 'fieldsEnclosedBy=""'])
-def test_lines_end_in_any_way(tmp_path: Path, end: str, quoted: str) -> None:
-    rows = end.join(("1\tRana arvalis\tspecies\taccepted", "2\tRana temporaria\tspecies\taccepted", ""))
-    listed = added(tmp_path, archive(rows, attributes=quoted), "t.zip")
-    assert (species(listed), listed.problems) == (["Rana arvalis", "Rana temporaria"], [])
 
 
 def test_a_heading_that_meta_xml_does_not_declare_is_no_taxon(tmp_path: Path) -> None:
@@ -160,15 +140,6 @@ def test_a_quoted_line_break_between_tabs_joins_the_lines(tmp_path: Path) -> Non
         "Red Admiral", "Painted Lady", '"Peacock',
     ]  # fmt: skip
     assert listed.problems == [f"quotation mark not closed: 2 (first: {tmp_path / 't.tsv'}: line 4)"]
-
-
-def test_infraspecific_epithets_and_capitals_in_columns_of_their_own(tmp_path: Path) -> None:
-    listed = added(
-        tmp_path, "genus,specificEpithet,infraspecificEpithet\nSalix,alba,\nSalix,alba,vitellina\nRana,Arvalis,\n"
-    )
-    assert species(listed) == ["Rana arvalis", "Salix alba"]
-    found = listed.find("Salix alba vitellina")
-    assert found is not None and found.rank == "subspecies" and listed.problems == []
 
 
 def test_markup_and_underscores_in_names_and_shortened_genera(tmp_path: Path) -> None:
@@ -220,33 +191,47 @@ def test_all_tables_of_vernacular_names_are_read_without_meta_xml(tmp_path: Path
     assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "en": ("Common Frog",)}
 
 
-@pytest.mark.parametrize(
-    ("cell", "names"),
-    [
-        ("Common Frog | Grass Frog", ("Common Frog", "Grass Frog")),
-        ("Common Frog, European Grass Frog", ("Common Frog", "European Grass Frog")),
-        ("Frog, Common; Grass Frog", ("Frog, Common", "Grass Frog")),
-        ("Grass Frog, European", ("Grass Frog, European",)),
-        (", | Common Frog,", ("Common Frog",)),
-    ],
-)
-def test_a_cell_may_hold_several_common_names(tmp_path: Path, cell: str, names: tuple[str, ...]) -> None:
-    """A comma separates them where no part is a single word: names may be inverted."""
-    rows = f"taxonID\tscientificName\tlanguage\tvernacularName\n7\tRana temporaria\ten\t{cell}\n"
-    (tmp_path / "beside").mkdir()
-    in_row = added(tmp_path, rows, "t.tsv").find("Rana temporaria")
-    files = {
-        "taxa.csv": "id,taxonID,scientificName,taxonRank\n7,7,Rana temporaria,species\n",
-        "vernacular.csv": f'id,vernacularName,language\n7,"{cell}",en\n',
-    }
-    beside = added(tmp_path / "beside", files, "t.zip").find("Rana temporaria")
-    for found in (in_row, beside):
-        assert found is not None
-        assert sorted(found.names_by_language["en"]) == sorted(names)
-
-
 def test_languages_may_be_named_in_headings(tmp_path: Path) -> None:
     found = added(tmp_path, "scientific_name,German,French name\nRana temporaria,Grasfrosch,Grenouille\n").find(
         "Grasfrosch"
     )
     assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "fr": ("Grenouille",)}
+
+
+def test_genus_and_epithets_may_stand_in_columns_of_their_own(tmp_path: Path) -> None:
+    plain = "Genus,Species,Common Name\nRana,temporaria,Common Frog\nBufo,bufo,Common Toad\n"
+    assert species(added(tmp_path, plain)) == ["Bufo bufo", "Rana temporaria"]
+    listed = added(
+        tmp_path, "genus,specificEpithet,infraspecificEpithet\nSalix,alba,\nSalix,alba,vitellina\nRana,Arvalis,\n"
+    )
+    assert species(listed) == ["Rana arvalis", "Salix alba"]
+    found = listed.find("Salix alba vitellina")
+    assert found is not None and found.rank == "subspecies" and listed.problems == []
+
+
+def test_lines_end_in_any_way(tmp_path: Path) -> None:
+    for end in ("\n", "\r\n", "\r"):
+        for quoted in ('fieldsEnclosedBy="&quot;"', 'fieldsEnclosedBy=""'):
+            rows = end.join(("1\tRana arvalis\tspecies\taccepted", "2\tRana temporaria\tspecies\taccepted", ""))
+            listed = added(tmp_path, archive(rows, attributes=quoted), "t.zip")
+            assert (species(listed), listed.problems) == (["Rana arvalis", "Rana temporaria"], []), (end, quoted)
+
+
+def test_a_cell_may_hold_several_common_names(tmp_path: Path) -> None:
+    """A comma separates them where no part is a single word: names may be inverted."""
+    for cell, names in (
+        ("Common Frog | Grass Frog", ("Common Frog", "Grass Frog")),
+        ("Common Frog, European Grass Frog", ("Common Frog", "European Grass Frog")),
+        ("Frog, Common; Grass Frog", ("Frog, Common", "Grass Frog")),
+        ("Grass Frog, European", ("Grass Frog, European",)),
+        (", | Common Frog,", ("Common Frog",)),
+    ):
+        rows = f"taxonID\tscientificName\tlanguage\tvernacularName\n7\tRana temporaria\ten\t{cell}\n"
+        files = {
+            "taxa.csv": "id,taxonID,scientificName,taxonRank\n7,7,Rana temporaria,species\n",
+            "vernacular.csv": f'id,vernacularName,language\n7,"{cell}",en\n',
+        }
+        for listed in (added(tmp_path, rows, "t.tsv"), added(tmp_path, files, "t.zip")):
+            found = listed.find("Rana temporaria")
+            assert found is not None
+            assert sorted(found.names_by_language["en"]) == sorted(names), cell

@@ -103,9 +103,8 @@ TREE = (TaxonRow(1, 3, 0, "", "Vanessa", "genus", False), TaxonRow(2, 2, 1, "", 
         TaxonRow(3, 3, 1, "", "Vanessa b", "species", False))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "taxa",
-    [
+def test_rows_that_are_no_tree_and_names_without_a_taxon_are_refused(tmp_path: Path) -> None:
+    for taxa in (
         TREE[1:],
         TREE[:2],
         (TREE[0], TREE[1]._replace(parent=0), TREE[2]),
@@ -113,15 +112,10 @@ TREE = (TaxonRow(1, 3, 0, "", "Vanessa", "genus", False), TaxonRow(2, 2, 1, "", 
         (TREE[0], TREE[1]._replace(last=1), TREE[2]),
         (TREE[0]._replace(name=""), *TREE[1:]),
         (TREE[0]._replace(name="x" * 3_000), *TREE[1:]),
-    ],
-)
-def test_rows_that_are_no_tree_are_refused(taxa: tuple[TaxonRow, ...], tmp_path: Path) -> None:
-    with pytest.raises(BadInput):
-        write_rows(tmp_path / "x.sqlite", {}, taxa, [])
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", [(4, 0, 1, "x", ""), (0, 0, 1, "x", ""), (1, 9, 1, "x", ""), (1, 0, 1, "", "")])
-def test_names_without_a_taxon_are_refused(name: tuple[int, int, int, str, str], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="name without a taxon"):
-        write_rows(tmp_path / "x.sqlite", {}, TREE, [NameRow._make(name)])
+    ):
+        with pytest.raises(BadInput):
+            write_rows(tmp_path / "x.sqlite", {}, taxa, [])
+        assert not list(tmp_path.iterdir()), taxa
+    for name in ((4, 0, 1, "x", ""), (0, 0, 1, "x", ""), (1, 9, 1, "x", ""), (1, 0, 1, "", "")):
+        with pytest.raises(BadInput, match="name without a taxon"):
+            write_rows(tmp_path / "x.sqlite", {}, TREE, [NameRow._make(name)])

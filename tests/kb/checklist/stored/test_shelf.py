@@ -37,12 +37,6 @@ def test_an_edited_file_replaces_the_checklist_of_its_name(tmp_path: Path) -> No
         shelf.used_by("insects", first, tmp_path / "none.sqlite")
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../a", "avilist", ".hidden", "a b"])
-def test_a_name_that_is_no_file_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be named"):
-        Shelf(tmp_path / "home").add(plain(tmp_path), name)
-
-
 def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     Shelf(tmp_path / "home").add(plain(tmp_path))
     with pytest.raises(MissingRequirement) as raised:
@@ -50,49 +44,6 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
     assert raised.value.hint == 'Did you mean "insects"?'
     with pytest.raises(BadInput, match="File not found"):
         Shelf(tmp_path / "home").open("insect.csv")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (PLAIN.encode("utf-16"), "is UTF-16, expected text in UTF-8"),
-        (b"scientific_name\nVan\xe9ssa cardui\n", "line 2: expected UTF-8 text"),
-        (b"\x89PNG\0\0\0\0", "is a binary file"),
-        (b"", "is empty, expected a table of names"),
-        (b"scientific_name\n", "The checklist has no names"),
-        (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
-        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 bytes"),
-        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "a cell is longer than 131,072 characters"),
-    ],
-)
-def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "bad.csv").write_bytes(content)
-    with pytest.raises(BadInput, match=message):
-        Shelf(tmp_path / "home").add(tmp_path / "bad.csv")
-    assert Shelf(tmp_path / "home").names() == []
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"meta": "<archive"}, "meta.xml is not XML"),
-        ({"meta": "<!DOCTYPE a [<!ENTITY b 'c'>]><archive/>"}, "declares entities"),
-        ({"meta": "<archive/>"}, "has no core"),
-        ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
-        ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
-        ({"meta": META.replace("UTF-8", "KOI8-R")}, "is in KOI8-R, expected UTF-8"),
-        ({"taxa": None}, "names taxa.txt, which the archive lacks"),
-        ({"taxa": TAXA.splitlines()[0]}, "The checklist has no names"),
-    ],
-)
-def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path, files: dict[str, str | None], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        Shelf(tmp_path / "home").add(darwin_core(tmp_path, **files))
-
-
-def test_an_archive_that_would_expand_without_end_is_refused_unread(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"taxa.txt would unpack to .* bytes from"):
-        Shelf(tmp_path / "home").add(darwin_core(tmp_path, taxa=TAXA + "\n" * 20_000_000))
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
@@ -154,3 +105,43 @@ def test_a_file_of_another_version_is_refused_with_the_remedy(tmp_path: Path) ->
         == "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
     )
     assert shelf.add(plain(tmp_path)).n_species == 5
+
+
+def test_a_name_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
+    for name in ("", "a/b", "../a", "avilist", "Wiki", ".hidden", "a b", "a" * 65):
+        with pytest.raises(UsageError, match="cannot be named"):
+            Shelf(tmp_path / "home").add(plain(tmp_path), name)
+
+
+def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for content, message in (
+        (PLAIN.encode("utf-16"), "is UTF-16, expected text in UTF-8"),
+        (b"scientific_name\nVan\xe9ssa cardui\n", "line 2: expected UTF-8 text"),
+        (b"\x89PNG\0\0\0\0", "is a binary file"),
+        (b"", "is empty, expected a table of names"),
+        (b"scientific_name\n", "The checklist has no names"),
+        (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
+        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 bytes"),
+        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "a cell is longer than 131,072 characters"),
+    ):
+        (tmp_path / "bad.csv").write_bytes(content)
+        with pytest.raises(BadInput, match=message):
+            Shelf(tmp_path / "home").add(tmp_path / "bad.csv")
+        assert Shelf(tmp_path / "home").names() == []
+
+
+def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path) -> None:
+    archives: tuple[tuple[dict[str, str | None], str], ...] = (
+        ({"meta": "<archive"}, "meta.xml is not XML"),
+        ({"meta": "<!DOCTYPE a [<!ENTITY b 'c'>]><archive/>"}, "declares entities"),
+        ({"meta": "<archive/>"}, "has no core"),
+        ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
+        ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
+        ({"meta": META.replace("UTF-8", "KOI8-R")}, "is in KOI8-R, expected UTF-8"),
+        ({"taxa": None}, "names taxa.txt, which the archive lacks"),
+        ({"taxa": TAXA.splitlines()[0]}, "The checklist has no names"),
+        ({"taxa": TAXA + "\n" * 20_000_000}, r"taxa.txt would unpack to .* bytes from"),
+    )
+    for files, message in archives:
+        with pytest.raises(BadInput, match=message):
+            Shelf(tmp_path / "home").add(darwin_core(tmp_path, **files))

@@ -36,23 +36,6 @@ def found(checklist: StoredChecklist, name: str) -> Taxon:
     return taxon
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Vanessa atalanta", "vanessa  ATALANTA", "Vanessa atalanta (Linnaeus, 1758)", "Vanessa atalanta L.",
-        "Pyrameis atalanta", "Pyrameis atalanta (Linnaeus, 1758)", "Red Admiral", "red-admiral", "Admiral",
-    ],
-)  # fmt: skip
-def test_a_name_in_any_spelling_gives_the_accepted_species(insects: StoredChecklist, name: str) -> None:
-    taxon = found(insects, name)
-    assert (taxon.scientific_name, taxon.rank, taxon.taxon_id) == ("Vanessa atalanta", "species", "vanessa-atalanta")
-    assert taxon.synonyms == ("Pyrameis atalanta",)
-    assert taxon.common_name == "Red Admiral"
-    assert {rank: taxon.lineage[rank] for rank in ("kingdom", "class", "family", "genus")} == {
-        "kingdom": "Animalia", "class": "Insecta", "family": "Nymphalidae", "genus": "Vanessa",
-    }  # fmt: skip
-
-
 def test_a_taxon_of_any_rank_gives_the_species_below_it(insects: StoredChecklist) -> None:
     for name in ("Vanessa", "Nymphalidae", "Insecta"):
         assert [each.scientific_name for each in select(insects, name)] == ["Vanessa atalanta", "Vanessa cardui"]
@@ -172,12 +155,6 @@ def test_species_of_the_same_name_in_two_kingdoms_have_ids_of_their_own(tmp_path
     assert [each.taxon_id for each in select(both, "Plantae")] == list(species_ids(both, "Plantae")) == plants
 
 
-def test_a_plain_table_needs_scientific_names_alone(tmp_path: Path) -> None:
-    (tmp_path / "frogs.csv").write_text("species\nRana temporaria\nRana arvalis Nilsson, 1842\n")
-    frogs = Shelf(tmp_path / "home").add(tmp_path / "frogs.csv")
-    assert [each.scientific_name for each in select(frogs, "Rana")] == ["Rana temporaria", "Rana arvalis"]
-
-
 def test_a_row_with_too_many_cells_is_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(PLAIN + "Animalia,Insecta,Pieridae,Pieris rapae,,,,more\n")
     assert Shelf(tmp_path / "home").add(tmp_path / "t.csv").problems == [
@@ -200,3 +177,18 @@ def test_lines_of_a_plain_table_with_the_same_taxon_are_joined_and_reported(tmp_
     )  # fmt: skip
     assert species.lineage == {"kingdom": "Animalia", "family": "Nymphalidae", "genus": "Aglais"}
     assert len(table.homonyms("Ficus variegata")) == 2
+
+
+def test_a_name_in_any_spelling_gives_the_accepted_species(insects: StoredChecklist) -> None:
+    for name in (
+        "Vanessa atalanta", "vanessa  ATALANTA", "Vanessa atalanta (Linnaeus, 1758)", "Vanessa atalanta L.",
+        "Pyrameis atalanta", "Pyrameis atalanta (Linnaeus, 1758)", "Red Admiral", "red-admiral", "Admiral",
+    ):  # fmt: skip
+        taxon = found(insects, name)
+        assert (taxon.scientific_name, taxon.rank) == ("Vanessa atalanta", "species"), name
+    assert (taxon.taxon_id, taxon.synonyms, taxon.common_name) == (
+        "vanessa-atalanta", ("Pyrameis atalanta",), "Red Admiral",
+    )  # fmt: skip
+    assert {rank: taxon.lineage[rank] for rank in ("kingdom", "class", "family", "genus")} == {
+        "kingdom": "Animalia", "class": "Insecta", "family": "Nymphalidae", "genus": "Vanessa",
+    }  # fmt: skip

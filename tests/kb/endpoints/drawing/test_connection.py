@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
+from data.errors import CostStop, MalformedAnswer, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from kb.endpoints.budget import Budget
 from kb.endpoints.drawing.connection import DrawingCache, Drawings, ImageConnection
@@ -36,12 +36,6 @@ def png(shade: int, form: str = "PNG") -> bytes:
     return out.getvalue()
 
 
-def black() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (32, 32)).save(out, "PNG")
-    return out.getvalue()
-
-
 def in_base64(*images: bytes, usage: dict[str, int] | None = None) -> Raw:
     data = [{"b64_json": base64.b64encode(image).decode()} for image in images]
     return Raw(body=json.dumps({"data": data, "usage": usage}).encode(), media_type="application/json")
@@ -49,6 +43,10 @@ def in_base64(*images: bytes, usage: dict[str, int] | None = None) -> Raw:
 
 def by_urls(*urls: str) -> Raw:
     return Raw(body=json.dumps({"data": [{"url": url} for url in urls]}).encode(), media_type="application/json")
+
+
+def data_url(image: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(image).decode()}"
 
 
 def one_each(call: Call) -> Reaction:
@@ -90,29 +88,6 @@ def test_drawings_are_paid_for_once_and_more_of_them_cost_only_the_rest(tmp_path
     assert draw(server, tmp_path, 3, offline=True).paths == more.paths
 
 
-def test_a_server_that_sends_one_image_is_asked_again_for_the_others(tmp_path: Path) -> None:
-    with OpenAIServer(one_each) as server:
-        found = draw(server, tmp_path)
-        assert [call.payload["n"] for call in server.calls] == [3, 2, 1] and len(set(found.paths)) == 3
-
-
-def test_a_server_that_refuses_several_images_at_once_gets_one_request_for_each(tmp_path: Path) -> None:
-    def script(call: Call) -> Reaction:
-        wants = call.payload["n"]
-        return one_each(call) if wants == 1 else Status(status=400, error={"message": "You must provide n=1."})
-
-    with OpenAIServer(script) as server:
-        assert len(draw(server, tmp_path).paths) == 3
-        assert [call.payload["n"] for call in server.calls] == [3, 1, 1, 1]
-
-
-def test_images_of_other_formats_and_data_urls_become_png(tmp_path: Path) -> None:
-    url = "data:image/jpeg;base64," + base64.b64encode(png(9, "JPEG")).decode()
-    with OpenAIServer(lambda call: by_urls(url)) as server:
-        (path,) = draw(server, tmp_path, 1).paths
-    assert path.suffix == ".png" and path.read_bytes().startswith(b"\x89PNG")
-
-
 def one_at_a_time(call: Call) -> Reaction:
     if call.payload["n"] > 1:
         return Status(status=400, error={"message": "You must provide n=1 for this model.", "param": "n"})
@@ -123,41 +98,6 @@ def busy_at_first(call: Call) -> Reaction:
     if call.number == 1:
         return Status(status=429, error={"message": "Rate limit reached."}, headers={"retry-after": "0.2"})
     return in_base64(png(1), png(2), png(3))
-
-
-KINDS: dict[str, Callable[[Call], Reaction]] = {
-    "b64_json": lambda _call: in_base64(png(1), png(2), png(3)),
-    "data URLs": lambda _call: by_urls(
-        *(f"data:image/png;base64,{base64.b64encode(png(i)).decode()}" for i in range(3))
-    ),
-    "WebP": lambda _call: in_base64(*(png(i, "WEBP") for i in (10, 80, 160))),
-    "one image whatever n is": one_each,
-    "n = 1 alone": one_at_a_time,
-    "busy": busy_at_first,
-    "more images than asked for": lambda _call: in_base64(*(png(i) for i in range(5))),
-    "another size than asked for": lambda _call: in_base64(*(png(i) for i in range(3))),
-    "no usage": lambda _call: in_base64(png(1), png(2), png(3), usage=None),
-    "usage": lambda _call: in_base64(
-        png(1), png(2), png(3), usage={"input_tokens": 9, "output_tokens": 3000}
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_server_gives_three_drawings_that_are_paid_for_once(kind: str, tmp_path: Path) -> None:
-    with OpenAIServer(KINDS[kind]) as server:
-        began = time.monotonic()
-        found = draw(server, tmp_path, extra_body={"size": "64x64"}, price_per_request=0.04)
-        assert len(found.paths) == 3 and found.problem is None
-        for path in found.paths:
-            with Image.open(path) as opened:
-                assert (opened.format, opened.size) == ("PNG", (32, 32))  # as sent, though another size was asked for
-        n_images = 5 if kind.startswith("more") else 3
-        assert found.cost_usd == pytest.approx(0.04 * n_images)
-        assert kind != "busy" or time.monotonic() - began > 0.2
-        n_calls = server.n_calls
-        assert draw(server, tmp_path, extra_body={"size": "64x64"}, price_per_request=0.04).n_cached == 3
-        assert server.n_calls == n_calls
 
 
 def test_urls_on_the_same_host_are_fetched_without_the_key(tmp_path: Path) -> None:
@@ -189,18 +129,6 @@ def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:
             assert server.n_calls == n_calls
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [Raw(body=b"<html>"), in_base64(b"no image"), Raw(body=b'{"data": []}', media_type="application/json"),
-     Raw(body=b'{"data": [{"b64_json": "%%"}]}', media_type="application/json"), in_base64(black())],
-)  # fmt: skip
-def test_garbage_is_an_error_after_two_tries(answer: Raw, tmp_path: Path) -> None:
-    with OpenAIServer(answer) as server:
-        with pytest.raises(MalformedAnswer):
-            draw(server, tmp_path)
-        assert server.n_calls == 2
-
-
 def test_a_refusal_is_stored_and_not_asked_for_again(tmp_path: Path) -> None:
     with OpenAIServer(REFUSED) as server:
         for _ in range(2):
@@ -215,11 +143,6 @@ def test_a_refusal_after_a_drawing_leaves_the_drawing_and_the_reason(tmp_path: P
     assert len(found.paths) == 1 and isinstance(found.problem, Refused)
 
 
-def test_passing_failures_are_tried_again(tmp_path: Path) -> None:
-    with OpenAIServer(lambda call: Status(status=503) if call.number < 3 else in_base64(png(1), png(2))) as server:
-        assert len(draw(server, tmp_path, 2).paths) == 2
-
-
 def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
     with OpenAIServer(one_each) as server:
         with pytest.raises(CostStop):
@@ -229,17 +152,13 @@ def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
             draw(server, tmp_path, 3, limit=0.05)
 
 
-def test_offline_without_a_drawing_is_an_error(tmp_path: Path) -> None:
-    with OpenAIServer() as server, pytest.raises(NotCached):
-        draw(server, tmp_path, offline=True)
-
-
 def test_a_deleted_file_is_drawn_again(tmp_path: Path) -> None:
     with OpenAIServer(one_each) as server:
         draw(server, tmp_path, 1).paths[0].unlink()
         assert draw(server, tmp_path, 1).n_cached == 0 and server.n_calls == 2
 
 
+@pytest.mark.integration
 def test_a_kill_between_two_drawings_pays_for_nothing_twice(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from data.event_loop import wait_for\n"
@@ -268,3 +187,51 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:
+    return lambda _call: in_base64(*images, usage=usage)
+
+
+KINDS: dict[str, tuple[Callable[[Call], Reaction], list[int]]] = {
+    "b64_json": (several(png(1), png(2), png(3)), [3]),
+    "data URLs": (lambda _call: by_urls(*(data_url(png(i)) for i in range(3))), [3]),
+    "WebP": (several(*(png(i, "WEBP") for i in (10, 80, 160))), [3]),
+    "one image whatever n is": (one_each, [3, 2, 1]),
+    "n = 1 alone": (one_at_a_time, [3, 1, 1, 1]),
+    "busy": (busy_at_first, [3, 3]),
+    "down at first": (lambda call: Status(status=503) if call.number < 3 else in_base64(png(1), png(2), png(3)),
+                      [3, 3, 3]),
+    "more images than asked for": (several(*(png(i) for i in range(5))), [3]),
+    "usage": (several(png(1), png(2), png(3), usage={"input_tokens": 9, "output_tokens": 3000}), [3]),
+}  # fmt: skip
+"""Kind of server -> its reactions, and the numbers of drawings asked for in turn."""
+
+
+def test_every_kind_of_server_gives_three_drawings_that_are_paid_for_once(tmp_path: Path) -> None:
+    for kind, (reaction, numbers) in KINDS.items():
+        with OpenAIServer(reaction) as server:
+            began = time.monotonic()
+            found = draw(server, tmp_path / kind, extra_body={"size": "64x64"}, price_per_request=0.04)
+            assert len(set(found.paths)) == 3 and found.problem is None, kind
+            for path in found.paths:
+                with Image.open(path) as opened:
+                    assert (opened.format, opened.size) == ("PNG", (32, 32))  # as sent, though not as asked for
+            assert found.cost_usd == pytest.approx(0.04 * (5 if kind.startswith("more") else 3))
+            assert kind != "busy" or time.monotonic() - began > 0.2
+            again = draw(server, tmp_path / kind, extra_body={"size": "64x64"}, price_per_request=0.04)
+            assert again.n_cached == 3
+            assert [call.payload["n"] for call in server.calls] == numbers, kind
+
+
+def test_garbage_is_an_error_after_two_tries(tmp_path: Path) -> None:
+    black = io.BytesIO()
+    Image.new("RGB", (32, 32)).save(black, "PNG")
+    for answer in (
+        Raw(body=b"<html>"), in_base64(b"no image"), Raw(body=b'{"data": []}', media_type="application/json"),
+        Raw(body=b'{"data": [{"b64_json": "%%"}]}', media_type="application/json"), in_base64(black.getvalue()),
+    ):  # fmt: skip
+        with OpenAIServer(answer) as server:
+            with pytest.raises(MalformedAnswer):
+                draw(server, tmp_path)
+            assert server.n_calls == 2, answer
