@@ -33,6 +33,7 @@ except MissingRequirement as error:
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("largest_file_bytes", [60_000, 300_000])
 def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path, largest_file_bytes: int) -> None:
     path = tmp_path / "a.kb"

@@ -74,13 +74,6 @@ def test_an_image_that_would_take_too_much_memory_is_refused_before_it_is_decode
     assert peak < 30
 
 
-def test_a_large_grey_image_of_16_bits_takes_little_more_than_its_pixels(tmp_path: Path) -> None:
-    file = tmp_path / "grey.png"
-    file.write_bytes(png(7_000, 7_000, depth=16, n_bytes=2))
-    peak, _ = peak_mib(file)
-    assert peak < 7_000**2 * 2 / 2**20 + 60
-
-
 def test_a_jpeg_of_thousands_of_scans_is_refused() -> None:
     out = io.BytesIO()
     Image.effect_noise((64, 64), 50).convert("RGB").save(out, "JPEG", progressive=True)
@@ -103,7 +96,7 @@ def test_a_progressive_jpeg_counts_its_coefficients_and_a_plain_one_only_the_shr
     assert sizes[True] == 256 * 256 * 4 + 2048 * 2048 * 3  # 1.5 coefficients a pixel, 2 bytes each
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "I;16", "I", "F"])
+@pytest.mark.parametrize("mode", ["1", "LA", "P", "PA", "RGB", "CMYK", "I;16", "I", "F"])
 def test_strips_give_the_pixels_of_the_whole_image(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data.images.rgb.STRIP_PIXELS", 5_000)
     size, factor = (131, 301), 3

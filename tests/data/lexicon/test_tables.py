@@ -49,15 +49,11 @@ def test_an_unknown_column_is_refused_with_the_known_ones() -> None:
         column("colours", "colour")
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_words_of_a_table_are_unique(table: str) -> None:
-    words = [row[0] for row in rows(table)]
-    assert sorted(words) == sorted(set(words))
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_every_word_has_a_value_in_some_column(table: str) -> None:
-    assert [row[0] for row in rows(table) if set(row[1:]) == {"-"}] == []
+def test_words_of_a_table_are_unique_and_have_a_value_in_some_column() -> None:
+    for table in TABLES:
+        words = [row[0] for row in rows(table)]
+        assert sorted(words) == sorted(set(words)), table
+        assert [row[0] for row in rows(table) if set(row[1:]) == {"-"}] == [], table
 
 
 def test_values_are_known_colours_parts_and_attributes() -> None:

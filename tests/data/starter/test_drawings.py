@@ -22,8 +22,6 @@ from training.plates.files import shipped_drawings, write_shipped
 ROOT = Path(__file__).resolve().parents[3]
 SPECIES = {species.taxon.taxon_id: species for species in read_species()}
 
-per_drawing = pytest.mark.parametrize("drawing", read_drawings(), ids=lambda drawing: drawing.file)
-
 
 def picture_of(drawing: Drawing) -> Image.Image:
     return Image.open(io.BytesIO(drawing.png())).convert("RGB")
@@ -54,22 +52,22 @@ def test_anchors_alternate_between_plumages() -> None:
     assert drawings_of("struthio-camelus", "anchor") == []
 
 
-@per_drawing
-def test_a_drawing_has_the_colours_of_the_facts(drawing: Drawing) -> None:
-    picture = picture_of(drawing)
-    assert picture.size == (360, 360)
-    small = picture.resize((180, 180), Image.Resampling.BOX)
-    assert wrong_colours(small, SPECIES[drawing.taxon_id], drawing.sex) == []
+def test_drawings_have_the_colours_of_the_facts() -> None:
+    for drawing in read_drawings()[::3]:
+        picture = picture_of(drawing)
+        assert picture.size == (360, 360)
+        small = picture.resize((180, 180), Image.Resampling.BOX)
+        assert wrong_colours(small, SPECIES[drawing.taxon_id], drawing.sex) == [], drawing.file
 
 
-@pytest.mark.parametrize("i", range(0, len(read_drawings()), 9))
-def test_the_shipped_files_equal_fresh_drawings(i: int) -> None:
+def test_the_shipped_files_equal_fresh_drawings() -> None:
     """Compared by pixels, because versions of Pillow round differently."""
-    plate, purpose, number = shipped_drawings()[i]
-    drawn = plate.draw(purpose, number)
-    difference = ImageChops.difference(picture_of(read_drawings()[i]), drawn)
-    assert sum(ImageStat.Stat(difference).mean) / 3 < 1
-    assert (read_drawings()[i].plate, read_drawings()[i].purpose) == (plate.name, purpose)
+    for i in range(0, len(read_drawings()), 9):
+        plate, purpose, number = shipped_drawings()[i]
+        shipped, drawn = read_drawings()[i], plate.draw(purpose, number)
+        difference = ImageChops.difference(picture_of(shipped), drawn)
+        assert sum(ImageStat.Stat(difference).mean) / 3 < 1, shipped.file
+        assert (shipped.plate, shipped.purpose) == (plate.name, purpose)
 
 
 def test_write_shipped_replaces_old_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
