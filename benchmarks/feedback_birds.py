@@ -33,9 +33,9 @@ from recognize.starter.encoders import StarterPair, Weights
 from recognize.starter.heads import read_heads
 from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of
 from rerank.feedback.memory import MemoryCollection
-from rerank.feedback.records import Caption
+from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
 from rerank.feedback.search import FeedbackSearch
-from rerank.feedback.settings import FeedbackMethod, FeedbackSettings
+from rerank.feedback.session import Caption
 from training.collection import Collection, Description, read_collection
 from training.starter.protocol import N_FOLDS, fold_of
 from training.tables import markdown

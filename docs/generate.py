@@ -60,7 +60,7 @@ JSON = {
     ),
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
     "Query set of kb rerank": ("rerank.query_set.QuerySet", ""),
-    "Session file of kb feedback": ("rerank.feedback.records.Session", ""),
+    "Session file of kb feedback": ("rerank.feedback.session.Session", ""),
     "Jobs of kb rerank": ("data.records.Job", "job.json"),
 }
 # Command -> keys that it adds to the record: key, type, meaning.

@@ -14,51 +14,51 @@ if TYPE_CHECKING:
     from rerank.collection.retriever import Retriever as Retriever
     from rerank.collection.retriever import SimilarityRetriever as SimilarityRetriever
     from rerank.cotrr.reranker import CotrrReranker as CotrrReranker
-    from rerank.cotrr.settings import CotrrSettings as CotrrSettings
     from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
-    from rerank.decompose.settings import DecomposeSettings as DecomposeSettings
     from rerank.evaluation.report import RunFigures as RunFigures
     from rerank.evaluation.report import evaluate as evaluate
     from rerank.evaluation.report import evaluate_runs as evaluate_runs
+    from rerank.feedback.methods import FEEDBACK_PRESETS as FEEDBACK_PRESETS
+    from rerank.feedback.methods import FeedbackSettings as FeedbackSettings
     from rerank.feedback.search import FeedbackSearch as FeedbackSearch
-    from rerank.feedback.settings import FEEDBACK_PRESETS as FEEDBACK_PRESETS
-    from rerank.feedback.settings import FeedbackSettings as FeedbackSettings
     from rerank.job import job_of_folder as job_of_folder
     from rerank.job import read_jobs as read_jobs
     from rerank.job import trec_lines as trec_lines
     from rerank.judgement_cache import JudgementCache as JudgementCache
     from rerank.judges.encoder import EncoderJudge as EncoderJudge
-    from rerank.judges.settings import VisionSettings as VisionSettings
     from rerank.judges.vision import VisionJudge as VisionJudge
     from rerank.methods import METHODS as METHODS
+    from rerank.methods import RETRIEVERS as RETRIEVERS
     from rerank.methods import RerankResources as RerankResources
+    from rerank.methods import find as find
     from rerank.methods import make_reranker as make_reranker
+    from rerank.methods import make_retriever as make_retriever
     from rerank.methods import rerank as rerank
     from rerank.ranked_images import first_stage as first_stage
-    from rerank.retrieval import RETRIEVERS as RETRIEVERS
-    from rerank.retrieval import find as find
-    from rerank.retrieval import make_retriever as make_retriever
     from rerank.run import run_jobs as run_jobs
     from rerank.run_plan import plan_run as plan_run
     from rerank.scheduling import FairChat as FairChat
     from rerank.settings import PRESETS as PRESETS
+    from rerank.settings import CotrrSettings as CotrrSettings
+    from rerank.settings import DecomposeSettings as DecomposeSettings
     from rerank.settings import RerankSettings as RerankSettings
+    from rerank.settings import VisionSettings as VisionSettings
     from rerank.settings import preset_settings as preset_settings
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _MODULES: Final = {
-    "FEEDBACK_PRESETS": "rerank.feedback.settings",
+    "FEEDBACK_PRESETS": "rerank.feedback.methods",
     "METHODS": "rerank.methods",
     "PRESETS": "rerank.settings",
-    "RETRIEVERS": "rerank.retrieval",
+    "RETRIEVERS": "rerank.methods",
     "CotrrReranker": "rerank.cotrr.reranker",
-    "CotrrSettings": "rerank.cotrr.settings",
+    "CotrrSettings": "rerank.settings",
     "DecomposeReranker": "rerank.decompose.reranker",
-    "DecomposeSettings": "rerank.decompose.settings",
+    "DecomposeSettings": "rerank.settings",
     "EncoderJudge": "rerank.judges.encoder",
     "FairChat": "rerank.scheduling",
     "FeedbackSearch": "rerank.feedback.search",
-    "FeedbackSettings": "rerank.feedback.settings",
+    "FeedbackSettings": "rerank.feedback.methods",
     "JudgementCache": "rerank.judgement_cache",
     "RerankResources": "rerank.methods",
     "RerankSettings": "rerank.settings",
@@ -67,14 +67,14 @@ _MODULES: Final = {
     "SimilarityReranker": "rerank.similarity",
     "SimilarityRetriever": "rerank.collection.retriever",
     "VisionJudge": "rerank.judges.vision",
-    "VisionSettings": "rerank.judges.settings",
+    "VisionSettings": "rerank.settings",
     "evaluate": "rerank.evaluation.report",
     "evaluate_runs": "rerank.evaluation.report",
-    "find": "rerank.retrieval",
+    "find": "rerank.methods",
     "first_stage": "rerank.ranked_images",
     "job_of_folder": "rerank.job",
     "make_reranker": "rerank.methods",
-    "make_retriever": "rerank.retrieval",
+    "make_retriever": "rerank.methods",
     "open_collection": "rerank.collection.opening",
     "plan_run": "rerank.run_plan",
     "preset_settings": "rerank.settings",

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from data.records import Job
 from rerank.captions.visa import N_QUESTIONS
-from rerank.cotrr.windows import windows
+from rerank.cotrr.orders import windows
 from rerank.decompose.questions import MAX_QUESTIONS
-from rerank.depth import first_of
+from rerank.reranker import first_of
 from rerank.run_plan import RunPlan
 
 # Typical tokens, for the cost forecast only; replies report the real ones.

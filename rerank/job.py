@@ -13,7 +13,7 @@ from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
 from rerank.candidates import FirstStage, jobs_of, with_first_stage
-from rerank.photo_ids import id_of_path
+from rerank.collection.files import id_of_path
 from rerank.query_set import located, read_query_set
 from rerank.ranked_images import first_stage_ranks
 
@@ -81,7 +81,7 @@ def _read_lines(path: Path) -> list[Job]:
 def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> Job:
     """Return the job of ranking all photos below a folder for a query; they have no first-stage scores.
 
-    Image ids are paths relative to the folder, quoted so that they fit into a TREC run (`rerank.photo_ids`).
+    Image ids are paths relative to the folder, quoted so that they fit into a TREC run (`rerank.collection.files`).
 
     Raises:
         NothingReadable: if there is no photo.

@@ -1,4 +1,4 @@
-"""Re-ranking methods by name, and the resources that they need."""
+"""Methods by name, and the resources that they need: re-rankers of lists, retrievers of collections."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from data.errors import ConfigError, UsageError, did_you_mean
+from data.records import Job
 from rerank.settings import RerankSettings
 
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from pathlib import Path
 
     from data.arrays import FloatArray
-    from data.contracts import ChatModel, Judge, SpeciesScorer, TextImageEncoder
-    from data.records import Context, Job, QueryPart, RankedImage
+    from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
+    from data.records import Context, QueryPart, RankedImage
     from rerank.captions.scores import TextScorer
     from rerank.captions.texts import Captioner
+    from rerank.collection.retriever import Retriever
     from rerank.judgement_cache import JudgementCache
+    from rerank.photo_vectors import PhotoFile
     from rerank.prompting import Prompts
-    from rerank.similarity import PhotoFile, SimilarityReranker
-    from rerank.tally import Reranker
+    from rerank.reranker import Reranker
+    from rerank.similarity import SimilarityReranker
     from rerank.visret.generators import Generator
     from rerank.visret.rewrite import Rewriter
     from rerank.visret.visualize import Visualizer
@@ -55,7 +58,7 @@ class RerankResources:
     cache: JudgementCache | None = None
     """Answers of earlier runs."""
     photo_vectors: Callable[[], Mapping[PhotoFile, FloatArray]] = dict
-    """Returns vectors of photos in the space of the first encoder, as `rerank.encoding.encode_ahead` makes them before
+    """Returns vectors of photos in the space of the first encoder, as `photo_vectors.encode_ahead` makes them before
     the run; only called for methods that compare vectors."""
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
@@ -78,7 +81,7 @@ def make_reranker(method: str, resources: RerankResources) -> Reranker:
     made, depth = make(resources), resources.settings.depth
     if depth is None:
         return made
-    from rerank.depth import DepthReranker
+    from rerank.reranker import DepthReranker
 
     return DepthReranker(made, depth)
 
@@ -178,7 +181,7 @@ def _cotrr(resources: RerankResources) -> Reranker:
 
 
 def _visret(resources: RerankResources) -> Reranker:
-    from rerank.visret.reranker import VisretReranker
+    from rerank.visret.ranking import VisretReranker
 
     return VisretReranker(visualizer(resources))
 
@@ -254,5 +257,109 @@ METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
     "rewrite": _rewrite,
     "captions": _captions,
     "visa": _visa,
+}
+"""Method -> its factory."""
+
+
+DEFAULT_RETRIEVER: Final = "similarity"
+N_FOUND: Final = 20
+"""Photos that a search returns."""
+
+
+def make_retriever(method: str, collection: ImageCollection, resources: RerankResources) -> Retriever:
+    """Return the method of that name over a collection, ready for many queries.
+
+    Raises:
+        ConfigError: if the method is unknown.
+        UsageError: if a resource is missing.
+        SpaceMismatch: if the collection has vectors of another encoder.
+    """
+    make = RETRIEVERS.get(method)
+    if make is None:
+        raise ConfigError(f'Unknown retrieval method "{method}".', hint=did_you_mean(method, RETRIEVERS))
+    return make(collection, resources)
+
+
+def find(
+    query: str,
+    collection: ImageCollection,
+    resources: RerankResources,
+    *,
+    method: str = DEFAULT_RETRIEVER,
+    photo: str | None = None,
+    k: int = N_FOUND,
+) -> list[RankedImage]:
+    """Return the best `k` photos of a collection for a query, best first, ties in the order of the collection.
+
+    Args:
+        query: a text; may be empty with a photo.
+        collection: from `open_collection`.
+        resources: `similarity` needs the encoder of the collection, `visret` a generator too, `rewrite` a text model,
+            `captions` a captioner and a scorer.
+        method: one of `RETRIEVERS`.
+        photo: a photo as the query; with a text, the mean of both unit vectors is.
+        k: most photos to return.
+
+    Raises:
+        ConfigError: if the method is unknown.
+        UsageError: if a resource is missing.
+        BadInput: if there is neither text nor photo.
+        BadImage: if the photo cannot be read.
+        NoEvidence: if the encoder can see none of the words in photos.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from recognize import load_encoders
+        >>> from rerank import RerankResources, open_collection
+        >>> encoder = load_encoders("starter").text_image[0]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for colour in ("blue", "red"):
+        ...         Image.new("RGB", (48, 48), colour).save(Path(folder) / f"{colour}.png")
+        ...     with open_collection(folder, encoder, home=Path(folder) / ".home") as collection:
+        ...         found = find("a crimson bird", collection, RerankResources(encoders=(encoder,)), k=1)
+        >>> [image.image_id for image in found]
+        ['red.png']
+    """
+    import asyncio  # late, for `kb --help`
+
+    job = Job(query_id="query", text=query, candidates=(), reference_image=photo)
+    return asyncio.run(make_retriever(method, collection, resources).find(job, k))
+
+
+def _by_similarity(collection: ImageCollection, resources: RerankResources) -> Retriever:
+    if not resources.encoders:
+        raise UsageError("The method similarity needs a text-image encoder.")
+    from rerank.collection.retriever import SimilarityRetriever
+
+    return SimilarityRetriever(resources.encoders[0], collection, root=resources.root)
+
+
+def _by_drawings(collection: ImageCollection, resources: RerankResources) -> Retriever:
+    from rerank.visret.ranking import VisretRetriever
+
+    return VisretRetriever(visualizer(resources), collection)
+
+
+def _by_rewriting(collection: ImageCollection, resources: RerankResources) -> Retriever:
+    from rerank.visret.rewrite import RewriteRetriever
+
+    return RewriteRetriever(rewriter(resources), _by_similarity(collection, resources))
+
+
+def _by_captions(collection: ImageCollection, resources: RerankResources) -> Retriever:
+    if resources.captioner is None or resources.scorer is None:
+        raise UsageError("The method captions needs a captioner and a scorer of texts.")
+    from rerank.captions.retriever import CaptionRetriever
+
+    return CaptionRetriever(resources.captioner, resources.scorer, collection, on_caption=resources.on_progress)
+
+
+RETRIEVERS: Final[Mapping[str, Callable[[ImageCollection, RerankResources], Retriever]]] = {
+    "similarity": _by_similarity,
+    "visret": _by_drawings,
+    "rewrite": _by_rewriting,
+    "captions": _by_captions,
 }
 """Method -> its factory."""

@@ -1,20 +1,34 @@
-"""Vectors of photos in files: read by threads ahead of the encoder, in batches."""
+"""Vectors of photos in files: encoded in batches by threads or an engine, also ahead of the queries of a run.
+
+Calls of models stay in one process: its open requests already fill a server, and cost, cache and turns of queries
+have one owner.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile, gettempdir
+from typing import Any, Final
 
+import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray
 from data.batches import grouped
 from data.contracts import ImageEncoder
-from data.errors import BadImage
+from data.engines.contract import LOCAL, Engine, Loaders, Recipe, map_shards
+from data.engines.packing import pack, path_on_node, shipped_path, unpack
+from data.errors import BadImage, BadInput, SpaceMismatch
+from data.files import file_state, writing
 from data.images.decode import ENCODER_SIDE, read_image
+from data.records import Job, JobImage
+from rerank.reranker import first_of
 
 N_READERS: Final = 2  # threads that read photos
 BATCH_SIZE: Final = 32
@@ -54,3 +68,135 @@ def _read(path: Path) -> Image | BadImage:
         return read_image(path, min_side=ENCODER_SIDE)
     except BadImage as error:
         return error
+
+
+PhotoFile = tuple[Path, tuple[int, int] | None]
+"""A photo and its state, the key of its vector."""
+Found = list[FloatArray | BadImage]
+"""The vector of each photo, or the reason why it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodeWhole:
+    """The task; its results are the batches of `encode_photos`."""
+
+    encoder: ImageEncoder
+    shard_size: int = 128
+
+    @property
+    def recipe(self) -> Recipe:
+        """Name and space of the encoder."""
+        return Recipe(
+            make="rerank.photo_vectors:task_on_node",
+            arguments={"name": self.encoder.name, "space": self.encoder.space},
+        )
+
+    def stream(self, items: Iterable[Path]) -> Iterator[Found]:
+        """Yield the vectors of photos in batches."""
+        return encode_photos(self.encoder, items)
+
+    def ship(self, item: Path) -> list[Any]:
+        """Return path, size and modification time of a photo."""
+        return shipped_path(item)
+
+    def receive(self, shipped: list[Any]) -> Path:
+        """Return the path of a photo.
+
+        Raises:
+            MissingRequirement: if the node sees no such file.
+        """
+        return Path(path_on_node(shipped))
+
+    def is_final(self, results: Sequence[Found]) -> bool:
+        """Return whether no file was refused: its size and time stay when it can be read."""
+        errors = (each for batch in results for each in batch if isinstance(each, BadImage))
+        return all(_errno(each) is None for each in errors)
+
+    def pack(self, results: Sequence[Found]) -> bytes:
+        """Return vectors and errors in bytes; of the cause of an error its number."""
+        values = [
+            [[str(each), _errno(each)] if isinstance(each, BadImage) else None for each in batch] for batch in results
+        ]
+        return pack(values, [each for batch in results for each in batch if not isinstance(each, BadImage)])
+
+    def unpack(self, packed: bytes) -> list[Found]:
+        """Return vectors and errors."""
+        values, arrays = unpack(packed)
+        vectors = iter(arrays)
+        return [[next(vectors) if each is None else _error(*each) for each in batch] for batch in values]
+
+
+def task_on_node(loaders: Loaders, *, name: str, space: str) -> EncodeWhole:
+    """Return the task on a node.
+
+    Raises:
+        SpaceMismatch: if the node has another model.
+    """
+    encoder: ImageEncoder = loaders["text_image_encoder"](name)
+    if encoder.space != space:
+        raise SpaceMismatch(expected=[space], given=[encoder.space], hint="Install the same version on all nodes.")
+    return EncodeWhole(encoder=encoder)
+
+
+def _errno(error: BadImage) -> int | None:
+    number: int | None = getattr(error.__cause__, "errno", None)
+    return number
+
+
+def _error(text: str, errno: int | None) -> BadImage:
+    error = BadImage(text)
+    error.__cause__ = None if errno is None else OSError(errno, "")
+    return error
+
+
+def photo_file(root: str | Path, image: JobImage) -> PhotoFile:
+    """Return the file of an image and its state."""
+    path = Path(root) / image.path
+    return path, file_state(path)
+
+
+def encode_ahead(
+    encoder: ImageEncoder,
+    jobs: Iterable[Job],
+    *,
+    root: str | Path = ".",
+    depth: int | None = None,
+    engine: Engine = LOCAL,
+    folder: str | Path | None = None,
+    on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None,
+) -> dict[PhotoFile, FloatArray]:
+    """Return the vectors of the photos of all jobs, each encoded once, for `RerankResources.photo_vectors`.
+
+    They are mapped from a file without a name, which is gone with them. Photos that cannot be read are left out: the
+    method reads them again and says why.
+
+    Args:
+        encoder: the first encoder of the resources.
+        jobs: queries with their photos; of each the first `depth` ones are encoded.
+        root: folder of relative paths in jobs.
+        depth: of `RerankSettings`.
+        engine: where photos are encoded.
+        folder: of the temporary file that holds the vectors, so that memory does not; None for the system's.
+        on_progress: called with the numbers of photos encoded, in all, and unreadable.
+    """
+    files = list(dict.fromkeys(photo_file(root, image) for job in jobs for image in _ranked(job, depth)))
+    found: list[PhotoFile] = []
+    waiting, done = iter(files), 0
+    with TemporaryFile(dir=folder) as out, writing(Path(folder or gettempdir())):
+        for batch in map_shards(EncodeWhole(encoder=encoder), (path for path, _ in files), engine):
+            for file, each in zip(islice(waiting, len(batch)), batch, strict=True):
+                if not isinstance(each, BadImage):
+                    found.append(file)
+                    out.write(each.astype(np.float32).tobytes())
+            done += len(batch)
+            on_progress(done, len(files), done - len(found))
+        out.flush()
+        if not found:  # an empty file cannot be mapped
+            return {}
+        vectors = np.asarray(np.memmap(out, np.float32, mode="r", shape=(len(found), encoder.dim)))
+    return dict(zip(found, vectors, strict=True))
+
+
+def _ranked(job: Job, depth: int | None) -> Iterator[JobImage]:
+    with suppress(BadInput):  # the method rejects this job
+        yield from first_of(job, depth).candidates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +58,16 @@ class Prompts(data.prompts.Prompts):
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__("rerank", PLACEHOLDERS, folder)
+
+
+def object_schema(properties: Mapping[str, object]) -> dict[str, object]:
+    """Return the JSON schema of an object with these properties, all required and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def fenced_context(passage: str) -> str:

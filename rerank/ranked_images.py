@@ -103,3 +103,8 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
     """
     known = list(costs)
     return None if None in known else sum(cost for cost in known if cost is not None)
+
+
+def share_of(cost_usd: float | None, n: int) -> float | None:
+    """Return the share of each of `n` images in a cost; None if it is unknown."""
+    return None if cost_usd is None else cost_usd / max(1, n)

@@ -10,8 +10,8 @@ from typing import Final
 from data.errors import BadInput, NothingReadable
 from data.records import Job, RankedImage
 from rerank.ranked_images import error_rows
+from rerank.reranker import Reranker, Tally
 from rerank.scheduling import all_of
-from rerank.tally import Reranker, Tally
 
 N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon
 MOST_REASONS: Final = 3

@@ -10,8 +10,7 @@ from typing import Literal
 from data.errors import BadInput, MissingRequirement, UsageError
 from data.records import Job
 from rerank.queries import check_decompose, query_of
-from rerank.settings import RerankSettings
-from rerank.visret.settings import GeneratorName
+from rerank.settings import GeneratorName, RerankSettings
 
 JudgeName = Literal["vision", "encoder"]
 

@@ -15,18 +15,15 @@ from data.arrays import FloatArray, as_fixed_point, as_unit_rows, exact_cosines
 from data.batches import grouped
 from data.contracts import TextImageEncoder
 from data.errors import BadImage
-from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.photo_vectors import BATCH_SIZE, encode_photos
+from rerank.photo_vectors import BATCH_SIZE, PhotoFile, encode_photos, photo_file
 from rerank.queries import Query, query_of, reading_reference
 from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score
-from rerank.tally import Tally
+from rerank.reranker import Tally
 from rerank.visible_words import is_visible, nothing_seen
 
 AT_A_TIME: Final = 4096  # vectors compared
-PhotoFile = tuple[Path, tuple[int, int] | None]
-"""A photo and its state, the key of its vector."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +50,7 @@ class SimilarityReranker:
         encoder: a text-image encoder.
         root: folder of relative paths in jobs.
         batch_size: images encoded at once.
-        vectors: of photos that were encoded before, by `rerank.encoding.encode_ahead`.
+        vectors: of photos that were encoded before, by `rerank.photo_vectors.encode_ahead`.
 
     Example:
         >>> import tempfile
@@ -143,12 +140,6 @@ class SimilarityReranker:
             else:
                 self._vectors[file] = each
         return [errors.get(file) or self._vectors[file] for file in files]
-
-
-def photo_file(root: str | Path, image: JobImage) -> PhotoFile:
-    """Return the file of an image and its state."""
-    path = Path(root) / image.path
-    return path, file_state(path)
 
 
 def cosines(query: FloatArray, vectors: FloatArray) -> list[float]:

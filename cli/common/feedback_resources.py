@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from rerank.captions.texts import LocalCaptioner
     from rerank.feedback.captions import Captioner
+    from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
     from rerank.feedback.search import FeedbackSearch
-    from rerank.feedback.settings import FeedbackMethod, FeedbackSettings
     from rerank.feedback.vectors import FindNames
     from rerank.prompting import Prompts
 
@@ -94,7 +94,7 @@ def open_feedback(
     from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
     from rerank.feedback.captions import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
-    from rerank.feedback.settings import needs_text_model, text_form
+    from rerank.feedback.methods import needs_text_model, text_form
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection, KnowledgeStore, SpeciesScorer, TextImageEncoder
     from data.records import Job, QueryPart
     from kb.store.knowledge_base import KnowledgeBase
-    from rerank.collection.shortlist import ShortlistRetriever
+    from rerank.collection.retriever import ShortlistRetriever
     from rerank.feedback.vectors import FindNames, NamedSpecies
 
 
@@ -132,7 +132,7 @@ def named_search(
     The shortlist is that of the species' descriptions and reference photos, and of the words where they say more than
     the names. The judge is that of `kb rerank --judge encoder`.
     """
-    from rerank.collection.shortlist import DEPTH, ShortlistRetriever
+    from rerank.collection.retriever import DEPTH, ShortlistRetriever
     from rerank.decompose.reranker import DecomposeReranker
     from rerank.judgement_cache import JudgementCache
     from rerank.judges.encoder import EncoderJudge

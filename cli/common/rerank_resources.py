@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
     from rerank.captions.scores import TextScorer
-    from rerank.captions.settings import CaptionSettings
     from rerank.captions.texts import Captioner
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
+    from rerank.settings import CaptionSettings, VisretSettings
     from rerank.visret.generators import Generator, NamedVectors
-    from rerank.visret.settings import VisretSettings
 
 
 def text_baseline(

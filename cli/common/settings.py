@@ -51,12 +51,12 @@ TABLES: Final[dict[str, str]] = {
     "identify": "recognize.settings:IdentifySettings",
     "eval.species": "recognize.settings:EvaluationSettings",
     "rerank": "rerank.settings:JobSettings",
-    "rerank.decompose": "rerank.decompose.settings:DecomposeSettings",
-    "rerank.vision": "rerank.judges.settings:VisionSettings",
-    "rerank.cotrr": "rerank.cotrr.settings:CotrrSettings",
-    "rerank.captions": "rerank.captions.settings:CaptionSettings",
-    "rerank.visret": "rerank.visret.settings:VisretSettings",
-    "feedback": "rerank.feedback.settings:FeedbackSettings",
+    "rerank.decompose": "rerank.settings:DecomposeSettings",
+    "rerank.vision": "rerank.settings:VisionSettings",
+    "rerank.cotrr": "rerank.settings:CotrrSettings",
+    "rerank.captions": "rerank.settings:CaptionSettings",
+    "rerank.visret": "rerank.settings:VisretSettings",
+    "feedback": "rerank.feedback.methods:FeedbackSettings",
 }
 """Table of one verb -> module and class of its settings. A verb owns the table of its name and those below.
 

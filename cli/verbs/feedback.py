@@ -14,12 +14,12 @@ from cli.common.feedback_resources import CAPTIONERS, open_feedback
 from cli.common.photo_folders import open_photos
 from data.errors import UsageError
 from data.words import plural
-from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
+from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
 
 if TYPE_CHECKING:
     from cli.common.settings import Settings
     from data.contracts import ImageCollection
-    from rerank.feedback.records import Session
+    from rerank.feedback.session import Session
 
 
 @click.command()
@@ -61,7 +61,7 @@ def feedback(
     from cli.verbs.feedback_conversation import Conversation
     from data.codec import dumps
     from data.files import write_atomic
-    from rerank.feedback.files import labelled_job
+    from rerank.feedback.session import labelled_job
 
     settings = options.settings(kb=kb)
     folder = None if images is None else images.expanduser().resolve()
@@ -118,7 +118,7 @@ def _resumed(file: Path, query: str | None, method: str | None) -> Session | Non
         BadInput: if the file is no session.
         UsageError: if the command asks for another search than the session is.
     """
-    from rerank.feedback.files import read_session
+    from rerank.feedback.session import read_session
 
     if not file.exists():
         return None
@@ -148,7 +148,7 @@ def _other(file: Path, difference: str) -> UsageError:
 
 
 def _say_resumed(session: Session, file: Path, collection: ImageCollection) -> None:
-    from rerank.feedback.identity import changes_since
+    from rerank.feedback.session import changes_since
 
     if set(collection.ids).isdisjoint(session.seen):
         raise UsageError(

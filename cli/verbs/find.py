@@ -19,13 +19,11 @@ from cli.verbs.rerank_output import costs
 from data.errors import UsageError
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
-from rerank.captions.settings import CaptionSettings
-from rerank.photo_ids import path_of_id
-from rerank.retrieval import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
+from rerank.collection.files import path_of_id
+from rerank.methods import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
+from rerank.reranker import Tally
 from rerank.run_plan import plan_run
-from rerank.settings import RerankSettings
-from rerank.tally import Tally
-from rerank.visret.settings import VisretSettings
+from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 
 if TYPE_CHECKING:
     from data.contracts import ImageCollection
@@ -89,8 +87,8 @@ def find(
 
     from cli.common.named_species import named_search
     from data.records import Job
-    from rerank.collection.queries import check_length
     from rerank.job import query_id_of
+    from rerank.visible_words import check_length
 
     text = " ".join(" ".join(query).split())
     if not text and photo is None:

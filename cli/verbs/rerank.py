@@ -21,14 +21,19 @@ from data.collector import paused_collector
 from data.errors import UsageError
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
-from rerank.captions.settings import CaptionSettings
-from rerank.cotrr.settings import CotrrSettings
-from rerank.decompose.settings import DecomposeSettings
-from rerank.judges.settings import VisionSettings
 from rerank.methods import DEFAULT_METHOD, METHODS
 from rerank.run_plan import JudgeName, check_jobs, plan_run
-from rerank.settings import PRESETS, JobSettings, RerankSettings, preset_settings
-from rerank.visret.settings import VisretSettings
+from rerank.settings import (
+    PRESETS,
+    CaptionSettings,
+    CotrrSettings,
+    DecomposeSettings,
+    JobSettings,
+    RerankSettings,
+    VisionSettings,
+    VisretSettings,
+    preset_settings,
+)
 
 if TYPE_CHECKING:
     from data.arrays import FloatArray
@@ -215,7 +220,7 @@ def photo_vectors(
     """Return the vectors of all photos, encoded on the cluster of the settings; none where this machine encodes."""
     if settings.engine == "local":
         return {}
-    from rerank.encoding import encode_ahead
+    from rerank.photo_vectors import encode_ahead
 
     settings.home.mkdir(parents=True, exist_ok=True)
     with open_engine(settings) as engine, named_calls(quiet=quiet) as meter:

@@ -10,9 +10,9 @@ from data.errors import BadInput
 from data.records import Job
 from papers.datasets.benchmark import Benchmark, ImageFolder, VisualQuestion
 from rerank.evaluation.runs import Run, ranked_list
+from rerank.settings import VisretSettings
 from rerank.visret.generators import Generator
 from rerank.visret.instruction import InstructionWriter
-from rerank.visret.settings import VisretSettings
 
 Per = Literal["question", "entity"]
 

@@ -14,8 +14,7 @@ from cli.common.rerank_resources import open_generator
 from cli.common.settings import Settings
 from data.errors import BadInput, UsageError
 from data.words import plural
-from rerank.settings import preset_settings
-from rerank.visret.settings import VisretSettings
+from rerank.settings import VisretSettings, preset_settings
 
 if TYPE_CHECKING:
     from kb.endpoints.budget import Budget

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from papers.answers.report import AnswerFigures, AnswerReport, AnswerTest
     from papers.datasets.benchmark import VisualQuestion
     from rerank.forecast import Calls, PricedModel
-    from rerank.visret.settings import VisretSettings
+    from rerank.settings import VisretSettings
 
 PROMPT, RUBRIC = 300, 900  # tokens of the prompts of reader and judge
 

@@ -11,9 +11,9 @@ from data.batches import grouped
 from data.codec import dumps, loads
 from data.errors import BadInput, CostStop, MissingRequirement, SourceError, UsageError
 from data.files import sha256_hex
-from rerank.feedback.records import Session
+from rerank.feedback.methods import N_TURNS
 from rerank.feedback.search import FeedbackSearch, Prepared
-from rerank.feedback.settings import N_TURNS
+from rerank.feedback.session import Session
 from rerank.judgement_cache import JudgementCache
 from rerank.scheduling import current_query
 

@@ -15,7 +15,7 @@ from cli.common.progress import counted_calls
 from data.errors import UsageError
 from data.metrics import N_RESAMPLES
 from data.words import plural
-from rerank.feedback.settings import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, FeedbackSettings, needs_text_model
+from rerank.feedback.methods import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, FeedbackSettings, needs_text_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection
     from papers.feedback.actor import ActorRun
     from papers.feedback.labelled import LabelledQueries
-    from rerank.feedback.tally import FeedbackTally
+    from rerank.feedback.growth import FeedbackTally
     from rerank.judgement_cache import JudgementCache
 
 
@@ -86,7 +86,7 @@ def feedback(
     from papers.feedback.chart import chart
     from papers.feedback.report import figures_of
     from papers.feedback.unfinished import UnfinishedRuns
-    from rerank.feedback.identity import state_of
+    from rerank.feedback.session import state_of
 
     if jobs is None and "{name}" not in template:
         raise UsageError("--query: expected a text with {name}.", hint='--query "a photo of a {name}"')

@@ -10,22 +10,20 @@ from typing import Final
 
 import numpy as np
 
-from data.errors import BadImage, CostStop, FieldmarkError, NotCached, Refused, SourceError, UsageError
+from data.errors import BadImage, FieldmarkError, Refused, UsageError
 from data.images import MAX_SIDE
 from data.images.jpeg import jpeg_of
 from data.records import Job, JobImage, QuestionAnswer, RankedImage
 from data.words import plural
 from rerank.captions.scores import TextScorer, bounded, min_max
-from rerank.captions.settings import CaptionSettings
 from rerank.captions.texts import Captioner
 from rerank.captions.visa import Visa, VisaQuestions
-from rerank.queries import query_of
-from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score, total_cost
-from rerank.scheduling import all_of, current_query, current_step
-from rerank.tally import Tally
+from rerank.ranked_images import ScoredImage, error_rows, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, Tally, begin
+from rerank.scheduling import all_of, current_step
+from rerank.settings import CaptionSettings
 
 N_OPEN: Final = 32  # photos in memory at a time
-FAILURES: Final = (SourceError, CostStop, NotCached, BadImage)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,16 +111,15 @@ class CaptionReranker:
             UsageError: for a composed query.
             BadInput: if the job has no words, or lists an image twice.
         """
-        ranks = first_stage_ranks(job)
         if job.reference_image is not None:
             raise UsageError("Captions are compared with words; use --method similarity for a reference image.")
-        query = query_of(job).text
-        current_query.set(job.query_id)
+        ranks, asked_for = begin(job)
+        query = asked_for.text
         asked = VisaQuestions()
         if self._visa is not None and ranks:
             try:
                 asked = await self._visa.questions(query)
-            except (SourceError, CostStop, NotCached) as error:
+            except FAILURES as error:
                 self.tally.failures.append(error)
                 return error_rows(job, str(error))
             if asked.problem is not None:
@@ -150,7 +147,7 @@ class CaptionReranker:
                 for question in asked.questions:
                     answers.append(await self._answer(self._visa, jpeg, question, asked.phrases, costs))
                     current_step.set(len(answers))
-        except FAILURES as error:
+        except (*FAILURES, BadImage) as error:
             self.tally.failures.append(error)
             costs.append(getattr(error, "cost_usd", 0.0))
             return PhotoTexts(error=str(error), cost_usd=total_cost(costs))
@@ -183,7 +180,7 @@ class CaptionReranker:
         else:
             scores = bounded(scores)  # rows with an error have -1
         by_place = dict(zip(good, np.asarray(scores, dtype=np.float64).tolist(), strict=True))
-        extra = None if asked.cost_usd is None else asked.cost_usd / max(1, len(found))
+        extra = share_of(asked.cost_usd, len(found))
         return [
             ScoredImage(
                 score=by_place.get(i, ScoredImage().score),

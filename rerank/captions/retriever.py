@@ -18,7 +18,7 @@ from rerank.captions.scores import TextScorer
 from rerank.captions.texts import Captioner
 from rerank.collection.retriever import ranked_rows
 from rerank.queries import query_of
-from rerank.ranked_images import total_cost
+from rerank.ranked_images import share_of, total_cost
 from rerank.scheduling import all_of
 
 N_OPEN: Final = 8  # captions at a time
@@ -81,8 +81,7 @@ class CaptionRetriever:
             scores[rows] = await asyncio.to_thread(self._scorer.scores, query, [captions[row] or "" for row in rows])
         found = ranked_rows(job.query_id, self._collection, scores, min(k, len(rows)))
         texts = dict(zip(self._collection.ids, captions, strict=True))
-        paid = total_cost(costs)
-        share = None if paid is None or not found else paid / len(found)
+        share = share_of(total_cost(costs), len(found))
         return [replace(row, evaluation=f"caption: {texts[row.image_id]}", cost_usd=share) for row in found]
 
     async def _all_captions(self, costs: list[float | None]) -> list[str | None]:

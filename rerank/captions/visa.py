@@ -11,22 +11,15 @@ from data.errors import CutOff, FieldmarkError, MalformedAnswer, Refused
 from data.json_object import json_object
 from data.records import ChatMessage, ChatRequest
 from rerank.captions.texts import PhotoText
-from rerank.prompting import Prompts
+from rerank.prompting import Prompts, object_schema
 
 N_QUESTIONS: Final = 3
 TEMPERATURE: Final = 0.2
 QUESTION_TOKENS: Final = 1_024
 ANSWER_TOKENS: Final = 300
 _UNCERTAIN: Final = re.compile(r"\buncertain\b", re.IGNORECASE)
-_SCHEMA: Final[dict[str, object]] = {
-    "type": "object",
-    "properties": {
-        "phrases": {"type": "array", "items": {"type": "string"}},
-        "questions": {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3},
-    },
-    "required": ["phrases", "questions"],
-    "additionalProperties": False,
-}
+_TEXTS: Final[dict[str, object]] = {"type": "array", "items": {"type": "string"}}
+_SCHEMA: Final = object_schema({"phrases": _TEXTS, "questions": {**_TEXTS, "minItems": 3, "maxItems": 3}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,13 @@ readers keep the state that they opened: a compaction writes a new file.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -199,3 +201,28 @@ def sort_key(path: str) -> bytes:
 
 def _path(key: bytes) -> str:
     return os.fsdecode(key.replace(b"\0", b"/"))
+
+
+_QUOTED = re.compile(r"[\s%]")
+
+
+def id_of_path(path: str) -> str:
+    """Return the id of a path below a folder, with white space and the percent sign quoted as in web addresses.
+
+    Different paths have different ids.
+
+    Example:
+        >>> id_of_path("owls/a b.jpg"), id_of_path("owls/a%20b.jpg")
+        ('owls/a%20b.jpg', 'owls/a%2520b.jpg')
+    """
+    return _QUOTED.sub(lambda found: quote(found[0]), path)
+
+
+def path_of_id(image_id: str) -> str:
+    """Return the path with that id.
+
+    Example:
+        >>> path_of_id("owls/a%2520b.jpg")
+        'owls/a%20b.jpg'
+    """
+    return unquote(image_id) if "%" in image_id else image_id

@@ -1,20 +1,23 @@
-"""Retrievers: the best photos of a whole collection for a query."""
+"""Retrievers: the best photos of a whole collection for a query, by one vector or by a shortlist that is re-ranked."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import rank_descending
+from data.arrays import FloatArray, rank_descending
+from data.batches import grouped
 from data.contracts import ImageCollection, TextImageEncoder
-from data.errors import SpaceMismatch
-from data.records import Job, RankedImage
-from rerank.collection.queries import check_visible
+from data.errors import BadInput, SpaceMismatch
+from data.records import Job, JobImage, RankedImage
+from rerank.reranker import Reranker, Tally
 from rerank.similarity import SimilarityReranker
+from rerank.visible_words import check_visible
 
 
 class Retriever(Protocol):
@@ -79,3 +82,71 @@ def ranked_rows(query_id: str, collection: ImageCollection, scores: NDArray[np.f
         )
         for rank, row in enumerate(rank_descending(scores, k), start=1)
     ]
+
+
+DEPTH: Final = 200
+"""Photos that are judged."""
+_AT_ONCE: Final = 8  # queries, whose scores are in memory together
+
+
+class ShortlistRetriever:
+    """Finds the photos nearest to any of the directions of a query, and ranks them by a re-ranker; a `Retriever`.
+
+    The directions take turns: the shortlist has the first photo of each, then the second of each, and so on.
+
+    Args:
+        collection: the photos.
+        directions: `(q, dim)` arrays of unit vectors in the space of the collection; a photo is as near to a direction
+            as to the nearest of its vectors.
+        reranker: judges the shortlist.
+        depth: length of the shortlist, at least the photos asked for.
+    """
+
+    name = "shortlist"
+
+    def __init__(
+        self,
+        collection: ImageCollection,
+        directions: list[FloatArray],
+        reranker: Reranker,
+        *,
+        depth: int = DEPTH,
+    ) -> None:
+        if not directions:
+            raise ValueError("expected at least one direction")
+        self._collection, self._directions = collection, directions
+        self._reranker, self._depth = reranker, depth
+
+    @property
+    def tally(self) -> Tally:
+        """The counts of the re-ranker."""
+        return self._reranker.tally
+
+    async def find(self, job: Job, k: int) -> list[RankedImage]:
+        """Return the best `k` photos of the shortlist; photos that can no longer be read are left out.
+
+        Raises:
+            BadInput: if none of the shortlist could be judged.
+        """
+        shortlist = await asyncio.to_thread(self._shortlist, max(k, self._depth))
+        ranked = await self._reranker.rank(replace(job, candidates=shortlist))
+        rows = [row for row in ranked if row.status == "ok"]
+        if not rows:
+            raise BadInput(ranked[0].error or "No photo could be judged.")
+        return rows[:k]
+
+    def _shortlist(self, depth: int) -> tuple[JobImage, ...]:
+        orders = [rank_descending(self._nearness(direction), depth).tolist() for direction in self._directions]
+        rows = list(dict.fromkeys(row for turn in zip(*orders, strict=True) for row in turn))[:depth]
+        ids = [self._collection.ids[row] for row in rows]
+        return tuple(
+            JobImage(image_id=image_id, path=str(self._collection.path(image_id)), score=-float(rank))
+            for rank, image_id in enumerate(ids, start=1)
+        )
+
+    def _nearness(self, direction: FloatArray) -> NDArray[np.float64]:
+        """Return the `(n,)` cosines of all photos to the nearest vector of a direction."""
+        best = np.full(len(self._collection.ids), -np.inf)
+        for queries in grouped(direction, _AT_ONCE):
+            np.maximum(best, self._collection.scores(np.stack(queries)).max(axis=0), out=best)
+        return best

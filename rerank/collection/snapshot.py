@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, IntArray, as_fixed_point, check_vectors, exact_cosines
 from data.closing import Closing
 from data.errors import BadInput, StoreError
-from rerank.collection.files import CollectionFiles, sort_key
-from rerank.photo_ids import id_of_path, path_of_id
+from rerank.collection.files import CollectionFiles, id_of_path, path_of_id, sort_key
 
 _BLOCK_BYTES: Final = 1 << 26  # of vectors in memory at a time
 

@@ -1,4 +1,4 @@
-"""Orders in which photos are shown to a model: position bias measured, and ranks of several orders fused. Pure."""
+"""Orders and windows in which photos are shown to a model: position bias measured, ranks fused. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from rerank.cotrr.settings import Fusion
+from rerank.settings import RankFusion
 
 RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
 
@@ -28,7 +28,7 @@ def ranks_of(positions: Sequence[int], n: int) -> list[float]:
     return ranks
 
 
-def fuse_ranks(rankings: Sequence[Sequence[float]], rule: Fusion = "mean-rank") -> list[float]:
+def fuse_ranks(rankings: Sequence[Sequence[float]], rule: RankFusion = "mean-rank") -> list[float]:
     """Return a score for each item from its ranks in several rankings, higher is better.
 
     `mean-rank` is minus the mean rank (Borda count); `rrf` is the sum of 1 / (60 + rank), which favours first places.
@@ -109,3 +109,33 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 def _places(order: Sequence[int]) -> list[float]:
     return [float(order.index(item)) for item in range(len(order))]
+
+
+def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
+    """Return the half-open ranges to rank in turn, last range first, so that good items move to the front.
+
+    Neighbouring ranges overlap by `size - step`: so many items can move from one to the other. The first `size - step`
+    places of the result are right if the items that belong there win each of their rankings.
+
+    Source:
+        Sun et al., EMNLP 2023, section 3.2 (sliding windows).
+
+    Raises:
+        ValueError: if not 1 <= step < size; a step equal to the size would let nothing move up.
+
+    Example:
+        >>> windows(10, 4, 2)
+        [(6, 10), (4, 8), (2, 6), (0, 4)]
+        >>> windows(3, 4, 2), windows(7, 4, 2)
+        ([(0, 3)], [(3, 7), (1, 5), (0, 4)])
+    """
+    if not 1 <= step < size:
+        raise ValueError(f"expected 1 <= step < size, got a step of {step} and a size of {size}")
+    ranges = []
+    end = n
+    while end > size:
+        ranges.append((end - size, end))
+        end -= step
+    if n:
+        ranges.append((0, min(n, size)))
+    return ranges

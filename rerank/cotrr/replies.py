@@ -10,6 +10,7 @@ from typing import Final
 from data.errors import MalformedAnswer
 from data.quoting import quoted
 from rerank.cotrr.rankings import json_in
+from rerank.prompting import object_schema
 
 PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
 JUDGEMENTS: Final = ("excellent match", "good match", "partial match", "poor match", "no match")
@@ -21,23 +22,23 @@ QueryParts = Mapping[str, str]
 
 def parts_schema() -> dict[str, object]:
     """Return the JSON schema of a deconstructed query."""
-    return _object({name: {"type": "string"} for name in PARTS})
+    return object_schema({name: {"type": "string"} for name in PARTS})
 
 
 def evaluation_schema(parts: Iterable[str]) -> dict[str, object]:
     """Return the JSON schema of an evaluation by these parts and overall."""
-    judged = _object({"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}})
-    return _object({name: judged for name in (*parts, "overall")})
+    judged = object_schema({"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}})
+    return object_schema({name: judged for name in (*parts, "overall")})
 
 
 def ranking_schema() -> dict[str, object]:
     """Return the JSON schema of a ranking with its reasons."""
-    return _object({"comparison": {"type": "string"}, "ranking": {"type": "array", "items": {"type": "integer"}}})
+    return object_schema({"comparison": {"type": "string"}, "ranking": {"type": "array", "items": {"type": "integer"}}})
 
 
 def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]:
     """Return the JSON schema of a reply with all stages, in the order of the stages."""
-    judged = _object(
+    judged = object_schema(
         {
             "photo": {"type": "integer"},
             "judgement": {"type": "string", "enum": list(JUDGEMENTS)},
@@ -49,7 +50,7 @@ def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]
         steps["query"] = parts_schema()
     if evaluates:
         steps["evaluations"] = {"type": "array", "items": judged}
-    return _object({**steps, "ranking": {"type": "array", "items": {"type": "integer"}}})
+    return object_schema({**steps, "ranking": {"type": "array", "items": {"type": "integer"}}})
 
 
 def example(*, deconstructs: bool, evaluates: bool) -> str:
@@ -141,12 +142,3 @@ def _reason(value: object) -> str:
     """Return a reason as one line that cannot end the block of notes in the prompt."""
     line = quoted(str(value or ""))
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
-
-
-def _object(properties: Mapping[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }

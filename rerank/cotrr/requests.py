@@ -10,9 +10,9 @@ from data.quoting import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.cotrr import replies
 from rerank.cotrr.replies import QueryParts
-from rerank.cotrr.settings import CotrrSettings
 from rerank.prompting import Prompts
 from rerank.queries import PHOTO_LABEL, Query
+from rerank.settings import CotrrSettings
 
 MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them
 TOKENS_PER_PLACE: Final = 10

@@ -11,22 +11,21 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from data.contracts import ChatModel
-from data.errors import BadInput, CostStop, MalformedAnswer, NotCached, Refused, SourceError
+from data.errors import BadInput, MalformedAnswer, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
 from rerank.cotrr import replies
-from rerank.cotrr.authors import parse_ranking_as_authors
-from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of
-from rerank.cotrr.rankings import Ranking, json_in, parse_ranking
+from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of, windows
+from rerank.cotrr.rankings import Ranking, json_in, parse_ranking, parse_ranking_as_authors
 from rerank.cotrr.replies import QueryParts
 from rerank.cotrr.requests import CotrrRequests
-from rerank.cotrr.settings import CotrrSettings
 from rerank.cotrr.tally import CotrrTally
-from rerank.cotrr.windows import windows
 from rerank.prompting import Prompts
-from rerank.queries import Query, query_of, reading_reference
-from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, first_stage_ranks, ranked_by_score, total_cost
-from rerank.scheduling import FairChat, all_of, current_query
+from rerank.queries import Query, reading_reference
+from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, begin
+from rerank.scheduling import FairChat, all_of
+from rerank.settings import CotrrSettings
 
 N_READERS: Final = 2  # threads that read photos
 
@@ -113,9 +112,7 @@ class CotrrReranker:
             BadInput: if the query has no words, the reference image cannot be read, or an image is listed twice.
             FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
         """
-        ranks = first_stage_ranks(job)
-        query = query_of(job)
-        current_query.set(job.query_id)
+        ranks, query = begin(job)
         if not ranks:
             return []
         if job.reference_image is not None:
@@ -126,13 +123,12 @@ class CotrrReranker:
         scores: dict[int, float] = {}
         try:
             scores = await self._scores(work, photos)
-        except (SourceError, CostStop, NotCached) as error:
+        except FAILURES as error:
             self.tally.failures.append(error)
             for photo in photos:
                 photo.error = photo.error or str(error)
         # The photos share the cost of the calls for the whole query.
-        cost_usd = total_cost(work.costs)
-        share = None if cost_usd is None else cost_usd / len(photos)
+        share = share_of(total_cost(work.costs), len(photos))
         photos.sort(key=lambda photo: photo.index)
         scored = [
             ScoredImage(
@@ -202,7 +198,7 @@ class CotrrReranker:
                 photo.evaluation = await self._ask(self._vision, request, parse, photo.costs)
                 photo.jpeg = b""  # not needed any more
                 self.tally.counts["evaluated"] += 1
-        except (BadInput, SourceError, CostStop, NotCached) as error:
+        except (BadInput, *FAILURES) as error:
             self.tally.failures.append(error)
             photo.error = str(error)
 

@@ -10,7 +10,7 @@ from typing import Final
 from data.words import plural
 from rerank.cotrr.orders import PositionBias, mean
 from rerank.cotrr.replies import QueryParts
-from rerank.tally import Tally
+from rerank.reranker import Tally
 
 FAULTS: Final[Mapping[str, tuple[str, str]]] = {
     "not_json": ("ranking not in the requested JSON", "rankings not in the requested JSON"),

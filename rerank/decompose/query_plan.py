@@ -12,9 +12,9 @@ from data.errors import MalformedAnswer
 from data.records import Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.queries import Query
+from rerank.settings import DecomposeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

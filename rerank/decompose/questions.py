@@ -8,7 +8,7 @@ from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.json_object import json_object
 from data.records import ChatMessage, ChatRequest, Question
-from rerank.prompting import Prompts, fenced_context
+from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import Task
 from rerank.ranked_images import total_cost
 
@@ -19,24 +19,17 @@ MAX_WORDS: Final = 60
 _OPENERS: Final = frozenset((
     "is", "are", "was", "were", "does", "do", "did", "has", "have", "had", "can", "could", "will", "would",
 ))  # fmt: skip
-_SCHEMA: Final[dict[str, object]] = {
-    "type": "object",
-    "properties": {
+_TEXTS: Final = ("question", "statement", "negation")
+_SCHEMA: Final = object_schema(
+    {
         "questions": {
             "type": "array",
             "minItems": MIN_QUESTIONS,
             "maxItems": MAX_QUESTIONS,
-            "items": {
-                "type": "object",
-                "properties": {name: {"type": "string"} for name in ("question", "statement", "negation")},
-                "required": ["question", "statement", "negation"],
-                "additionalProperties": False,
-            },
+            "items": object_schema({name: {"type": "string"} for name in _TEXTS}),
         }
-    },
-    "required": ["questions"],
-    "additionalProperties": False,
-}
+    }
+)
 
 
 class QuestionWriter:
@@ -124,7 +117,7 @@ def _question(entry: object) -> Question:
     if not isinstance(entry, dict):
         raise ValueError(f"expected an object for each question, got {entry!r}")
     texts = {}
-    for name in ("question", "statement", "negation"):
+    for name in _TEXTS:
         value = entry.get(name)
         if not isinstance(value, str) or not value.strip():
             raise ValueError(f"expected a text as {name!r}, got {value!r}")

@@ -14,7 +14,7 @@ from typing import Final
 
 from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
-from data.errors import BadInput, CostStop, MalformedAnswer, NoEvidence, NotCached, SourceError, TooManyUnscored
+from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
 from data.words import plural
@@ -27,13 +27,13 @@ from rerank.decompose.photo_answers import (
 )
 from rerank.decompose.query_plan import QueryPlan, plan_query
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
-from rerank.queries import check_decompose, query_of, reading_reference
-from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score, total_cost
-from rerank.scheduling import all_of, current_query, current_step
-from rerank.tally import Tally
+from rerank.queries import check_decompose, reading_reference
+from rerank.ranked_images import ScoredImage, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, Tally, begin
+from rerank.scheduling import all_of, current_step
+from rerank.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 
 _FIGURES: Final = re.compile(r" \d+/\d+$|; yes and no have .*")
 N_READERS: Final = 2  # threads that read photos
@@ -172,10 +172,8 @@ class DecomposeReranker:
             UsageError: if judge and questions do not fit the task of the query.
             FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
         """
-        ranks = first_stage_ranks(job)
-        query = query_of(job)
+        ranks, query = begin(job)
         check_decompose(query, sees_photos=self._judge.sees_references, by_rule=self._by_rule)
-        current_query.set(job.query_id)
         reference = b""
         if job.reference_image is not None:
             look = partial(self._judge.look, self._root / job.reference_image)
@@ -192,13 +190,13 @@ class DecomposeReranker:
             if missing.n_missing > MAX_UNSCORED * missing.n:
                 self.tally.unscored[job.query_id] = missing
             self.tally.silent[job.query_id] = tuple(questions_without_evidence(photos).values())
-        except (SourceError, CostStop, NotCached, NoEvidence) as error:
+        except (*FAILURES, NoEvidence) as error:
             self.tally.failures.append(error)
             photos = [PhotoAnswers(error=str(error)) for _ in job.candidates]
             plan = QueryPlan(questions=())
         scores = photo_scores(photos, len(plan.questions), self._settings.unscored)
         # The photos share the cost of writing the questions.
-        share = None if plan.cost_usd is None else plan.cost_usd / max(1, len(photos))
+        share = share_of(plan.cost_usd, len(photos))
         scored = [
             ScoredImage(
                 score=score,
@@ -244,7 +242,7 @@ class DecomposeReranker:
                 self.tally.n_cached += 1
         except TooManyUnscored:
             raise  # the whole query fails
-        except (BadInput, SourceError, CostStop, NotCached) as error:
+        except (BadInput, *FAILURES) as error:
             self.tally.failures.append(error)
             paid = [one.cost_usd for one in judged] + ([error.cost_usd] if isinstance(error, MalformedAnswer) else [])
             return PhotoAnswers(error=str(error), cost_usd=total_cost(paid))

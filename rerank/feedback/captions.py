@@ -15,7 +15,7 @@ from data.errors import BadImage, CutOff, MalformedAnswer, Refused
 from data.images.decode import ENCODER_SIDE, read_image
 from data.lexicon.marks import find_marks
 from rerank.captions import texts
-from rerank.feedback.records import Caption
+from rerank.feedback.session import Caption
 from rerank.prompting import Prompts
 
 MAX_TOKENS: Final = 99  # "fewer than 100", section 3.3

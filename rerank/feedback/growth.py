@@ -1,19 +1,137 @@
-"""Growth of the query by captions of the marked images, and its denoising."""
+"""Growth of the query by captions of the marked images, its denoising by a language model, and the counts of both."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from data.contracts import ChatModel, ImageCollection, TextEncoder
-from data.errors import BadInput, UsageError
+from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
+from data.quoting import quoted
+from data.records import ChatMessage, ChatRequest
+from data.words import plural
 from rerank.feedback.captions import Captioner
-from rerank.feedback.denoise import denoise
+from rerank.feedback.methods import Denoising, FeedbackMethod, FeedbackSettings, needs_text_model, text_form
 from rerank.feedback.queries import joined, original_and_captions, sampled
-from rerank.feedback.records import Caption, Session, Turn
-from rerank.feedback.settings import FeedbackMethod, FeedbackSettings, needs_text_model, text_form
-from rerank.feedback.tally import FeedbackTally
+from rerank.feedback.session import Caption, Session, Turn
 from rerank.prompting import Prompts
+
+
+@dataclass(slots=True, kw_only=True)
+class FeedbackTally:
+    """Captions and queries so far, with the ones that failed."""
+
+    n_captions: int = 0
+    refused_captions: list[str] = field(default_factory=list)
+    """Images without a caption, each with the reason."""
+    n_denoised: int = 0
+    failed_rewrites: list[str] = field(default_factory=list)
+    """Reasons for queries that grew by captions alone because no model denoised them."""
+    n_truncated: int = 0
+    """Queries cut off at `max_tokens`."""
+    n_blind: int = 0
+    """Queries of words that the encoder cannot compare with photos."""
+    errors: list[FieldmarkError] = field(default_factory=list, compare=False)
+    """Errors of whole queries, in the order in which they happened."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every photo was captioned and every query denoised that should have been."""
+        return not self.refused_captions and not self.failed_rewrites
+
+    def lines(self) -> list[str]:
+        """Return the counts in words; zero counts are left out."""
+        counts = (
+            (self.n_captions, "caption", "captions"),
+            (self.n_denoised, "denoised query", "denoised queries"),
+            (self.n_truncated, "query cut off", "queries cut off"),
+        )
+        return [plural(n, one, many) for n, one, many in counts if n]
+
+    def warnings(self) -> list[str]:
+        """Return the fallbacks that the user should know of."""
+        found = []
+        if refused := self.refused_captions:
+            found.append(f"{plural(len(refused), 'image')} could not be captioned: {'; '.join(refused[:3])}")
+        if failed := self.failed_rewrites:
+            n = plural(len(failed), "query", "queries")
+            reasons = "; ".join(dict.fromkeys(failed[:3]))
+            found.append(f"{n} could not be denoised and grew by captions alone: {reasons}")
+        if self.n_blind:
+            n = plural(self.n_blind, "query has", "queries have")
+            found.append(f"{n} few words that the encoder can compare with photos, so the first turn means little")
+        return found
+
+
+MAX_TOKENS: Final = 400
+_LABELS: Final = {"summary": "sentence|summary", "keywords": "keywords", "cot": "description"}
+
+_NUMBER: Final = r"(?:\W*\d+[.)](?=\D))?"
+_PREAMBLE: Final = re.compile(
+    r"(?:(?:sure|certainly|of course|okay)\b[^\w\n:]*(?:\n|$|(?=here)))?"
+    r"(?:here(?:'s|\u2019s| is| are)\b[^:\n]*:|[^\n]*:[ *]*(?:\n|$))?",
+    re.IGNORECASE,
+)
+"""Politeness before an answer, up to a colon or the end of its line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denoised:
+    """A denoised query; empty with the problem."""
+
+    text: str = ""
+    problem: str | None = None
+    cost_usd: float | None = 0.0
+
+
+async def denoise(
+    chat: ChatModel, form: Denoising, query: str, captions: Sequence[str], *, prefix: str, prompts: Prompts
+) -> Denoised:
+    """Return the query that a model writes from the original query and all captions.
+
+    Source:
+        Zhu et al. (ICMR 2024), section 3.4.1 and table 1: instruction, demonstration and input, for the three subtasks
+        summary, keywords (put behind a prefix), and a chain of thought whose last part is the query. Differs: our own
+        instructions and demonstration.
+
+    Raises:
+        SourceError: if the provider failed.
+        CostStop: if the reply could exceed the cost limit.
+    """
+    listed = "\n".join(f"- {quoted(caption)}" for caption in captions)
+    message = ChatMessage(role="user", text=prompts.fill(f"feedback_{form}", query=query, captions=listed))
+    try:
+        reply = await chat.reply(ChatRequest(messages=(message,), max_tokens=MAX_TOKENS))
+    except (Refused, CutOff, MalformedAnswer) as error:
+        return Denoised(problem=str(error), cost_usd=getattr(error, "cost_usd", 0.0))
+    text = query_in(reply.text, form)
+    if not text:
+        return Denoised(problem=f"the reply has no {_LABELS[form].partition('|')[0]}", cost_usd=reply.cost_usd)
+    return Denoised(text=f"{prefix} {text}".strip() if form == "keywords" else text, cost_usd=reply.cost_usd)
+
+
+def query_in(reply: str, form: Denoising) -> str:
+    r"""Return the query in a model's reply, empty if there is none: a chain of thought needs its description.
+
+    Example:
+        >>> query_in("Keywords: red, bird\nTopic: birds\nTags: birds\n**Description:** a red bird", "cot")
+        'a red bird'
+        >>> query_in("Keywords: red, bird", "cot"), query_in("Keywords: red, bird", "keywords")
+        ('', 'red, bird')
+        >>> query_in("Sure! Here are the keywords:\n\n1. red\n2. bird", "keywords")
+        'red, bird'
+    """
+    label = rf"^{_NUMBER}\W*(?:new )?(?:{_LABELS[form]})\s*\W*:\W*"
+    found = re.split(label, reply, flags=re.IGNORECASE | re.MULTILINE)
+    if form == "cot" and len(found) == 1:
+        return ""
+    paragraph = _PREAMBLE.sub("", found[-1].strip()).strip().split("\n\n")[0]
+    items = [re.sub(f"^{_NUMBER}", "", line).strip(" -*\t") for line in paragraph.splitlines()]
+    separator = ", " if form == "keywords" else " "
+    return separator.join(item.rstrip(",") for item in items if item).strip(" \"'*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import SeesWords, TextEncoder
 from data.files import sha256_hex
-from rerank.feedback.records import Session
+from rerank.feedback.session import Session
 
 _ENDS: Final = (".", "!", "?", ",", ";", ":")
 

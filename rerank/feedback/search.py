@@ -14,12 +14,10 @@ from data.contracts import ChatModel, ImageCollection, TextImageEncoder
 from data.errors import BadInput, NothingReadable, UsageError
 from data.words import plural
 from rerank.feedback.captions import Captioner
-from rerank.feedback.growth import NextQuery, QueryGrowth
-from rerank.feedback.identity import state_of
+from rerank.feedback.growth import FeedbackTally, NextQuery, QueryGrowth
+from rerank.feedback.methods import N_TURNS, FeedbackMethod, FeedbackSettings
 from rerank.feedback.queries import blind_note
-from rerank.feedback.records import Session, ShownImage, Turn
-from rerank.feedback.settings import N_TURNS, FeedbackMethod, FeedbackSettings
-from rerank.feedback.tally import FeedbackTally
+from rerank.feedback.session import Session, ShownImage, Turn, state_of
 from rerank.feedback.vectors import FindNames, QueryVectors
 from rerank.prompting import Prompts
 

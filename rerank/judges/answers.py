@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from data.records import ChatReply, TokenLogprobs
-from rerank.judges.settings import Spelling
+from rerank.settings import Spelling
 
 YesNo = Literal["yes", "no"]
 

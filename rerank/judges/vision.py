@@ -1,18 +1,22 @@
 """A vision model as a judge: yes or no to a question on a photo, with a probability.
 
 The probability comes from the log-probabilities of the answer where the server returns them. Many servers silently
-ignore the request for them, so a probe runs before the first question; without them the model is asked several times,
-or states a number. Every judgement says how it was obtained.
+ignore the request for them, so a probe with two tiny images runs before the first question: a reply with status 200
+proves nothing. Without log-probabilities the model is asked several times, or states a number. Every judgement says how
+it was obtained.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
+
+from PIL import Image
 
 from data.contracts import ChatModel, SeenImage
 from data.errors import CutOff, Refused
@@ -21,22 +25,16 @@ from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Questio
 from rerank.judges import answers
 from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesNo
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
-from rerank.judges.probe import Abilities, probe
-from rerank.judges.settings import VisionSettings
-from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context
+from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context, object_schema
 from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
 from rerank.ranked_images import total_cost
 from rerank.scheduling import all_of
+from rerank.settings import VisionSettings
 
 SAMPLING_TEMPERATURE: Final = 1.0  # samples at temperature 0 would all be the same
 REASONED_TOKENS: Final = 400  # room for reasons before the answer
 STATED_TOKENS: Final = 30  # room for a number in JSON
-_STATED: Final = {
-    "type": "object",
-    "properties": {"probability": {"type": "integer", "minimum": 0, "maximum": 100}},
-    "required": ["probability"],
-    "additionalProperties": False,
-}
+_STATED: Final = object_schema({"probability": {"type": "integer", "minimum": 0, "maximum": 100}})
 
 Kind = Literal["logprobs", "stated", "samples", "text"]
 
@@ -225,3 +223,60 @@ def _messages(prompt: str, image: SeenImage) -> tuple[ChatMessage, ...]:
 
 def _word_at(text: str, span: tuple[int, int]) -> YesNo:
     return "yes" if text[slice(*span)].lower() == "yes" else "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abilities:
+    """Abilities of an endpoint, from its replies to one red and one blue image."""
+
+    gives_logprobs: bool
+    """Whether yes or no was among the alternatives of a token."""
+    tells_colours: bool
+    """Whether the model said yes to red and no to blue; otherwise it may not see images."""
+
+
+async def probe(chat: ChatModel) -> Abilities:
+    """Return the abilities of an endpoint; two cheap calls."""
+    replies = await _show_colours(chat)
+    return Abilities(
+        gives_logprobs=all(_is_scored(reply) for reply in replies),
+        tells_colours=[_answer(reply) for reply in replies] == ["yes", "no"],
+    )
+
+
+async def _show_colours(chat: ChatModel) -> list[ChatReply]:
+    question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
+    return await all_of(
+        [
+            chat.reply(
+                ChatRequest(
+                    messages=(ChatMessage(role="user", text=question, images=(plain_image(colour),)),),
+                    max_tokens=ANSWER_TOKENS,
+                    top_logprobs=TOP_LOGPROBS,
+                    first_words=FIRST_WORDS,
+                )
+            )
+            for colour in ("red", "blue")
+        ]
+    )
+
+
+def _answer(reply: ChatReply) -> str | None:
+    text = answers.text_of(reply)
+    span = answers.answer_span(text, is_reasoned=False)
+    return text[slice(*span)].lower() if span else None
+
+
+def _is_scored(reply: ChatReply) -> bool:
+    """Return whether the answer token has yes or no among its alternatives; any token if there is no answer."""
+    tokens = reply.logprobs or ()
+    span = answers.answer_span(answers.text_of(reply), is_reasoned=False)
+    at = answers.token_at(tokens, span[0]) if span else None
+    return any(answers.probability_of_yes(token)[0] is not None for token in ((at,) if at is not None else tokens))
+
+
+def plain_image(colour: str) -> bytes:
+    """Return a small JPEG of one colour."""
+    out = io.BytesIO()
+    Image.new("RGB", (64, 64), colour).save(out, "JPEG")
+    return out.getvalue()

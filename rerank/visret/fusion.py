@@ -1,4 +1,4 @@
-"""Fusion of the rankings by several drawings of one query."""
+"""DrawingFusion of the rankings by several drawings of one query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import IntArray
-from rerank.visret.settings import Fusion
+from rerank.settings import DrawingFusion
 
 Scores = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def ranks_of(similarities: Scores) -> IntArray:
 def fuse(
     similarities: Scores,
     *,
-    fusion: Fusion = "reciprocal-rank",
+    fusion: DrawingFusion = "reciprocal-rank",
     damping: float = PAPER_DAMPING,
     text: Scores | None = None,
 ) -> Scores:

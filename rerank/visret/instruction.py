@@ -12,7 +12,7 @@ from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refus
 from data.records import ChatMessage, ChatRequest, Job
 from rerank.prompting import Prompts
 from rerank.queries import query_of
-from rerank.visret.settings import PromptName
+from rerank.settings import PromptName
 
 MAX_TOKENS: Final = 300
 MAX_WORDS: Final = 30

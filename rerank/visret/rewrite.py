@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from data.contracts import TextEncoder
-from data.errors import CostStop, NotCached, SourceError, UsageError
+from data.errors import UsageError
 from data.records import Job, RankedImage
 from data.words import plural
-from rerank.queries import query_of
-from rerank.ranked_images import error_rows, first_stage_ranks
-from rerank.scheduling import current_query
+from rerank.ranked_images import error_rows, share_of
+from rerank.reranker import FAILURES, Tally, begin
 from rerank.similarity import SimilarityReranker
-from rerank.tally import Tally
 from rerank.visret.instruction import Instruction, InstructionWriter, cut_off
 
 if TYPE_CHECKING:
@@ -85,21 +83,18 @@ class RewriteReranker:
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
-        ranks = first_stage_ranks(job)
-        query_of(job)
-        current_query.set(job.query_id)
+        ranks, _ = begin(job)
         if not ranks:
             return []
         try:
             rewritten, made = await self._rewriter.rewrite(job)
-        except (SourceError, CostStop, NotCached) as error:
+        except FAILURES as error:
             self.tally.failures.append(error)
             return error_rows(job, str(error))
-        share = None if made.cost_usd is None else made.cost_usd / len(ranks)
         rows = await self._similarity.rank(rewritten)
         self.tally.failures += self._similarity.tally.failures
         self._similarity.tally.failures.clear()
-        return [replace(row, evaluation=made.note, cost_usd=share) for row in rows]
+        return [replace(row, evaluation=made.note, cost_usd=share_of(made.cost_usd, len(rows))) for row in rows]
 
 
 class RewriteRetriever:
@@ -128,5 +123,5 @@ class RewriteRetriever:
         """
         rewritten, made = await self._rewriter.rewrite(job)
         found = await self._similarity.find(rewritten, k)
-        share = None if made.cost_usd is None or not found else made.cost_usd / len(found)
+        share = share_of(made.cost_usd, len(found))
         return [replace(row, evaluation=made.note, cost_usd=share) for row in found]

@@ -18,11 +18,11 @@ from data.words import plural
 from rerank.prompting import Prompts
 from rerank.queries import query_of
 from rerank.ranked_images import total_cost
+from rerank.reranker import Tally
+from rerank.settings import VisretSettings
 from rerank.similarity import SimilarityReranker
-from rerank.tally import Tally
 from rerank.visret.generators import Drawn, Generator
 from rerank.visret.instruction import MAX_WORDS, Instruction, InstructionWriter, cut_off
-from rerank.visret.settings import VisretSettings
 
 BY_TEXT: Final = "ranked by text similarity"
 

@@ -12,7 +12,7 @@ from data.records import ChatReply
 from kb.lookup.query_file import read_queries
 from kb.lookup.writing import parse_reply
 from recognize.confidence.calibration import read_calibration
-from rerank.cotrr.authors import parse_ranking_as_authors
+from rerank.cotrr.rankings import parse_ranking_as_authors
 from rerank.judges.judgements import stated
 from rerank.query_set import read_query_set
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from data.records import Job, JobImage, RankedImage
-from rerank.depth import DepthReranker
 from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
-from rerank.tally import Tally
+from rerank.reranker import DepthReranker, Tally
 
 SCORES = {"a": 0.2, "b": 0.9, "c": 0.5, "d": 0.9, "e": 0.1}  # first stage: b d c a e
 

@@ -7,8 +7,8 @@ import pytest
 from data.errors import BadImage, CostStop, FieldmarkError, MissingRequirement, NothingReadable, UsageError
 from data.records import RankedImage
 from rerank import RerankSettings, plan_run
+from rerank.reranker import Tally
 from rerank.run import RunResult
-from rerank.tally import Tally
 
 FAILED = RankedImage(query_id="q1", image_id="a", rank=1, score=0.0, first_stage_rank=1, status="error", error="bad")
 

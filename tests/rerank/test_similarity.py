@@ -14,8 +14,7 @@ from data.errors import BadImage, ConfigError, UsageError
 from data.images.decode import read_image
 from data.records import Job, JobImage
 from rerank import METHODS, SimilarityReranker, rerank
-from rerank.encoding import encode_ahead
-from rerank.photo_task import EncodeWhole
+from rerank.photo_vectors import EncodeWhole, encode_ahead
 from tests.toy.encoders import toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")

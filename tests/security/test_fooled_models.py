@@ -30,8 +30,8 @@ from rerank.cotrr.reranker import CotrrReranker
 from rerank.decompose.questions import QuestionWriter
 from rerank.decompose.reranker import DecomposeReranker
 from rerank.judges.vision import VisionJudge
+from rerank.reranker import Reranker
 from rerank.run import run_jobs
-from rerank.tally import Reranker
 from tests.kb.lookup.shelf import ENCODER
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import questions_reply

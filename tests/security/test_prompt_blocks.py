@@ -19,10 +19,10 @@ from kb.lookup.context import contexts
 from recognize.reader.reader import Reader
 from rerank.cotrr.replies import parse_evaluation
 from rerank.cotrr.requests import CotrrRequests
-from rerank.cotrr.settings import CotrrSettings
-from rerank.feedback.denoise import denoise
+from rerank.feedback.growth import denoise
 from rerank.prompting import Prompts, fenced_context
 from rerank.queries import query_of
+from rerank.settings import CotrrSettings
 from tests.kb.lookup.shelf import ENCODER, entry
 from tests.memory_store import ShelfStore
 from tests.security.conftest import Model

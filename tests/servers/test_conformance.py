@@ -41,11 +41,9 @@ from recognize.reader.reader import Reader
 from rerank.captions.texts import VisionCaptioner
 from rerank.captions.visa import Visa
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.judges.probe import plain_image
-from rerank.judges.settings import VisionSettings
-from rerank.judges.vision import VisionJudge
+from rerank.judges.vision import VisionJudge, plain_image
+from rerank.settings import CotrrSettings, VisionSettings
 from rerank.visret.instruction import InstructionWriter
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply

@@ -19,9 +19,8 @@ from kb.endpoints.endpoint import Endpoint
 from recognize.reader.reader import Reader
 from rerank import DecomposeReranker, VisionJudge, VisionSettings
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.cotrr.settings import CotrrSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import DecomposeSettings
+from rerank.settings import CotrrSettings, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.test_conformance import CANDIDATES, jpeg, model

@@ -19,8 +19,7 @@ from data.engines.ray_engine import RayEngine
 from data.engines.ray_worker import Worker
 from data.engines.shards import ResultFiles, Shard, shards_of
 from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
-from rerank.photo_task import EncodeWhole
-from rerank.photo_vectors import BATCH_SIZE
+from rerank.photo_vectors import BATCH_SIZE, EncodeWhole
 from tests.data.engines.halves import Halves, numbers_and_error, worked_on
 from tests.toy.encoders import toy_encoders
 

@@ -10,7 +10,7 @@ from PIL import Image
 from data.errors import BadInput, MissingRequirement, NothingReadable, StoreError
 from rerank import open_collection
 from rerank.collection.files import CollectionFiles, StoredPhoto
-from rerank.collection.indexing import changes
+from rerank.collection.opening import changes
 from tests.small_files import files_of_at_most
 from tests.toy.encoders import toy_encoders
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from data.errors import MalformedAnswer
-from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of
+from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of, windows
 from rerank.cotrr.rankings import parse_ranking
-from rerank.cotrr.windows import windows
 
 # Reply, photos, positions, faults.
 RANKINGS = (

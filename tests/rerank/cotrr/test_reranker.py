@@ -26,13 +26,12 @@ from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from rerank import RerankResources, make_reranker, preset_settings, run_jobs
-from rerank.cotrr.authors import parse_ranking_as_authors
 from rerank.cotrr.orders import kendall_tau
+from rerank.cotrr.rankings import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.cotrr.settings import CotrrSettings
 from rerank.prompting import Prompts
 from rerank.scheduling import FairChat
-from rerank.settings import PRESETS
+from rerank.settings import PRESETS, CotrrSettings
 from tests.servers.kinds import KINDS, as_kind
 from tests.servers.openai_server import Answer, OpenAIServer
 

@@ -13,8 +13,7 @@ from data.errors import SourceUnavailable, UsageError
 from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
 from rerank import DecomposeReranker, FairChat, JudgementCache
 from rerank.decompose.questions import QuestionWriter
-from rerank.decompose.settings import DecomposeSettings
-from rerank.settings import PRESETS
+from rerank.settings import PRESETS, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
 
 NAMES = ("a", "b", "c", "d")

@@ -15,15 +15,12 @@ from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageErr
 from papers.feedback.actor import LabelledQuery, act
 from papers.feedback.report import figures_of
 from rerank.feedback.captions import PhraseCaptioner, shortened
-from rerank.feedback.denoise import query_in
-from rerank.feedback.files import labelled_job, read_session, write_session
-from rerank.feedback.growth import NextQuery
-from rerank.feedback.identity import changes_since
+from rerank.feedback.growth import NextQuery, query_in
 from rerank.feedback.memory import MemoryCollection
+from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from rerank.feedback.queries import cut, sampled
-from rerank.feedback.records import Caption, Session
 from rerank.feedback.search import FeedbackSearch
-from rerank.feedback.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
+from rerank.feedback.session import Caption, Session, changes_since, labelled_job, read_session, write_session
 from rerank.feedback.vectors import NamedSpecies
 from rerank.judgement_cache import JudgementCache
 from tests.rerank.scripted import ScriptedChat

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply, TokenLogprobs
-from rerank.judges.probe import plain_image, probe
+from rerank.judges.vision import plain_image, probe
 from tests.rerank.scripted import ScriptedChat
 
 

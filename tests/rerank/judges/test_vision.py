@@ -21,7 +21,7 @@ from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy
 from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
-from rerank.judges.probe import plain_image
+from rerank.judges.vision import plain_image
 from rerank.settings import PRESETS
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Answer, OpenAIServer, Status

@@ -18,16 +18,14 @@ from kb.endpoints.drawing.connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
 from rerank.captions.scores import SentenceScorer
-from rerank.captions.settings import CaptionSettings
 from rerank.captions.texts import LocalCaptioner, PhotoText, StoredCaptioner
 from rerank.evaluation.runs import ranked_list
 from rerank.judgement_cache import JudgementCache
+from rerank.methods import RETRIEVERS, make_retriever
 from rerank.ranked_images import total_cost
-from rerank.retrieval import RETRIEVERS, make_retriever
-from rerank.settings import RerankSettings
+from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 from rerank.visret.generators import PromptGenerator
 from rerank.visret.instruction import cut_off
-from rerank.visret.settings import VisretSettings
 from tests.rerank.scripted import ScriptedChat
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "orange")

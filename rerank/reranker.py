@@ -1,12 +1,70 @@
-"""Depth of re-ranking: the first images of the first stage are re-ranked, the others stay below them."""
+"""Contract of re-rankers: the counts of a run, and the depth to which images of the first stage are re-ranked."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
+from data.errors import CostStop, FieldmarkError, NotCached, SourceError
 from data.records import Job, RankedImage
+from rerank.queries import Query, query_of
 from rerank.ranked_images import first_stage, first_stage_ranks
-from rerank.tally import Reranker, Tally
+from rerank.scheduling import current_query
+
+FAILURES: Final = (SourceError, CostStop, NotCached)
+"""Errors of models that fail a photo or a query, but not the run; the next run asks again."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Counts of a run so far; methods add their own."""
+
+    failures: list[FieldmarkError] = field(default_factory=list)
+    """Errors of photos, rankings or whole queries, in the order in which they happened."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything went as asked; repaired replies count as complete, fallbacks do not."""
+        return not self.failures
+
+    @property
+    def is_void(self) -> bool:
+        """Whether no reply of a model was usable, so that the ranking means nothing."""
+        return False
+
+    def lines(self) -> list[str]:
+        """Return the counts in words; zero counts are left out."""
+        return []
+
+    def warnings(self) -> list[str]:
+        """Return the fallbacks that the user should know of."""
+        return []
+
+
+class Reranker(Protocol):
+    """Ranks the images of jobs, many at once: permutations of their input, ties in first-stage order."""
+
+    @property
+    def tally(self) -> Tally:
+        """The counts so far."""
+
+    async def rank(self, job: Job) -> list[RankedImage]:
+        """Return all images of the job, best first."""
+
+    def close(self) -> None:
+        """Release threads."""
+
+
+def begin(job: Job) -> tuple[list[int], Query]:
+    """Return first-stage ranks and query of a job, for which the calls of this task count from now on.
+
+    Raises:
+        BadInput: if the query has no words or its parts do not fit together, or an image is listed twice.
+    """
+    ranks = first_stage_ranks(job)
+    query = query_of(job)
+    current_query.set(job.query_id)
+    return ranks, query
 
 
 class DepthReranker:
