@@ -21,8 +21,7 @@ from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.endpoints.reply_cache import ReplyCache
 from kb.store.calibrations import save_calibration
 from rerank import open_collection
-from rerank.feedback.files import read_session, write_session
-from rerank.feedback.records import CollectionState, Session, Turn
+from rerank.feedback.session import CollectionState, Session, Turn, read_session, write_session
 from rerank.judgement_cache import JudgementCache
 from tests.damaged import damaged
 from tests.faults.draw import Draw

@@ -24,7 +24,7 @@ from data.errors import ConfigError, MissingRequirement
 from docs import generate
 from kb.endpoints.endpoint import Endpoint, Prices
 from recognize.settings import IdentifySettings
-from rerank.decompose.settings import DecomposeSettings
+from rerank.settings import DecomposeSettings
 
 LLM = """
 [llm.text]
