@@ -28,7 +28,7 @@ from kb.lookup.gathering import Explainer, gather
 from kb.lookup.passages import compose
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from training.tables import markdown
 
 COLUMNS = (

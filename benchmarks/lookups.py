@@ -31,7 +31,7 @@ from kb.checklist.avilist import load_checklist
 from kb.distill.extractive import ExtractiveDistiller
 from kb.lookup.bm25 import BM25, tokens
 from kb.lookup.search import VECTOR_SHARE, WORDS_SHARE
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 from training.tables import markdown
 
 QUESTIONS = Path(__file__).with_name("term_questions.tsv")

@@ -25,7 +25,7 @@ from data.metrics.ranked import measure
 from data.places.gazetteer import place_of
 from data.records import RangeFact, Source
 from kb.ranges.reader import range_facts
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 from recognize.confidence.place import PlacePrior, support_of
 from recognize.scoring.stages import Ranking
 from recognize.starter.tower import Tower

@@ -51,3 +51,28 @@ def split_address(address: str) -> SplitResult:
     except ValueError:
         return SplitResult("", "", "", "", "")
     return parts
+
+
+def port_of(address: str) -> int | None:
+    """Return the port of an address, that of its scheme by default, or None for an impossible one."""
+    parts = split_address(address)
+    try:
+        return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return None
+
+
+def host_of(address: str) -> str:
+    """Return host and port of an address, without user name and password.
+
+    Example:
+        >>> host_of("http://me:secret@birds.example:8080/api.php?a=b")
+        'birds.example:8080'
+    """
+    parts = split_address(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    host = parts.hostname or "(no host)"
+    return f"{host}:{port}" if port else host

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
     from kb.lookup.gathering import Explainer
-    from kb.sources.web.source import WebSource
+    from kb.sources.web.web_source import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
 
@@ -132,8 +132,8 @@ def required_path(settings: Settings) -> Path:
 
 def open_web(settings: Settings, stack: ExitStack) -> WebSource:
     """Open the source of web pages, and close it with the stack."""
-    from kb.sources.web.client import PageClient
-    from kb.sources.web.source import WebSource
+    from kb.sources.web.page_client import PageClient
+    from kb.sources.web.web_source import WebSource
 
     source = WebSource(PageClient(contact=settings.contact, settings=settings.pages))
     stack.callback(source.close)
@@ -205,7 +205,7 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     if not (settings.api_url is not None if wiki is None else wiki):
         return None
     from kb.lookup.wiki_terms import WikiTerms
-    from kb.sources.mediawiki.source import WikipediaSource
+    from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language or "en")
     stack.callback(source.close)

@@ -22,14 +22,14 @@ from cli.verbs.build_selection import BuildArguments
 from data.errors import CostStop, MissingContact, SourceUnavailable, UnknownTaxon
 from data.records import STAGES
 from kb import reasons
-from kb.distill.names import DISTILLERS
+from kb.distill.distiller_names import DISTILLERS
 from kb.pipeline.settings import BuildSettings
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
     from kb.pipeline.selection import Selection
-    from kb.sources.mediawiki.client.journal import LookupJournal
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
 
 
 @click.command()
@@ -168,7 +168,7 @@ def build(
 def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
     """Open the journal of look-ups of this knowledge base; it stays only for a build that is stopped in its course."""
     from data.files import sha256_hex
-    from kb.sources.mediawiki.client.journal import LookupJournal
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
 
     wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
     name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
@@ -218,8 +218,8 @@ def select(
             folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
         )
     from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
-    from kb.sources.mediawiki.client.journal import LookupJournal
-    from kb.sources.mediawiki.source import WikipediaSource
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
+    from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
         wiki = WikipediaSource(

@@ -32,9 +32,8 @@ from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.page_keys import is_page
+from kb.sources.page_keys import is_page, is_web_address
 from kb.sources.reopen import FROM_BUNDLE
-from kb.sources.web.addresses import is_web_address
 from kb.store.additions import STAGE, Addition, held_pages
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info

@@ -21,7 +21,7 @@ AND_WIKI: Final = f", {WIKI}"
 class WikiChecklist:
     """A `Checklist` without a list: pages state their species, and only those already taken in are found by name.
 
-    `kb.sources.mediawiki.pages.locate` reads binomial, classification and common name of each page.
+    `kb.sources.mediawiki.locate` reads binomial, classification and common name of each page.
 
     Args:
         taxa: species of a knowledge base.

@@ -27,8 +27,8 @@ from data.records import (
 )
 from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives
+from kb.distill.distiller_names import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
-from kb.distill.names import AS_IS
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.begin import begin, rolled_back_if_empty

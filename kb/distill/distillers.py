@@ -11,10 +11,10 @@ from data.contracts import ChatModel
 from data.errors import MissingRequirement, UsageError
 from data.quoting import one_line
 from data.records import Article, Span, Statement, Summary, Taxon
+from kb.distill.distiller_names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.fencing import numbered_article
 from kb.distill.model import Distilled, Mode, ModelDistiller
-from kb.distill.names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.prompts import DistilPrompts
 
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -13,9 +13,9 @@ from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
 from kb.lookup.senses import groups_in, sense_lists
-from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
-from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
+from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 
 MAX_PAGES = 3  # articles fetched for one query
 MAX_PHRASE_WORDS = 4

@@ -22,9 +22,9 @@ from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from data.version import fieldmark_version
 from kb.checklist.wiki_checklist import WithTaxoboxes
+from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
-from kb.distill.names import DistillerName
 from kb.pipeline.begin import begin, keep_checklist, note_names, restart_if_empty, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor

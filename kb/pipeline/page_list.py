@@ -13,8 +13,8 @@ from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.selection import species_named
 from kb.checklist.tables import columns_of, read_names_file, scientific_name_in, table_rows
-from kb.sources.web.addresses import is_web_address
-from kb.sources.web.source import page_of
+from kb.sources.page_keys import is_web_address
+from kb.sources.web.web_source import page_of
 
 _ADDRESS = frozenset(("address", "url", "page", "link", "file"))
 _NAME = "name"

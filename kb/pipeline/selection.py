@@ -25,15 +25,15 @@ from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
-from kb.sources.mediawiki.pages.group_articles import with_group_articles
-from kb.sources.mediawiki.pages.locate import with_title
+from kb.sources.mediawiki.group_articles import with_group_articles
+from kb.sources.mediawiki.locate import with_title
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
 from kb.store.ledger import ledger_so_far
 
 if TYPE_CHECKING:
-    from kb.sources.mediawiki.source import WikipediaSource
-    from kb.sources.web.source import WebSource
+    from kb.sources.mediawiki.wiki_source import WikipediaSource
+    from kb.sources.web.web_source import WebSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

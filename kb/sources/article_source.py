@@ -134,3 +134,11 @@ class ArticleSource(ABC):
     def n_photo_requests(self) -> int:
         """Photo downloads so far, retries included."""
         return 0
+
+
+def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
+    """Return the reason for leaving out a taxon, with English name and page as detail."""
+    english = taxon.common_names[0] if taxon.common_names else ""
+    return LeftOut(
+        name=taxon.scientific_name, reason=reason, detail="; ".join(filter(None, (english, title and f"page {title}")))
+    )

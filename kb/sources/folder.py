@@ -36,9 +36,8 @@ from data.records import (
 from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
-from kb.sources.article_source import SMALLEST_SIDE_PX, AnchorBatch, ArticleSource
-from kb.sources.mediawiki.html.parse import parse_article
-from kb.sources.mediawiki.pages.match import left_out
+from kb.sources.article_source import SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
+from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.own import read_own_photo
 from kb.sources.plain_text import parse_text
 

@@ -16,6 +16,7 @@ _INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))  # zero-width blank, byte o
 _SPACES = re.compile(r"\s+")
 _BEFORE_PUNCTUATION = re.compile(r" +([,.;:!?)\]])")
 _EMPTY_BRACKETS = re.compile(r"\s?[(\[][\s;,]*[)\]]")
+MAX_TITLE = 300
 _FOOTNOTE = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]")
 
 
@@ -87,3 +88,19 @@ def clean(text: str) -> str:
     shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
     line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
     return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()
+
+
+def visible(text: str) -> str:
+    r"""Return a text without control, direction and other invisible characters; line ends stay.
+
+    Example:
+        >>> visible("a\x1b[31m red\u202e bill\r\nb")
+        'a[31m red bill\nb'
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    return "".join(sign for sign in lines if sign == "\n" or unicodedata.category(sign)[0] != "C")
+
+
+def title_of(text: str) -> str:
+    """Return a title in one line of at most 300 characters."""
+    return " ".join(visible(text.replace("\n", " ")).split())[:MAX_TITLE]

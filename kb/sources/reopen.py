@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kb.sources.article_source import ArticleSource
-from kb.sources.web.settings import PageSettings
+from kb.sources.page_keys import PageSettings
 
 FROM_BUNDLE = "from_bundle"
 """Key of a source that a bundle named: it may not be on this machine or its network. A build of one's own drops it."""
@@ -39,8 +39,8 @@ def reopened(
 
         yield StarterSource(spaces=spaces)
     elif origin["kind"] == "web":
-        from kb.sources.web.client import PageClient
-        from kb.sources.web.source import WebSource
+        from kb.sources.web.page_client import PageClient
+        from kb.sources.web.web_source import WebSource
 
         web = WebSource(PageClient(contact=contact, settings=pages or PageSettings()))
         try:
@@ -48,7 +48,7 @@ def reopened(
         finally:
             web.close()
     else:
-        from kb.sources.mediawiki.source import WikipediaSource
+        from kb.sources.mediawiki.wiki_source import WikipediaSource
 
         wiki = WikipediaSource(
             api_url or origin["api_url"],

@@ -22,7 +22,7 @@ from cli.main import VERBS, commands
 from data import errors
 from data.errors import FieldmarkError
 from kb.bundle.manifest import MANIFEST
-from kb.sources.mediawiki.client.wiki_client import user_agent
+from kb.sources.http_client import user_agent
 from tests.edited_pages import EditedPages
 from tests.pages import made_up_taxa
 

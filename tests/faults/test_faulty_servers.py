@@ -21,8 +21,8 @@ from kb.distill.model import ModelDistiller
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_client import OpenAIChat
 from kb.endpoints.retry import RetryingChat, RetryPolicy
-from kb.sources.mediawiki.client import retry as of_wikis
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources import http_client as of_wikis
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
 from tests.faults.bench import write_pages
 from tests.faults.draw import Draw

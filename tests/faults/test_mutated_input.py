@@ -20,7 +20,7 @@ from kb.checklist.names_table import read_names
 from kb.checklist.shelf import Shelf
 from kb.checklist.species_lists import read_list
 from kb.distill.model import ModelDistiller
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from papers.answers.replies import read_answer, read_verdict
 from recognize.reader.namer import read_name
 from recognize.reader.replies import read_sample

@@ -12,8 +12,8 @@ from data.errors import FieldmarkError
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.sources.article_source import AnchorBatch
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.conftest import CommandLine
 from tests.faults.draw import Draw
 from tests.servers.faulty_wiki import File, jpeg

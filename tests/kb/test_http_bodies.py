@@ -17,11 +17,11 @@ from data.event_loop import wait_for
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.openai_client import MAX_ANSWER_BYTES, OpenAIClient
 from kb.http_bodies import PIECE_BYTES, unpack_in_pieces
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
-from kb.sources.mediawiki.client.wiki_client import WikiClient
-from kb.sources.web.client import PageClient
-from kb.sources.web.settings import PageSettings
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
+from kb.sources.mediawiki.wiki_client import WikiClient
+from kb.sources.page_keys import PageSettings
+from kb.sources.web.page_client import PageClient
 from tests.servers.loopback import LoopbackServer
 
 ONCE = RetryPolicy(tries=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from data.records import Article, Infobox, Source
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 
 RANKS = ("kingdom", "phylum", "division", "class", "order", "superfamily", "family", "genus")
 LATIN = {

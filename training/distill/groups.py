@@ -24,7 +24,7 @@ from kb.distill.extractive import visual_part
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 from training.distill.labelled import DIGEST_DIGITS
 from training.tables import markdown
 

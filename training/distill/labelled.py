@@ -13,7 +13,7 @@ from data.codec import from_json
 from data.errors import BadInput
 from data.files import sha256_hex
 from data.records import Article, Source, Span, Taxon
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 
 Half = Literal["tuning", "held-out"]
 Stratum = Literal["looks", "lead", "other", "never"]

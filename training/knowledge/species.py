@@ -13,7 +13,7 @@ from data.records import Source, Taxon
 from data.starter.knowledge import Fact, StarterSpecies
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 from training.collection import read_collection
 from training.knowledge.agreement import ARTICLE, NAMES, AgreedFact, agree, as_records, source_of
 from training.knowledge.claims import Claim, read_claims, read_names

@@ -1,9 +1,10 @@
-"""Free photos of wiki articles, with author, licence and bytes."""
+"""Free photos of wiki articles: what the wiki states of a file, author, licence and bytes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from PIL.Image import Image
 
@@ -15,18 +16,75 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
-from kb.sources.mediawiki.client.answers import steps
-from kb.sources.mediawiki.client.hosts import check_redirect
-from kb.sources.mediawiki.client.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, wiki_workers
-from kb.sources.mediawiki.file_info import FileInfo, read_file_info
-from kb.sources.mediawiki.html.figures import is_map_or_icon, is_photo
-from kb.sources.mediawiki.pages.wiki_pages import WikiPages, is_title
+from kb.sources.mediawiki.api_answers import Json, number, record, records, steps, text
+from kb.sources.mediawiki.figures import is_map_or_icon, is_photo
+from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, check_redirect, wiki_workers
+from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
+from kb.sources.parsers import soup_of
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
 MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileInfo:
+    """A file of the wiki; with a `problem`, only its version is known."""
+
+    version: str
+    """Hash of all that the wiki states; changes with photo, author and licence."""
+    problem: str = ""
+    url: str = ""
+    thumbnail_url: str = ""
+    page_url: str = ""
+    media_type: str = ""
+    width: int = 0
+    height: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """As plain text, without HTML and extra spaces."""
+
+
+def read_file_info(page: Json) -> FileInfo | None:
+    """Return what a page of a query for `imageinfo` states, or None without a file."""
+    if not page.get("imageinfo", True):
+        return None
+    version = sha256_hex(json.dumps(page.get("imageinfo"), sort_keys=True))[:16]
+    try:
+        info = next(iter(records(page, "imageinfo")), None)
+        if info is None:
+            return None
+        version = sha256_hex(json.dumps(info, sort_keys=True))[:16]
+        return FileInfo(
+            version=version,
+            url=text(info, "url"),
+            thumbnail_url=text(info, "thumburl"),
+            page_url=text(info, "descriptionurl"),
+            media_type=text(info, "mime"),
+            width=number(info, "width") or 0,
+            height=number(info, "height") or 0,
+            metadata={key: _value(item) for key, item in record(info, "extmetadata").items()},
+        )
+    except MalformedAnswer as error:
+        return FileInfo(version=version, problem=str(error))
+
+
+def _value(item: object) -> str:
+    value = item.get("value", "") if isinstance(item, dict) else item
+    if not isinstance(item, dict) or not isinstance(value, str | int | float):
+        # Not skipped: it may be the mark of a file that is not free.
+        raise MalformedAnswer(f"Expected a text as metadata of a file, got {type(value).__name__}")
+    return _plain(str(value))
+
+
+def _plain(value: str) -> str:
+    if "<" not in value and "&" not in value:
+        return " ".join(value.split())
+    soup = soup_of(value)
+    for hidden in soup.select('[style*="display:none"], [style*="display: none"], script, style'):
+        hidden.decompose()
+    return " ".join(soup.get_text(" ").split())[:300]
 
 
 class _Skipped(Exception):

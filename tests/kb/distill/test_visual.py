@@ -17,7 +17,7 @@ from kb.distill.sections import section_kinds
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import is_about_another
 from kb.distill.visual import WEIGHTS, part_pairs, visual_score
-from kb.sources.mediawiki.html.parse import parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 
 LABELS = Path(__file__).parents[1] / "labels" / "visual_sentences.jsonl"
 ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird", "birds", "of", "and", "the"} | {

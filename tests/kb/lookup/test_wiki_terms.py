@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from kb.lookup.wiki_terms import MAX_PAGES, WikiTerms, phrases_of
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 PAGES = {

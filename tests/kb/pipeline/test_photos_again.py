@@ -11,8 +11,8 @@ import kb
 from data.records import Status, Taxon, Update
 from kb.checklist.avilist import load_checklist
 from kb.pipeline.settings import BuildSettings
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 from tests.toy.encoders import toy_encoders
 

@@ -19,7 +19,7 @@ from kb.pipeline.selection import (
     select_from_wiki,
     select_shipped,
 )
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.faulty_wiki import FaultyWiki
 from tests.toy.encoders import toy_encoders

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from data.errors import BadInput
+from kb.sources.parsers import soup_of
 from kb.sources.plain_text import parse_text
-from kb.sources.soup import soup_of
-from kb.sources.web.document import MAX_CHARACTERS, NotReadable, read_document, read_file
-from kb.sources.web.text import as_markdown, decoded
+from kb.sources.web.documents import MAX_CHARACTERS, NotReadable, as_markdown, decoded, read_document, read_file
 from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
 
 PAGES = {path: reply for path, reply in ugly_pages().items() if isinstance(reply, Reply)}

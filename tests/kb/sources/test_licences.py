@@ -5,7 +5,7 @@ from __future__ import annotations
 from bs4 import BeautifulSoup
 
 from kb.sources.licences import licence_freedom, short_licence
-from kb.sources.web.licence import stated_licence
+from kb.sources.web.page_licence import stated_licence
 
 NAMES = {
     "free": (

@@ -11,10 +11,10 @@ import recognize
 from data.errors import PrivateAddress
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
-from kb.sources.web.source import WebSource
+from kb.sources.web.web_source import WebSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 

@@ -17,9 +17,9 @@ from data.errors import (
     SourceUnavailable,
     TooLarge,
 )
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.web.client import PageClient
-from kb.sources.web.settings import PageSettings
+from kb.sources.http_client import RetryPolicy
+from kb.sources.page_keys import PageSettings
+from kb.sources.web.page_client import PageClient
 from tests.servers.ugly_site import Reply, UglySite, page
 
 Connect = Callable[..., PageClient]
@@ -128,7 +128,7 @@ def test_private_addresses_are_refused_before_any_request(
             client.fetch(url)
     assert site.requests == []
     # The address that the site listens on stands for a public one.
-    monkeypatch.setattr("kb.connections.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("kb.sources.http_client.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)
     assert client.fetch(site.url("/moved")).content is not None
     target = site.url("/mallard").replace("127.0.0.1", "127.0.0.2")
@@ -156,7 +156,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
         connected.append(host)
         raise OSError
 
-    monkeypatch.setattr("kb.connections.socket.getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("kb.sources.http_client.socket.getaddrinfo", getaddrinfo)
     monkeypatch.setattr("httpcore.SyncBackend.connect_tcp", connect_tcp)
     with pytest.raises(OSError):
         connect(private_addresses=False).fetch("http://rebinding.example/")

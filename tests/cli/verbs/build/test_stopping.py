@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kb.sources.mediawiki.client.wiki_client import Timeouts
+from kb.sources.http_client import Timeouts
 from tests.servers.faulty_wiki import Fault, FaultyWiki
 
 NAMES = ("Northern cardinal", "Blue jay", "House sparrow", "Common raven", "Barn swallow", "Snowy owl", "Mallard")

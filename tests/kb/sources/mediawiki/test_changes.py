@@ -14,7 +14,7 @@ import recognize
 from data.contracts import Encoders
 from data.records import Change
 from kb.checklist.avilist import load_checklist
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, page_text, running
 

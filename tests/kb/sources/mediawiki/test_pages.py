@@ -13,10 +13,10 @@ from data.records import LeftOut, PageRef, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
-from kb.sources.mediawiki.client.journal import LookupJournal
-from kb.sources.mediawiki.pages import categories
-from kb.sources.mediawiki.pages.group_articles import with_group_articles
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki import categories
+from kb.sources.mediawiki.group_articles import with_group_articles
+from kb.sources.mediawiki.lookup_journal import LookupJournal
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 SPECIES = """scientific_name,class,order,family,genus

@@ -6,11 +6,11 @@ import pytest
 
 from data.records import Article, Failure, Figure, LeftOut, Source
 from kb.sources.article_source import AnchorBatch
+from kb.sources.http_client import RetryPolicy
 from kb.sources.licences import licence_freedom
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import WikiClient
-from kb.sources.mediawiki.pages.wiki_pages import WikiPages
 from kb.sources.mediawiki.photos import PhotoFinder
+from kb.sources.mediawiki.wiki_client import WikiClient
+from kb.sources.mediawiki.wiki_pages import WikiPages
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 
 FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}

@@ -17,8 +17,8 @@ from data.errors import BadInput, MissingContact, SourceUnavailable
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.sources.article_source import AnchorBatch
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
 from tests.kb.sources.mediawiki.odd_pages import PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page

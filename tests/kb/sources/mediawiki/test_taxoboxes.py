@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from data.records import Article, Infobox, Source, Taxon
-from kb.sources.mediawiki.html.parse import parse_article
-from kb.sources.mediawiki.html.taxobox import stated_taxon
-from kb.sources.mediawiki.pages.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
-from kb.sources.mediawiki.ranks import rank_of_group
+from kb.sources.mediawiki.article_parser import parse_article
+from kb.sources.mediawiki.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
+from kb.sources.mediawiki.taxobox_html import stated_taxon
+from kb.sources.mediawiki.taxon_names import rank_of_group
 
 MERLIN = Taxon(
     taxon_id="falco-columbarius",

@@ -18,10 +18,9 @@ from data.contracts import Encoders
 from data.records import Status
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
-from kb.sources.mediawiki.client.retry import RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import Timeouts
+from kb.sources.http_client import RetryPolicy, Timeouts
 from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
-from kb.sources.mediawiki.source import WikipediaSource
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import BUSY_S, ProxyRequest, Rates, WikiProxy
 from tests.toy.encoders import toy_encoders
 

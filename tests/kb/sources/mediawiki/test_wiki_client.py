@@ -22,11 +22,9 @@ from data.errors import (
     UsageError,
 )
 from kb.http import parse_retry_after
-from kb.sources.mediawiki.client import retry
-from kb.sources.mediawiki.client.hosts import check_redirect
-from kb.sources.mediawiki.client.journal import OLDEST_S, LookupJournal
-from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import Timeouts, WikiClient
+from kb.sources.http_client import Refusal, Retrier, RetryPolicy, Timeouts
+from kb.sources.mediawiki.lookup_journal import OLDEST_S, LookupJournal
+from kb.sources.mediawiki.wiki_client import WikiClient, check_redirect
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 from tests.servers.free_port import free_port
 
@@ -105,9 +103,9 @@ def test_a_silent_server_times_out_and_is_tried_again(wiki: FaultyWiki, client: 
 
 def test_waits_grow_up_to_the_longest_and_end_with_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(retry.random, "uniform", lambda *_: 1.0)
-    monkeypatch.setattr(retry.time, "sleep", waited.append)
-    monkeypatch.setattr(retry.time, "monotonic", lambda: sum(waited))
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
+    monkeypatch.setattr("time.sleep", waited.append)
+    monkeypatch.setattr("time.monotonic", lambda: sum(waited))
 
     def tries(policy: RetryPolicy, *, is_silent: bool = False, is_dubious: bool = False) -> list[float]:
         def fail() -> None:
@@ -320,7 +318,7 @@ def test_a_photo_must_be_an_image_within_the_size_limit(
     wiki.files["red.jpg"] = File(content=jpeg())
     with pytest.raises(SourceError, match="not allowed"):
         client.fetch_photo("http://10.1.1.1/red.jpg")
-    monkeypatch.setattr("kb.sources.mediawiki.client.wiki_client.MAX_PHOTO_BYTES", 100)
+    monkeypatch.setattr("kb.sources.mediawiki.wiki_client.MAX_PHOTO_BYTES", 100)
     with pytest.raises(MalformedAnswer, match="limit of 100 bytes"):
         client.fetch_photo(url)
 

@@ -12,9 +12,9 @@ from data.records import LeftOut, PageRef, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.wiki_checklist import WithTaxoboxes
-from kb.sources.mediawiki.pages.locate import Locator
-from kb.sources.mediawiki.pages.match import page_ref
-from kb.sources.mediawiki.pages.wiki_pages import WikiPage
+from kb.sources.mediawiki.locate import Locator
+from kb.sources.mediawiki.match import page_ref
+from kb.sources.mediawiki.wiki_pages import WikiPage
 
 RANKS: Final = ("genus", "family")
 TELL_APART: Final = ("kingdom", "class")

@@ -11,16 +11,18 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from data.records import Infobox
-from kb.sources.mediawiki.ranks import (
+from kb.sources.mediawiki.taxon_names import (
     BELOW_GENUS,
     BELOW_SPECIES,
     CULTIVAR,
     NO_TAXON,
     StatedTaxon,
     lowest,
+    parse_binomial,
     rank_named,
+    taxon_of_name,
+    trinomial,
 )
-from kb.sources.mediawiki.written_names import parse_binomial, taxon_of_name, trinomial
 
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")

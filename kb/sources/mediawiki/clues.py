@@ -11,10 +11,9 @@ from functools import cache
 from data.records import Article, Taxon
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
-from kb.sources.mediawiki.html.taxobox import stated_taxon
-from kb.sources.mediawiki.pages.taxobox_template import Box, read_box
-from kb.sources.mediawiki.ranks import NO_TAXON, StatedTaxon
-from kb.sources.mediawiki.written_names import parse_binomial
+from kb.sources.mediawiki.taxobox_html import stated_taxon
+from kb.sources.mediawiki.taxobox_wikitext import Box, read_box
+from kb.sources.mediawiki.taxon_names import NO_TAXON, StatedTaxon, parse_binomial
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350

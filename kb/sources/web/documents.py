@@ -1,11 +1,12 @@
-"""Documents as text: HTML by trafilatura, PDF by pypdf, plain and Markdown texts as they are."""
+"""Documents as Markdown text: HTML by trafilatura, PDF by pypdf, plain and Markdown texts as they are."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -15,10 +16,9 @@ from bs4 import BeautifulSoup
 
 from data.errors import BadInput
 from data.files import sha256_hex
-from kb.sources.soup import soup_of
-from kb.sources.web.licence import stated_licence
-from kb.sources.web.packages import required
-from kb.sources.web.text import as_markdown, decoded, title_of, visible
+from kb.sources.parsers import required, soup_of
+from kb.sources.plain_text import title_of, visible
+from kb.sources.web.page_licence import stated_licence
 
 MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
 MAX_CHARACTERS = 1_000_000
@@ -31,6 +31,16 @@ _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+h
 _LOGIN = re.compile(r"\b(?:log|sign)[ -]?in\b|\bsubscribe", re.IGNORECASE)
 _SCRIPT = re.compile(r"\bjavascript\b", re.IGNORECASE)
 _LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
+_META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})""")
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_AS_HEADING = re.compile(r"^[#\s]+")
 _HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
@@ -214,3 +224,59 @@ def read_file(path: str, content: bytes) -> Document:
     if ending == ".pdf" and b"%PDF-" not in content[:1024]:
         raise NotReadable("expected a PDF, got something else")
     return read_document(content, kind=ending)
+
+
+def decoded(content: bytes, stated: str | None = None) -> str:
+    """Return the text of a document: by its byte order mark, as UTF-8 if it is that, else as stated.
+
+    Servers often state a wrong charset, but a text that is no UTF-8 hardly ever reads as UTF-8 by chance.
+
+    Args:
+        content: the bytes.
+        stated: charset of the Content-Type; without it, that of a `meta` tag.
+
+    Example:
+        >>> decoded("café".encode(), "iso-8859-1"), decoded("café".encode("latin-1"), "iso-8859-1")
+        ('café', 'café')
+    """
+    for mark, named in _MARKS:
+        if content.startswith(mark):
+            return content.decode(named, "replace")
+    charset = _known(stated) or _declared(content[:4096])
+    wide = charset is not None and charset.startswith(("utf-16", "utf-32", "iso2022", "hz"))
+    for each in (charset, "utf-8") if wide else ("utf-8", charset):
+        if each is not None:
+            try:
+                return content.decode(each)
+            except UnicodeDecodeError:
+                continue
+    return content.decode("cp1252" if charset in (None, "utf-8", "iso8859-1", "ascii") else str(charset), "replace")
+
+
+def _known(charset: str | None) -> str | None:
+    try:
+        return codecs.lookup(charset.strip().strip("\"'")).name if charset else None
+    except (LookupError, ValueError):
+        return None
+
+
+def _declared(head: bytes) -> str | None:
+    found = _XML_ENCODING.search(head) or _META_CHARSET.search(head)
+    charset = _known(found[1].decode("ascii")) if found else None
+    # A meta tag that can be read as ASCII is not in UTF-16.
+    return None if charset is None or charset.startswith(("utf-16", "utf-32")) else charset
+
+
+def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
+    r"""Return `(level, text)` blocks as Markdown; level 0 is a paragraph, 1 to 6 are headings.
+
+    Example:
+        >>> as_markdown([(2, "Description"), (0, "# It is red.")])
+        '## Description\n\nIt is red.'
+    """
+    lines = []
+    for level, text in blocks:
+        line = _AS_HEADING.sub("", " ".join(visible(text.replace("\n", " ")).split()))
+        if line:
+            lines.append(f"{'#' * max(2, level)} {line}" if level else line)
+    return "\n\n".join(lines)

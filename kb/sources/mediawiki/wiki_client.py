@@ -1,60 +1,44 @@
-"""HTTP client for any MediaWiki, built on `wikipedia-api`, with rate limits, retries and clear errors.
-
-It adds parsed pages, batched queries with continuation, and photo downloads. `retry` repeats failed requests, and
-`hosts` decides which addresses may be requested.
-"""
+"""Client for any MediaWiki, built on `wikipedia-api`: parsed pages, batched queries with continuation, photos."""
 
 from __future__ import annotations
 
 import re
 import threading
-import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 from wikipediaapi import Wikipedia
 
-from data.errors import (
-    MalformedAnswer,
-    PageNotFound,
-    PrivateAddress,
-    SourceError,
-    SourceUnavailable,
-    TooLarge,
-    UsageError,
-)
+from data.errors import MalformedAnswer, PageNotFound, PrivateAddress, SourceError, SourceUnavailable, UsageError
 from data.foreign_json import parse_json
-from data.version import fieldmark_version
-from kb.connections import CheckedTransport
-from kb.http import parse_retry_after
-from kb.http_bodies import unpack_in_pieces
-from kb.sources.mediawiki.client.answers import Answer, Json, merged
-from kb.sources.mediawiki.client.hosts import check_redirect, check_url, host_of, require_contact
-from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
+from kb.http import host_of, is_loopback, port_of, split_address
+from kb.sources.http_client import (
+    MAX_REDIRECTS,
+    Refusal,
+    Retrier,
+    RetryPolicy,
+    Timeouts,
+    client_settings,
+    exchange,
+    is_wikimedia,
+    require_contact,
+    status_problem,
+    user_agent,
+)
+from kb.sources.mediawiki.api_answers import Answer, Json, merged
 
 TITLES_PER_REQUEST = 50  # the API's limit for clients without bot rights
 N_CONCURRENT = 3  # Wikimedia's limit for one client
 MAX_ANSWER_BYTES = 20_000_000
 MAX_PHOTO_BYTES = 30_000_000
-MAX_REDIRECTS = 5
 MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """Timeouts in seconds: for a connection, for the next bytes, and for a whole answer."""
-
-    connect_s: float = 5.0
-    read_s: float = 20.0
-    total_s: float = 60.0
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -103,11 +87,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             user_agent=user_agent(contact),
             language=language,
             max_retries=0,  # `Retrier` repeats requests: it also handles maxlag, truncated bodies and dead wikis
-            timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
-            follow_redirects=False,  # each hop is checked here
-            event_hooks={"response": [unpack_in_pieces]},
             limits=httpx.Limits(max_connections=N_CONCURRENT),
-            **({"transport": CheckedTransport(allow_private=False), "trust_env": False} if public_only else {}),
+            **client_settings(self._timeouts, allow_private=False if public_only else None),
         )
         self.close = weakref.finalize(self, self._client.close)
         """Closes the connections; called automatically when the client is garbage collected."""
@@ -234,50 +215,25 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         raise MalformedAnswer(f"{self.host} redirects endlessly")
 
     def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
-        where = host_of(url)
-        deadline = time.monotonic() + self._timeouts.total_s
-        body = bytearray()
         try:
-            with self._client.stream(method, url, data=form) as response:
-                for part in response.iter_bytes():
-                    body += part
-                    if len(body) > limit:
-                        raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
-                    if time.monotonic() > deadline:
-                        slow = f"{where} is too slow: no complete answer in {self._timeouts.total_s:g} s"
-                        raise Refusal(SourceUnavailable(slow), is_silent=True)
+            return exchange(self._client, url, self._timeouts, method=method, form=form, limit=limit)
         except PrivateAddress as error:
             raise PrivateAddress(
-                f"{where} is on this machine or its network, and the knowledge base was imported",
+                f"{host_of(url)} is on this machine or its network, and the knowledge base was imported",
                 hint="If the wiki is yours, name its address: kb update --api-url URL.",
             ) from error
-        except httpx.TimeoutException as error:
-            is_connecting = isinstance(error, httpx.ConnectTimeout)
-            waited_s = self._timeouts.connect_s if is_connecting else self._timeouts.read_s
-            slow = f"{where} is too slow: no data for {waited_s:g} s"
-            raise Refusal(SourceUnavailable(slow), is_silent=True) from error
-        except httpx.ConnectError as error:
-            raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
-        except (httpx.RequestError, httpx.StreamError) as error:
-            raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
-        except httpx.InvalidURL as error:
-            raise MalformedAnswer(f"{where} redirects to an invalid address: {error}") from error
-        return response, bytes(body)
 
     def _check_status(self, response: httpx.Response, url: str) -> None:
-        status, where = response.status_code, host_of(url)
-        if status == 200:
+        problem = status_problem(response, url)
+        if problem is None:
             return
-        if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
-            raise Refusal.wait(where, status, parse_retry_after(response.headers.get("Retry-After")))
-        if status >= 500 or status == 408:
-            raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
-        if status in (404, 410) and not url.startswith(self.api_url):
-            raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
-        hint = "Is this the address of api.php?" if url.startswith(self.api_url) else None
-        if status == 403 and self.contact is None:
+        is_api = url.startswith(self.api_url)
+        if response.status_code in (404, 410) and not is_api:
+            raise PageNotFound(problem)
+        hint = "Is this the address of api.php?" if is_api else None
+        if response.status_code == 403 and self.contact is None:
             hint = "Some wikis require a contact address: export FIELDMARK_CONTACT='you@example.org'"
-        raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}", hint=hint)
+        raise MalformedAnswer(problem, hint=hint)
 
     def _read_answer(self, response: httpx.Response, body: bytes) -> Json:
         kind = response.headers.get("Content-Type", "").split(";")[0].strip() or "something without a type"
@@ -301,7 +257,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def _raise_api_error(self, error: Json, response: httpx.Response) -> None:
         code, info = str(error.get("code", "unknown")), str(error.get("info", ""))[:300]
         if code in LAG_ERRORS:
-            raise Refusal.wait(self.host, code, parse_retry_after(response.headers.get("Retry-After")))
+            raise Refusal.wait(self.host, code, response)
         if code.startswith("internal_api_error"):
             raise Refusal(SourceUnavailable(f"Internal error of {self.host}: {info}"))
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
@@ -315,10 +271,39 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
 
 
-def user_agent(contact: str | None) -> str:
-    """Return the User-Agent that Wikimedia's policy requires."""
-    plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
-    return f"fieldmark/{fieldmark_version(otherwise='0')} ({plain})"
+def check_url(url: str) -> None:
+    """Check that `url` is an http or https address with a host.
+
+    Raises:
+        UsageError: if it is not.
+    """
+    parts = split_address(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            f"Expected an http or https address, got {url.split('?')[0].rsplit('@', 1)[-1]!r}",
+            hint="Give the address of a wiki's api.php, such as https://en.wikipedia.org/w/api.php.",
+        )
+
+
+def check_redirect(url: str, *, origin: str) -> None:
+    """Check that the wiki at `origin` may redirect to `url`: to its own host, or to Wikimedia over https.
+
+    On its own host the port must be its own or a default one, since others belong to other services. A wiki on loopback
+    may redirect to any port there; no other wiki may redirect to this machine or its network.
+
+    Raises:
+        MalformedAnswer: if the redirect is not allowed.
+    """
+    parts, own = split_address(url), split_address(origin)
+    host, own_host = (parts.hostname or "").lower(), (own.hostname or "").lower()
+    is_downgrade = own.scheme == "https" and parts.scheme == "http"  # would expose the request
+    port = port_of(url)
+    is_own = host == own_host and port is not None and port in (port_of(origin), 80, 443)
+    is_known = is_own or is_wikimedia(url) or (is_loopback(host) and is_loopback(own_host))
+    if parts.scheme not in ("http", "https") or not host or is_downgrade or not is_known:
+        raise MalformedAnswer(
+            f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"
+        )
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Source
-from kb.sources.mediawiki.html.figures import find_figures
-from kb.sources.mediawiki.html.taxobox import find_taxobox, read_taxobox
+from kb.sources.mediawiki.figures import find_figures
+from kb.sources.mediawiki.taxobox_html import find_taxobox, read_taxobox
+from kb.sources.parsers import soup_of
 from kb.sources.plain_text import Passage, clean, join_passages
-from kb.sources.soup import soup_of
 
 CONTENT_ROOTS = (
     "#mw-content-text .mw-parser-output",

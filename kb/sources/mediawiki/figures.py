@@ -11,7 +11,7 @@ from bs4 import Tag
 
 from data.records import Figure
 from kb.http import split_address
-from kb.sources.mediawiki.html.taxobox import plain
+from kb.sources.mediawiki.taxobox_html import plain
 
 SMALLEST_ICON_PX = 50  # a narrower picture is an icon
 PHOTO_SUFFIXES = frozenset({"jpg", "jpeg", "jpe", "png", "webp", "gif", "tif", "tiff"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kb.sources.mediawiki.ranks import (
+from kb.sources.mediawiki.taxon_names import (
     BELOW_GENUS,
     BELOW_SPECIES,
     CULTIVAR,
@@ -17,8 +17,9 @@ from kb.sources.mediawiki.ranks import (
     lowest,
     rank_named,
     rank_of_group,
+    taxon_of_name,
+    trinomial,
 )
-from kb.sources.mediawiki.written_names import taxon_of_name, trinomial
 
 _START = re.compile(
     r"\{\{\s*(?P<name>speciesbox|subspeciesbox|infraspeciesbox|automatic[ _]taxobox|(?:population[ _])?taxobox"

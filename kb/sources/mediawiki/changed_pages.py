@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from data.records import Failure, LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
-from kb.sources.mediawiki.pages.locate import Locator
-from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, page_ref
-from kb.sources.mediawiki.pages.wiki_pages import WikiPage, WikiPages
+from kb.sources.article_source import left_out
+from kb.sources.mediawiki.locate import Locator
+from kb.sources.mediawiki.match import assign, candidates, merged, page_ref
+from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 
 KnownPage = tuple[Taxon | str, PageRef]
 

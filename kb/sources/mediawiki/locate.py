@@ -14,10 +14,11 @@ from kb.checklist.names import fold
 from kb.checklist.selection import own_taxon
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import term_id
-from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST
-from kb.sources.mediawiki.pages.clues import Match, is_called_a_bird, match_page, without_qualifier
-from kb.sources.mediawiki.pages.match import assign, candidates, left_out, merged, no_match, page_ref, title_tries
-from kb.sources.mediawiki.pages.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
+from kb.sources.article_source import left_out
+from kb.sources.mediawiki.clues import Match, is_called_a_bird, match_page, without_qualifier
+from kb.sources.mediawiki.match import assign, candidates, merged, no_match, page_ref, title_tries
+from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
+from kb.sources.mediawiki.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
 if TYPE_CHECKING:
     from data.contracts import Checklist

@@ -14,13 +14,12 @@ from data.errors import Disallowed, FieldmarkError, MissingRequirement, PageNotF
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.distill.terms import term_id
+from kb.http import host_of
 from kb.sources.article_source import AnchorBatch, ArticleSource
-from kb.sources.mediawiki.client.hosts import host_of
-from kb.sources.page_keys import is_page, page_key
+from kb.sources.page_keys import is_page, is_web_address, page_address, page_key
 from kb.sources.plain_text import parse_text
-from kb.sources.web.addresses import is_web_address, page_address
-from kb.sources.web.client import PageClient
-from kb.sources.web.document import Document, NotReadable, read_document, read_file
+from kb.sources.web.documents import Document, NotReadable, read_document, read_file
+from kb.sources.web.page_client import PageClient
 
 Fetched = FetchedPage | LeftOut | Failure
 MAX_FILE_BYTES = 20_000_000

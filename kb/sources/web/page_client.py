@@ -1,4 +1,4 @@
-"""Polite client for pages of any site: robots.txt, a pause between requests to a host, retries, size limits."""
+"""Polite client for pages of any site: robots.txt (RFC 9309), a pause between requests to a host, retries, limits."""
 
 from __future__ import annotations
 
@@ -6,34 +6,61 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import httpx
 
-from data.errors import (
-    Disallowed,
-    FieldmarkError,
-    MalformedAnswer,
-    PageNotFound,
-    PrivateAddress,
-    SourceUnavailable,
-    TooLarge,
+from data.errors import Disallowed, FieldmarkError, MalformedAnswer, PageNotFound, PrivateAddress, TooLarge
+from kb.http import host_of
+from kb.sources.http_client import (
+    MAX_REDIRECTS,
+    Retrier,
+    RetryPolicy,
+    Timeouts,
+    client_settings,
+    exchange,
+    require_contact,
+    status_problem,
+    user_agent,
 )
-from kb.connections import CheckedTransport
-from kb.http import parse_retry_after
-from kb.http_bodies import unpack_in_pieces
-from kb.sources.mediawiki.client.hosts import host_of, require_contact
-from kb.sources.mediawiki.client.retry import Refusal, Retrier, RetryPolicy
-from kb.sources.mediawiki.client.wiki_client import Timeouts, user_agent
-from kb.sources.web.addresses import page_address
-from kb.sources.web.robots import MAX_BYTES as MAX_ROBOTS_BYTES
-from kb.sources.web.robots import Robots, read_robots
-from kb.sources.web.settings import PageSettings
+from kb.sources.page_keys import PageSettings, page_address
+from kb.sources.parsers import required
 
 MAX_BYTES = 20_000_000
-MAX_REDIRECTS = 5
+MAX_ROBOTS_BYTES = 500_000  # RFC 9309, section 2.5: at least 500 KiB must be read; the rest may be ignored
 LONGEST_PAUSE_S = 60.0
 ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
+AGENT = "fieldmark"
+"""Name of this program in robots.txt."""
+
+
+class _Rules(Protocol):
+    def can_fetch(self, url: str, user_agent: str) -> bool: ...
+
+    def crawl_delay(self, user_agent: str) -> float | None: ...
+
+    def request_rate(self, user_agent: str) -> object | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """Rules of one site for this program; `rules` is None for a site without robots.txt."""
+
+    rules: _Rules | None = None
+
+    def allows(self, url: str) -> bool:
+        """Return whether a page may be fetched."""
+        return self.rules is None or self.rules.can_fetch(url, AGENT)
+
+    @property
+    def pause_s(self) -> float:
+        """Seconds between two requests that the site asks for; 0 without a wish."""
+        if self.rules is None:
+            return 0.0
+        rate = self.rules.request_rate(AGENT)
+        wanted = float(getattr(rate, "seconds", 0)) / max(1, int(getattr(rate, "requests", 1))) if rate else 0.0
+        return max(float(self.rules.crawl_delay(AGENT) or 0.0), wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +111,8 @@ class PageClient:
         self.n_requests = 0
         """Requests so far, those for robots.txt and retries included."""
         self._client = httpx.Client(
-            transport=CheckedTransport(allow_private=settings.private_addresses),
             headers={"User-Agent": user_agent(contact), "Accept": ACCEPT},
-            timeout=httpx.Timeout(self._timeouts.read_s, connect=self._timeouts.connect_s),
-            follow_redirects=False,  # each hop is checked here
-            event_hooks={"response": [unpack_in_pieces]},
-            trust_env=False,
+            **client_settings(self._timeouts, allow_private=settings.private_addresses),
         )
 
     def close(self) -> None:
@@ -159,7 +182,8 @@ class PageClient:
             except (MalformedAnswer, PageNotFound):
                 return Robots()  # RFC 9309, section 2.3.1.3: any 4xx means that there are no rules
             if not response.has_redirect_location:
-                return read_robots(content)
+                text = content[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
+                return Robots(required("protego").Protego.parse(text))
             address = _target(address, response)
         return Robots()
 
@@ -169,52 +193,23 @@ class PageClient:
         """Return the answer to one request, repeated if that may help."""
 
         def once() -> tuple[httpx.Response, bytes]:
-            self._wait(host)
+            host.retrier.pause()
+            time.sleep(max(0.0, host.next_at - time.monotonic()))
             self.n_requests += 1
             try:
-                answer = self._exchange(url, headers, limit, may_be_cut)
+                response, body = exchange(
+                    self._client, url, self._timeouts, headers=headers, limit=limit, may_be_cut=may_be_cut
+                )
             finally:
                 host.next_at = time.monotonic() + self._pause_of(host)
-            _check_status(answer[0], url)
-            return answer
+            if problem := status_problem(response, url):
+                raise (PageNotFound if response.status_code in (404, 410) else MalformedAnswer)(problem)
+            return response, body
 
         return host.retrier.run(once)
 
     def _pause_of(self, host: _Host) -> float:
         return max(self._pause_s, host.robots.pause_s if isinstance(host.robots, Robots) else 0.0)
-
-    def _wait(self, host: _Host) -> None:
-        host.retrier.pause()
-        time.sleep(max(0.0, host.next_at - time.monotonic()))
-
-    def _exchange(
-        self, url: str, headers: Mapping[str, str], limit: int, may_be_cut: bool
-    ) -> tuple[httpx.Response, bytes]:
-        where = host_of(url)
-        deadline = time.monotonic() + self._timeouts.total_s
-        body = bytearray()
-        try:
-            with self._client.stream("GET", url, headers=dict(headers)) as response:
-                for part in response.iter_bytes(65_536):
-                    body += part
-                    if len(body) > limit:
-                        if may_be_cut:
-                            break
-                        raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
-                    if time.monotonic() > deadline:
-                        slow = f"{where} is too slow: no complete answer in {self._timeouts.total_s:g} s"
-                        raise Refusal(SourceUnavailable(slow), is_silent=True)
-        except SourceUnavailable as error:  # the name is unknown
-            raise Refusal(error, is_silent=True) from error
-        except httpx.TimeoutException as error:
-            raise Refusal(SourceUnavailable(f"{where} is too slow: no data in time"), is_silent=True) from error
-        except httpx.ConnectError as error:
-            raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
-        except (httpx.RequestError, httpx.StreamError) as error:
-            raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
-        except httpx.InvalidURL as error:
-            raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
-        return response, bytes(body)
 
 
 def _target(url: str, response: httpx.Response) -> str:
@@ -248,16 +243,3 @@ def _page(url: str, response: httpx.Response, content: bytes) -> Page:
         charset=charset if isinstance(charset, str) else None,
         validators=validators,
     )
-
-
-def _check_status(response: httpx.Response, url: str) -> None:
-    status, where = response.status_code, host_of(url)
-    if status in (200, 203, 304) or response.has_redirect_location:
-        return
-    if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
-        raise Refusal.wait(where, status, parse_retry_after(response.headers.get("Retry-After")))
-    if status >= 500 or status == 408:
-        raise Refusal(SourceUnavailable(f"{where} answered {status} {response.reason_phrase}"))
-    if status in (404, 410):
-        raise PageNotFound(f"{where} answered {status} {response.reason_phrase}")
-    raise MalformedAnswer(f"{where} answered {status} {response.reason_phrase}")

@@ -13,11 +13,11 @@ from urllib.parse import quote, urljoin
 from data.codec import from_json, to_json
 from data.errors import MalformedAnswer
 from kb.sources.licences import short_licence
-from kb.sources.mediawiki.client.answers import Answer, Json, merged, number, record, records, steps, text, usable
-from kb.sources.mediawiki.client.journal import LookupJournal
-from kb.sources.mediawiki.client.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
-from kb.sources.mediawiki.pages.categories import members_below
-from kb.sources.mediawiki.pages.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
+from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, steps, text, usable
+from kb.sources.mediawiki.categories import members_below
+from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
+from kb.sources.mediawiki.lookup_journal import LookupJournal
+from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
 
 PAGES_PER_LISTING = 500
 SHOWN_FROM = 20

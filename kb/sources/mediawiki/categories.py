@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from data.errors import BadInput
-from kb.sources.mediawiki.client.answers import usable
-from kb.sources.mediawiki.client.journal import LookupJournal
-from kb.sources.mediawiki.client.wiki_client import WikiClient, wiki_workers
+from kb.sources.mediawiki.api_answers import usable
+from kb.sources.mediawiki.lookup_journal import LookupJournal
+from kb.sources.mediawiki.wiki_client import WikiClient, wiki_workers
 
 MEMBERS_PER_REQUEST: Final = 500
 MOST_CATEGORIES: Final = 5_000

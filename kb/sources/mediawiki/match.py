@@ -8,8 +8,9 @@ from dataclasses import replace
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
-from kb.sources.mediawiki.pages.clues import Match, match_page, without_qualifier
-from kb.sources.mediawiki.pages.wiki_pages import WikiPage
+from kb.sources.article_source import left_out
+from kb.sources.mediawiki.clues import Match, match_page, without_qualifier
+from kb.sources.mediawiki.wiki_pages import WikiPage
 
 
 def title_tries(taxon: Taxon) -> list[list[str]]:
@@ -95,14 +96,6 @@ def no_match(page: WikiPage) -> str:
     if page.clues.is_unusable:
         return reasons.MALFORMED
     return reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
-
-
-def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
-    """Return the reason for leaving out a taxon, with English name and page as detail."""
-    english = taxon.common_names[0] if taxon.common_names else ""
-    return LeftOut(
-        name=taxon.scientific_name, reason=reason, detail="; ".join(filter(None, (english, title and f"page {title}")))
-    )
 
 
 def page_ref(taxon: Taxon, page: WikiPage) -> PageRef:

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup, Tag
 
 from data.foreign_json import load_json
 from kb.sources.licences import licence_named, short_licence
-from kb.sources.web.text import title_of
+from kb.sources.plain_text import title_of
 
 _CC = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
 _META = frozenset(

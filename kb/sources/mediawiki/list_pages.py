@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, unquote
 from bs4 import Tag
 
 from kb.http import split_address
-from kb.sources.mediawiki.pages.wiki_pages import SiteInfo, clean_title
-from kb.sources.soup import soup_of
+from kb.sources.mediawiki.wiki_pages import SiteInfo, clean_title
+from kb.sources.parsers import soup_of
 
 # Links under these headings are not part of the list.
 _OTHER_SECTIONS = frozenset(

@@ -1,0 +1,374 @@
+"""Requests to wikis and sites: within limits of time and size, repeated where that may help, to checked addresses."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, NoReturn, TypeVar
+
+import httpcore
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
+
+from data.errors import (
+    MalformedAnswer,
+    MissingContact,
+    PrivateAddress,
+    RateLimited,
+    SourceError,
+    SourceUnavailable,
+    TooLarge,
+)
+from data.version import fieldmark_version
+from kb.http import host_of, parse_retry_after, split_address
+from kb.http_bodies import unpack_in_pieces
+
+MAX_REDIRECTS = 5
+WIKIMEDIA_DOMAINS = (
+    "wikipedia.org", "wikimedia.org", "wiktionary.org", "wikidata.org", "wikibooks.org", "wikiquote.org",
+    "wikisource.org", "wikiversity.org", "wikivoyage.org", "wikinews.org", "wikifunctions.org", "mediawiki.org",
+    "wmcloud.org", "wmflabs.org", "toolforge.org",
+)  # fmt: skip
+AnswerT = TypeVar("AnswerT")
+
+
+# contact
+
+
+def user_agent(contact: str | None) -> str:
+    """Return the User-Agent that Wikimedia's policy requires."""
+    plain = "".join(letter for letter in (contact or "no contact given") if " " <= letter <= "~" and letter not in "()")
+    return f"fieldmark/{fieldmark_version(otherwise='0')} ({plain})"
+
+
+def is_wikimedia(url: str) -> bool:
+    """Return whether an address belongs to Wikimedia.
+
+    Example:
+        >>> is_wikimedia("https://en.wikipedia.org/w/api.php"), is_wikimedia("https://notwikipedia.org/")
+        (True, False)
+    """
+    host = (split_address(url).hostname or "").lower().rstrip(".")
+    return any(host == domain or host.endswith("." + domain) for domain in WIKIMEDIA_DOMAINS)
+
+
+def require_contact(url: str, contact: str | None) -> None:
+    """Check that the host may be contacted.
+
+    Raises:
+        MissingContact: if it is Wikimedia's and there is no e-mail address or URL for the User-Agent.
+    """
+    given = (contact or "").strip()
+    if is_wikimedia(url) and not ("@" in given or "://" in given):
+        raise MissingContact(host_of(url), given)
+
+
+# retries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Number and spacing of tries; times in seconds.
+
+    A host that never answered gets `tries_at_first`. A Retry-After above `longest_wait_s`, or waits above `total_s` in
+    all, end the tries.
+    """
+
+    tries: int = 5
+    tries_at_first: int = 2
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 60.0
+    total_s: float = 180.0
+
+
+class Refusal(Exception):
+    """A failed try that may be repeated.
+
+    Args:
+        error: raised after the last try.
+        retry_after_s: seconds that the host asks to wait.
+        where: the host that sent a Retry-After.
+        is_silent: no answer at all, or too slow.
+        is_dubious: the host may not be a wiki; if it never gave a good answer, few tries are enough.
+    """
+
+    def __init__(
+        self,
+        error: SourceError,
+        *,
+        retry_after_s: float | None = None,
+        where: str = "",
+        is_silent: bool = False,
+        is_dubious: bool = False,
+    ) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.retry_after_s = retry_after_s
+        self.where = where
+        self.is_silent = is_silent
+        self.is_dubious = is_dubious
+
+    @classmethod
+    def wait(cls, where: str, why: str | int, response: httpx.Response) -> Refusal:
+        """Return the refusal of a busy host."""
+        wait_s = parse_retry_after(response.headers.get("Retry-After"))
+        advice = f", retry after {wait_s:g} s" if wait_s is not None else ""
+        error = RateLimited(f"{where} is busy ({why}){advice}", retry_after_s=wait_s)
+        return cls(error, retry_after_s=wait_s, where=where)
+
+
+class Retrier:
+    """Repeats refused requests to one host; shared by all threads."""
+
+    def __init__(self, retry: RetryPolicy) -> None:
+        self.retry = retry
+        self._backoff = wait_exponential_jitter(retry.first_wait_s, retry.longest_wait_s, jitter=retry.first_wait_s)
+        self._lock = threading.Lock()
+        self._has_answered = False
+        self._is_down = False
+        self._not_before = 0.0
+        self._busy_host = "the wiki"
+
+    def run(self, request: Callable[[], AnswerT]) -> AnswerT:
+        """Return the result of `request`, after as many tries as the policy allows.
+
+        Raises:
+            SourceError: the error of the last try.
+        """
+        answer: AnswerT = Retrying(
+            retry=retry_if_exception_type(Refusal),
+            wait=self._wait_s,
+            stop=self._is_enough,
+            retry_error_callback=self._give_up,
+        )(request)
+        with self._lock:
+            self._has_answered, self._is_down = True, False
+        return answer
+
+    def pause(self) -> None:
+        """Wait until the host accepts requests again; called right before each request.
+
+        A Retry-After holds for all threads, even if the thread that got it has given up.
+
+        Raises:
+            RateLimited: if the wait is longer than the policy allows.
+        """
+        while (left := self._not_before - time.monotonic()) > 0:
+            if left > self.retry.longest_wait_s:
+                raise RateLimited(
+                    f"{self._busy_host} accepts no requests for {left:.0f} s",
+                    retry_after_s=left,
+                    hint=f"Progress is saved; run the same command again in {left:.0f} s.",
+                )
+            time.sleep(left)
+
+    def _wait_s(self, state: RetryCallState) -> float:
+        refusal = _refusal_of(state)
+        if refusal.retry_after_s is None:
+            return self._backoff(state)
+        with self._lock:
+            self._not_before = max(self._not_before, time.monotonic() + refusal.retry_after_s)
+            self._busy_host = refusal.where or self._busy_host
+        return refusal.retry_after_s or self._backoff(state)
+
+    def _is_enough(self, state: RetryCallState) -> bool:
+        retry, refusal = self.retry, _refusal_of(state)
+        with self._lock:
+            tries = retry.tries if self._has_answered or not refusal.is_silent else retry.tries_at_first
+            if refusal.is_dubious and not self._has_answered:
+                tries = min(tries, 3)
+            if self._is_down:
+                # Other threads waited in vain: a dead wiki must not cost all tries for every page.
+                tries = 1
+        spent_s = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        return state.attempt_number >= tries or state.upcoming_sleep > retry.longest_wait_s or spent_s > retry.total_s
+
+    def _give_up(self, state: RetryCallState) -> NoReturn:
+        refusal = _refusal_of(state)
+        error = refusal.error
+        with self._lock:
+            self._is_down = self._is_down or error.retryable
+        if state.attempt_number > 1 and error.args:
+            error.args = (f"{error.args[0]} (tried {state.attempt_number} times)", *error.args[1:])
+        raise error from refusal.__cause__
+
+
+def _refusal_of(state: RetryCallState) -> Refusal:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, Refusal)
+    return error
+
+
+# one request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Timeouts in seconds: for a connection, for the next bytes, and for a whole answer."""
+
+    connect_s: float = 5.0
+    read_s: float = 20.0
+    total_s: float = 60.0
+
+
+def client_settings(timeouts: Timeouts, *, allow_private: bool | None = None) -> dict[str, Any]:
+    """Return the settings of an `httpx.Client` for `exchange`.
+
+    Args:
+        timeouts: limits for connections and answers.
+        allow_private: whether addresses of this machine and its network may be connected to; None for a client that
+            checks no addresses, and may use a proxy.
+    """
+    checked = {} if allow_private is None else {"transport": CheckedTransport(allow_private), "trust_env": False}
+    return {
+        "timeout": httpx.Timeout(timeouts.read_s, connect=timeouts.connect_s),
+        "follow_redirects": False,  # each hop is checked by the caller
+        "event_hooks": {"response": [unpack_in_pieces]},
+        **checked,
+    }
+
+
+def exchange(
+    client: httpx.Client,
+    url: str,
+    timeouts: Timeouts,
+    *,
+    limit: int,
+    method: str = "GET",
+    form: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    may_be_cut: bool = False,
+) -> tuple[httpx.Response, bytes]:
+    """Return the response to one request and its body, of at most `limit` bytes; the rest is cut if it may be.
+
+    Raises:
+        Refusal: if the host is down, too slow, or closes the connection.
+        TooLarge: for a larger body.
+        MalformedAnswer: for an invalid address, or one of this machine or its network that may not be connected to.
+    """
+    where = host_of(url)
+    deadline = time.monotonic() + timeouts.total_s
+    body = bytearray()
+    try:
+        with client.stream(method, url, data=form, headers=headers) as response:
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > limit:
+                    if may_be_cut:
+                        break
+                    raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
+                if time.monotonic() > deadline:
+                    slow = f"{where} is too slow: no complete answer in {timeouts.total_s:g} s"
+                    raise Refusal(SourceUnavailable(slow), is_silent=True)
+    except SourceUnavailable as error:  # the name is unknown
+        raise Refusal(error, is_silent=True) from error
+    except httpx.TimeoutException as error:
+        waited_s = timeouts.connect_s if isinstance(error, httpx.ConnectTimeout) else timeouts.read_s
+        slow = f"{where} is too slow: no data for {waited_s:g} s"
+        raise Refusal(SourceUnavailable(slow), is_silent=True) from error
+    except httpx.ConnectError as error:
+        raise Refusal(SourceUnavailable(f"{where} is not reachable: {error}"), is_silent=True) from error
+    except (httpx.RequestError, httpx.StreamError) as error:
+        raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
+    except httpx.InvalidURL as error:
+        raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
+    return response, bytes(body)
+
+
+def status_problem(response: httpx.Response, url: str) -> str | None:
+    """Return the status of a response that is no answer, in words; None for an answer, a redirect or "not modified".
+
+    Raises:
+        Refusal: if the same request may succeed later.
+    """
+    status, where = response.status_code, host_of(url)
+    if status in (200, 203, 304) or response.has_redirect_location:
+        return None
+    if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
+        raise Refusal.wait(where, status, response)
+    said = f"{where} answered {status} {response.reason_phrase}"
+    if status >= 500 or status == 408:
+        raise Refusal(SourceUnavailable(said))
+    return said
+
+
+# connections to the address that was checked: a name cannot resolve to another machine in between
+
+
+class CheckedTransport(httpx.HTTPTransport):
+    """The transport of httpx over `CheckedBackend`; proxies are not used, since they would resolve names themselves."""
+
+    def __init__(self, allow_private: bool) -> None:
+        super().__init__()
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            max_connections=4,
+            network_backend=CheckedBackend(allow_private),
+        )
+
+
+class CheckedBackend(httpcore.SyncBackend):
+    """Resolves names itself, checks every address and connects to it; certificates are still compared with the name."""
+
+    def __init__(self, allow_private: bool) -> None:
+        self._allow_private = allow_private
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Connect to the first address of the host that answers."""
+        addresses = resolved(host, port, allow_private=self._allow_private)
+        for address in addresses[:-1]:
+            try:
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        if not addresses:
+            raise SourceUnavailable(f"{host} has no address")
+        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+
+def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
+    """Return the IP addresses of a host.
+
+    Raises:
+        SourceUnavailable: if the name is unknown.
+        PrivateAddress: if an address is of this machine or its network, unless `allow_private`.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise SourceUnavailable(f"{host} is not reachable: {error}") from error
+    addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+    if not allow_private and not all(is_public(address) for address in addresses):
+        raise PrivateAddress(
+            f"{host} is on this machine or its network, where pages are fetched only with --set private_addresses=true"
+        )
+    return addresses
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address belongs to the public internet.
+
+    Example:
+        >>> [is_public(each) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
+        [True, False, False, False]
+    """
+    parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address):
+        # An IPv4 address in an IPv6 one: mapped, 6to4, or behind the NAT64 prefix.
+        inner = parsed.ipv4_mapped or parsed.sixtofour
+        if inner is None and parsed.packed.startswith(bytes.fromhex("0064ff9b0000000000000000")):
+            inner = IPv4Address(parsed.packed[12:])
+        if inner is not None:
+            return is_public(str(inner))
+    return parsed.is_global and not parsed.is_multicast

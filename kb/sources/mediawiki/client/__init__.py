@@ -1,1 +1,0 @@
-"""HTTP client of a MediaWiki: requests, retries, host checks."""

@@ -1,1 +1,0 @@
-"""Parsing of wiki pages: text, taxobox, figures."""

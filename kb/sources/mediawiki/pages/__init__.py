@@ -1,1 +1,0 @@
-"""Wiki pages found, described and matched with taxa."""
