@@ -27,7 +27,7 @@ LAYERS = {
 DOORS = {
     "chromadb": ("kb/store/chroma/",),
     "openai": ("kb/endpoints/openai_client.py",),
-    "wikipediaapi": ("kb/sources/mediawiki/client/wiki_client.py",),
+    "wikipediaapi": ("kb/sources/mediawiki/wiki_client.py",),
     "ray": ("data/engines/ray_engine.py",),
     "birdnames": (),  # its tables are read, the package is not imported
     **dict.fromkeys(
