@@ -18,22 +18,17 @@ _LONGEST_PIECE = 1024  # characters of a word tried at once, for linear time
 Fits = Callable[[int, int], bool]
 
 
-def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[TextEncoder]) -> list[Chunk]:
-    """Return the chunks of a summary in order: as many whole sentences as every encoder's token limit allows.
-
-    A sentence above the limit is cut at its clauses, then between words, then inside a word; nothing but white space is
-    lost. Ids depend on subject, text and span alone. Time is linear in the text.
-    """
-    return chunks_at(chunk_spans(summary, encoders), summary, subject_id)
-
-
 def chunks_at(spans: Iterable[tuple[int, int]], summary: Summary, subject_id: str) -> list[Chunk]:
-    """Return the chunks of a summary between the ends that `chunk_spans` found."""
+    """Return the chunks of a summary at the spans of `chunk_spans`; ids depend on subject, text and span alone."""
     return [_chunk(subject_id, summary.text, start, end) for start, end in spans]
 
 
 def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple[int, int]]:
-    """Return the start and the end of each chunk of a summary, in characters of its text."""
+    """Return the start and the end of each chunk of a summary, in characters of its text.
+
+    A chunk has as many whole sentences as every encoder's token limit allows. A sentence above the limit is cut at its
+    clauses, then between words, then inside a word; nothing but white space is lost. Time is linear in the text.
+    """
     text = summary.text
     limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
 

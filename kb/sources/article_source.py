@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from data.arrays import FloatArray
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from kb import reasons
 
 SMALLEST_SIDE_PX = 64  # smaller photos are useless to a model
 MAX_PIXELS = 50_000_000
@@ -26,7 +27,8 @@ class AnchorBatch:
 class ArticleSource(ABC):
     """A source of articles and photos: a wiki, a folder, the shipped knowledge, a user's own additions.
 
-    The defaults fit a source on the local disk. All iterators stream: each result is stored before the next is made.
+    The defaults fit a source on the local disk without pages of its own and without photos. All iterators stream: each
+    result is stored before the next is made.
     """
 
     # identity
@@ -56,13 +58,13 @@ class ArticleSource(ABC):
 
     # pages
 
-    @abstractmethod
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
         """Yield the page of each taxon, or why it has none; bodies are not fetched."""
+        return ((taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE)) for taxon in taxa)
 
-    @abstractmethod
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, page title or None)`, or why it has none; `subject_id` is `term:SLUG`."""
+        return ((name, LeftOut(name=name, reason=reasons.NO_PAGE)) for name, _ in terms)
 
     @abstractmethod
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
@@ -77,11 +79,11 @@ class ArticleSource(ABC):
 
     # photos and vectors
 
-    @abstractmethod
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
         """Yield up to `limit` free photos for each `(subject_id, article)`, in the article's order."""
+        return ((key, AnchorBatch(images=())) for key, _ in articles)
 
     def text_vector(self, subject_id: str, space: str) -> FloatArray | None:
         """Return the `(dim,)` float32 unit vector of a subject in a text-image space; None: encode its text.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from data.files import sha256_hex
 from data.images.decode import media_type_of, read_image
-from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef
 from kb import reasons
-from kb.sources.article_source import MAX_PIXELS, AnchorBatch, ArticleSource
+from kb.sources.article_source import MAX_PIXELS, ArticleSource
 
 MAX_PHOTO_BYTES = 100_000_000
 
@@ -25,14 +25,6 @@ class OwnSource(ArticleSource):
     name = "own additions"
     parser = "plain-text/1"
 
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon that it has no page."""
-        return ((taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE)) for taxon in taxa)
-
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield for each term that it has no page."""
-        return ((name, LeftOut(name=name, reason=reasons.NO_PAGE)) for name, _ in terms)
-
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield for each page that it does not exist."""
         return ((page, LeftOut(name=page.title, reason=reasons.NO_PAGE)) for page in pages)
@@ -40,12 +32,6 @@ class OwnSource(ArticleSource):
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the body as an article without sections."""
         return Article(source=fetched.source, text=fetched.body)
-
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield an empty batch for each article."""
-        return ((key, AnchorBatch(images=())) for key, _ in articles)
 
 
 def read_own_photo(

@@ -25,12 +25,11 @@ class Answer:
     """Pages and steps to them that were dropped."""
 
 
-def record(item: Json, key: str) -> Json:
-    """Return an object of an item, empty if missing; the API writes empty ones as lists.
+# Each raises MalformedAnswer if the item has something else there.
 
-    Raises:
-        MalformedAnswer: if the item has something else there.
-    """
+
+def record(item: Json, key: str) -> Json:
+    """Return an object of an item, empty if missing; the API writes empty ones as lists."""
     value = item.get(key, {})
     if value == []:
         return {}
@@ -40,11 +39,7 @@ def record(item: Json, key: str) -> Json:
 
 
 def records(item: Json, key: str) -> list[Json]:
-    """Return a list of objects of an item, empty if missing.
-
-    Raises:
-        MalformedAnswer: if the item has something else there.
-    """
+    """Return a list of objects of an item, empty if missing."""
     value = item.get(key, [])
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise _unexpected("a list of objects", key, value)
@@ -52,11 +47,7 @@ def records(item: Json, key: str) -> list[Json]:
 
 
 def text(item: Json, key: str) -> str:
-    """Return a text of an item, empty if missing.
-
-    Raises:
-        MalformedAnswer: if the item has something else there.
-    """
+    """Return a text of an item, empty if missing."""
     value = item.get(key, "")
     if not isinstance(value, str):
         raise _unexpected("a text", key, value)
@@ -64,11 +55,7 @@ def text(item: Json, key: str) -> str:
 
 
 def number(item: Json, key: str) -> int | None:
-    """Return a whole number of an item, None if missing.
-
-    Raises:
-        MalformedAnswer: if the item has something else there.
-    """
+    """Return a whole number of an item, None if missing."""
     value = item.get(key)
     if (value is None and key not in item) or (type(value) is int and abs(value) <= LARGEST_NUMBER):
         return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -12,7 +11,7 @@ from data.records import LeftOut, PageRef, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.wiki_checklist import WithTaxoboxes
-from kb.sources.mediawiki.locate import Locator
+from kb.sources.mediawiki.locate import Locator, without_brackets
 from kb.sources.mediawiki.match import page_ref
 from kb.sources.mediawiki.wiki_pages import WikiPage
 
@@ -73,7 +72,7 @@ def _entry_of(taxon: Taxon, entries: dict[tuple[str, str], WikiPage]) -> tuple[s
 
 def _group(species: Taxon, rank: str, name: str, page: WikiPage) -> Taxon:
     below = RANKS[: RANKS.index(rank) + 1]
-    title = re.sub(r" \([^()]+\)$", "", page.title)
+    title = without_brackets(page.title)
     return Taxon(
         taxon_id=taxon_id(name),
         scientific_name=name,

@@ -250,7 +250,7 @@ def group_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     elif not isinstance(checklist, WikiChecklist):
         known = checklist.find(name)
         return known if known is not None and known.rank in ("genus", "family") else None
-    title = _without_brackets(page.title)
+    title = without_brackets(page.title)
     return Taxon(
         taxon_id=taxon_id(name),
         scientific_name=name,
@@ -290,7 +290,7 @@ def _species_of_taxobox(page: WikiPage) -> Taxon | None:
 
 def with_title(species: Taxon, title: str) -> Taxon:
     """Return a species with the title of its page as its common name, unless that is scientific."""
-    name = _without_brackets(title)
+    name = without_brackets(title)
     is_scientific = name.split(" ")[0] in (
         species.scientific_name.split()[0],
         *(n.split()[0] for n in species.synonyms),
@@ -298,7 +298,8 @@ def with_title(species: Taxon, title: str) -> Taxon:
     return species if is_scientific else replace(species, common_names=(name,))
 
 
-def _without_brackets(title: str) -> str:
+def without_brackets(title: str) -> str:
+    """Return a title without a qualifier, such as "(plant)"."""
     return re.sub(r" \([^()]+\)$", "", title)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from bs4 import Tag
@@ -12,16 +12,12 @@ from bs4.element import NavigableString
 
 from data.records import Infobox
 from kb.sources.mediawiki.taxon_names import (
-    BELOW_GENUS,
-    BELOW_SPECIES,
-    CULTIVAR,
     NO_TAXON,
     StatedTaxon,
     lowest,
     parse_binomial,
     rank_named,
-    taxon_of_name,
-    trinomial,
+    taxon_of_rows,
 )
 
 _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
@@ -50,13 +46,8 @@ def read_taxobox(table: Tag) -> Infobox:
     A genus with a single species has the binomial of that species; other groups and subspecies have none.
     """
     rows = [row for row in _rows(table) if any(row.texts)]
-    classification = dict(_classification(rows))
-    return Infobox(
-        name=_heading(table),
-        binomial=_binomial(table, rows, classification),
-        classification=classification,
-        rows=_named_rows(rows),
-    )
+    box = Infobox(name=_heading(table), classification=dict(_classification(rows)), rows=_named_rows(rows))
+    return replace(box, binomial=_binomial(table, box))
 
 
 def stated_taxon(box: Infobox) -> StatedTaxon:
@@ -69,31 +60,25 @@ def stated_taxon(box: Infobox) -> StatedTaxon:
     """
     if box.binomial:
         return StatedTaxon("species", box.binomial)
-    if "realm" in box.classification or _VIRUS.match(box.rows.get("(unranked)", "")):
+    if _is_virus(box):
         return StatedTaxon("virus", box.name)
-    rows = {key.lower(): text for key, text in box.rows.items()}
-    genus, written = box.classification.get("genus", ""), box.classification.get("species", "")
-    named = next((rows[key] for key in rows if key in _BINOMIAL_HEADINGS), written)
-    species = taxon_of_name(named, genus)
-    if group := next((rows[key] for key in rows if key in CULTIVAR), ""):
-        return StatedTaxon("cultivar", f"{species.name} {group}".strip())
-    if lower := _below_species(rows):
-        epithet = species.name.removeprefix(f"{genus} ") if genus and species.rank == "species" else ""
-        return StatedTaxon("subspecies", trinomial(lower[1], genus, epithet, BELOW_SPECIES.get(lower[0], "")))
-    if species.rank in ("hybrid", "group"):
-        return species
-    if genus and (group := next((rows[key] for key in rows if key in BELOW_GENUS), "")):
-        return StatedTaxon("group", taxon_of_name(group, genus).name or group)
+    stated = _taxon_of_rows(box, [])
+    if stated.rank:
+        return stated
     ranked = {rank: name for rank, name in box.classification.items() if rank != "clade"}
     headed = next((StatedTaxon(rank, name) for rank, name in ranked.items() if name == box.name), NO_TAXON)
     return headed if headed.rank else lowest(ranked)
 
 
-def _below_species(rows: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return row and name of the taxon below a species that a taxobox is about."""
-    keys = [key for key in rows if rank_named(key) == "subspecies" or key in BELOW_SPECIES]
-    keys = [key for key in rows if key == "trinomial name"] + keys
-    return next(((key, rows[key]) for key in keys), None)
+def _taxon_of_rows(box: Infobox, marked: Sequence[str]) -> StatedTaxon:
+    """Return the taxon that the rows of a box state, with the names that the page marks as binomials."""
+    rows: dict[str, str] = {}
+    for key, text in box.rows.items():
+        name = key.lower().removesuffix(" name")
+        rows.setdefault("subspecies" if rank_named(name) == "subspecies" else name, text)
+    headed = [text for key, text in box.rows.items() if key.lower() in _BINOMIAL_HEADINGS]
+    named = [*marked, *headed, box.classification.get("species", "")]
+    return taxon_of_rows(rows, named, box.classification.get("genus", ""))
 
 
 def plain(tag: Tag) -> str:
@@ -147,35 +132,18 @@ def _is_foreign(word: str, rank: str) -> bool:
     return word.lower().rstrip(": ").strip() != rank and rank != "clade"
 
 
-def _binomial(table: Tag, rows: list[_Row], classification: dict[str, str]) -> str | None:
-    if table.find(class_="trinomial") or _is_virus(rows):
+def _binomial(table: Tag, box: Infobox) -> str | None:
+    if table.find(class_="trinomial") or _is_virus(box):
         return None
-    genus = classification.get("genus", "")
-    named = [plain(marked) for marked in table.find_all(class_="binomial")]
-    for row, following in pairwise(rows):
-        if len(row.texts) == 1 and _key(row) in _BINOMIAL_HEADINGS:
-            named.append(following.texts[0])
-    is_lower = "subspecies" in classification or "trinomial name" in map(_key, rows)
-    if is_lower or any(_key(row) in BELOW_SPECIES or _key(row) in CULTIVAR for row in rows if len(row.texts) == 2):
-        return None
-    found = [taxon_of_name(text, genus) for text in (*named, classification.get("species", "")) if text]
-    stated = next((taxon for taxon in found if taxon.rank), NO_TAXON)
+    stated = _taxon_of_rows(box, [plain(marked) for marked in table.find_all(class_="binomial")])
     if stated.rank:
         return stated.name if stated.rank == "species" else None
     return _only_species(table)
 
 
-def _key(row: _Row) -> str:
-    return row.texts[0].lower().rstrip(": ").strip()
-
-
-def _is_virus(rows: list[_Row]) -> bool:
+def _is_virus(box: Infobox) -> bool:
     """Return whether a classification is that of a virus, in the old or the new style."""
-    heads = (row.texts for row in rows if len(row.texts) == 2)
-    return any(
-        head.lower().startswith("realm") or (head.lower().startswith("(unranked)") and _VIRUS.match(name))
-        for head, name in heads
-    )
+    return "realm" in box.classification or _VIRUS.match(box.rows.get("(unranked)", "")) is not None
 
 
 def _only_species(table: Tag) -> str | None:

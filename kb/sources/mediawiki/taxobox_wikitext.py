@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kb.sources.mediawiki.taxon_names import (
-    BELOW_GENUS,
-    BELOW_SPECIES,
-    CULTIVAR,
     NO_TAXON,
     RANKS,
     StatedTaxon,
     lowest,
     rank_named,
     rank_of_group,
-    taxon_of_name,
-    trinomial,
+    taxon_of_rows,
 )
 
 _START = re.compile(
@@ -79,20 +75,18 @@ def read_box(wikitext: str, lead: str) -> Box | None:
 def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lead: str) -> StatedTaxon:
     capitalised = _CAPITALISED.search(values.get("genus", ""))
     genus = capitalised[0] if capitalised else ""
-    stated = next((values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)), "")
-    named = [values.get(key, "") for key in (*_BINOMIAL_KEYS, "taxon", *(["species"] if genus else []))]
-    found = next((taxon for text in named if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
-    if (kind := _KINDS.get(name)) not in (None, "subspecies"):
-        return StatedTaxon(kind or "", stated or values.get("trinomial", "") or found.name or values.get("name", ""))
-    if group := next((values[key] for key in CULTIVAR if values.get(key)), ""):
-        return StatedTaxon("cultivar", f"{found.name} {group}".strip())
-    lower = next((key for key in BELOW_SPECIES if values.get(key)), None)
-    if lower is not None or kind == "subspecies":
-        epithet = found.name.removeprefix(f"{genus} ") if genus and found.rank == "species" else ""
-        given = values[lower] if lower else stated
-        return StatedTaxon("subspecies", trinomial(given, genus, epithet, BELOW_SPECIES.get(lower or "", "")))
-    if found.rank:
-        return found
+    named = [values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)]
+    given = named[0] if named else ""
+    if genus and values.get("species"):
+        named.append(values["species"])
+    kind = _KINDS.get(name)
+    if kind == "subspecies":
+        values = {**values, "infraspecies": values.get("infraspecies") or given}
+    stated = taxon_of_rows(values, named, genus)
+    if kind not in (None, "subspecies"):
+        return StatedTaxon(kind or "", given or values.get("trinomial", "") or stated.name or values.get("name", ""))
+    if stated.rank:
+        return stated
     if only := _only_listed(values):
         return StatedTaxon("species", only)
     if named_group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", values.get("taxon", "")):
@@ -100,8 +94,6 @@ def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lea
         return StatedTaxon(rank_of_group(named_group[1], lead, lists), named_group[1])
     if values.get("taxon"):  # a subgenus: Bombus (Pyrobombus)
         return StatedTaxon("group", values["taxon"])
-    if genus and (group := next((values[key] for key in BELOW_GENUS if values.get(key)), "")):
-        return StatedTaxon("group", taxon_of_name(group, genus).name or group)
     return lowest({rank: taxon for rank, taxon in lineage.items() if rank not in ("species", "subspecies")})
 
 

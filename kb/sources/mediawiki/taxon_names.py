@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kb.checklist.scientific_names import ScientificName, parse_name
@@ -43,7 +43,7 @@ BELOW_GENUS: Final = frozenset(
 )
 """Rows between genus and species."""
 BELOW_SPECIES: Final[Mapping[str, str]] = {
-    "subspecies": "", "infraspecies": "", "trinomial": "", "nombre trinomial": "",
+    "trinomial": "", "nombre trinomial": "", "subspecies": "", "infraspecies": "",
     **dict.fromkeys(("variety", "varietas", "varietät", "variété", "variedad", "varietà", "odmiana"), "var."),
     **dict.fromkeys(("form", "forma", "forme"), "f."),
 }  # fmt: skip
@@ -142,6 +142,30 @@ def taxon_of_name(written: str, genus: str = "", epithet: str = "") -> StatedTax
     if "×" in found.text and found.rank == "species":
         return StatedTaxon("hybrid", found.text)
     return StatedTaxon(_RANK_OF_NAME.get(found.rank, found.rank), found.text)
+
+
+def taxon_of_rows(rows: Mapping[str, str], named: Iterable[str], genus: str) -> StatedTaxon:
+    """Return the taxon that the rows of a taxobox state: a cultivar, a subspecies, a species or hybrid, or a section.
+
+    Args:
+        rows: name of a row or parameter in lower case -> its text.
+        named: texts that may be the name of a species, the surest first.
+        genus: genus of the page, for shortened names.
+
+    Example:
+        >>> taxon_of_rows({"variety": "B. o. var. capitata"}, ["B. oleracea"], "Brassica")
+        StatedTaxon(rank='subspecies', name='Brassica oleracea var. capitata')
+    """
+    found = next((taxon for text in named if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
+    if group := next((rows[key] for key in CULTIVAR if rows.get(key)), ""):
+        return StatedTaxon("cultivar", f"{found.name} {group}".strip())
+    if lower := next((key for key in BELOW_SPECIES if rows.get(key)), ""):
+        epithet = found.name.removeprefix(f"{genus} ") if genus and found.rank == "species" else ""
+        return StatedTaxon("subspecies", trinomial(rows[lower], genus, epithet, BELOW_SPECIES[lower]))
+    if found.rank:
+        return found
+    group = next((rows[key] for key in BELOW_GENUS if rows.get(key)), "")
+    return StatedTaxon("group", taxon_of_name(group, genus).name or group) if genus and group else NO_TAXON
 
 
 def trinomial(written: str, genus: str, epithet: str, marker: str = "") -> str:

@@ -1,7 +1,7 @@
 """Pages of the web and local documents as a source of articles: any number for each species or term.
 
 A page is a subject of its own, with the id of its species or term and a hash of its address (`page_key`), and takes
-part in every stage but the anchors: the licences of pictures on a page are unknown.
+part in every stage but the anchors, for which it has none: the licences of pictures on a page are unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source
 from kb import reasons
 from kb.distill.terms import term_id
 from kb.http import host_of
-from kb.sources.article_source import AnchorBatch, ArticleSource
+from kb.sources.article_source import ArticleSource
 from kb.sources.page_keys import is_page, is_web_address, page_address, page_key
 from kb.sources.plain_text import parse_text
 from kb.sources.web.documents import Document, NotReadable, read_document, read_file
@@ -57,10 +57,6 @@ class WebSource(ArticleSource):
         self._client.close()
 
     # pages
-
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield for each taxon that it has no page of its own: pages are named by the user."""
-        return ((taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE)) for taxon in taxa)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, address)`."""
@@ -122,12 +118,6 @@ class WebSource(ArticleSource):
         """Return the article in the text of a page."""
         text, sections = parse_text(fetched.body)
         return Article(source=fetched.source, text=text, sections=sections)
-
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield an empty batch for each page: the licences of its pictures are unknown."""
-        return ((key, AnchorBatch(images=())) for key, _ in articles)
 
     def _read(self, page: PageRef, validators: Mapping[str, str]) -> Fetched | None:
         """Return a page, why it is left out, or a failure; None if it is unchanged."""

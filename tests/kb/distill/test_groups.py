@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from data.lexicon.tables import group_names
 from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import groups
-from data.records import Article, ChatReply, ChatRequest, Section, Source, SpeciesEntry, Summary, Taxon
+from data.records import Article, Section, Source, SpeciesEntry, Summary, Taxon
 from kb.curate.lint import lint_entry
 from kb.distill.claims import swapped, swapped_sides, unsupported
 from kb.distill.distillers import ArticleDistiller, name_for
@@ -21,6 +21,7 @@ from kb.distill.model import Mode, ModelDistiller
 from kb.distill.prompts import DistilPrompts
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.subjects import is_about_another, stated_subject
+from tests.kb.distill.test_model import Scripted
 from training.distill import groups as measuring
 from training.distill.groups import half_of, measure, own_sentences, saved_sentences
 
@@ -136,18 +137,9 @@ WRONG = (
 )
 
 
-class Scripted:
-    """A `ChatModel` that gives one reply to every request and keeps the requests."""
-
-    name = "scripted"
-
-    def __init__(self, *statements: tuple[str, int]) -> None:
-        rows = [{"text": text, "sentences": [number]} for text, number in statements]
-        self.text, self.asked = json.dumps({"statements": rows}), list[ChatRequest]()
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        self.asked.append(request)
-        return ChatReply(text=self.text, model="m")
+def scripted(*statements: tuple[str, int]) -> Scripted:
+    rows = [{"text": text, "sentences": [number]} for text, number in statements]
+    return Scripted(json.dumps({"statements": rows}))
 
 
 def article(**parts: str) -> Article:
@@ -291,7 +283,7 @@ def test_the_command_prints_figures_and_only_mistakes_of_the_development_half() 
 
 
 def test_names_in_fingerprints_are_those_of_before_for_birds_alone() -> None:
-    extractive, model = ExtractiveDistiller(), ModelDistiller(Scripted())
+    extractive, model = ExtractiveDistiller(), ModelDistiller(scripted())
     assert name_for(extractive, BIRD) == extractive.name == "extractive/2"
     assert name_for(extractive, BUTTERFLY) == "extractive/2 lepidoptera/2"
     assert name_for(extractive, None) == extractive.name  # pages of terms
@@ -303,14 +295,14 @@ def test_names_in_fingerprints_are_those_of_before_for_birds_alone() -> None:
 def test_the_prompt_names_the_group_its_parts_and_what_to_keep_apart(tmp_path: Path) -> None:
     modes: dict[Mode, int] = {"model": 1, "model-two-pass": 2}
     for mode, n_passes in modes.items():
-        chat = Scripted(("The wings are reddish orange.", 1))
+        chat = scripted(("The wings are reddish orange.", 1))
         asyncio.run(ModelDistiller(chat, mode=mode).distil_async(PAGE, BUTTERFLY))
         prompts = [request.messages[0].text for request in chat.asked]
         assert len(prompts) == n_passes
         for prompt in prompts:
             assert "forewings and hindwings" in prompt and "caterpillar" in prompt and "bill" not in prompt
     # A user's prompt for all replaces those by group.
-    chat = Scripted(("The wings are reddish orange.", 1))
+    chat = scripted(("The wings are reddish orange.", 1))
     for file, prompt, sent in (
         ("distil.md", "Describe $scientific_name.", "Describe Aglais urticae."),
         ("distil_group.md", "Describe the $noun.", "Describe the insect."),
@@ -328,7 +320,7 @@ def test_a_reply_that_mixes_up_stages_or_sides_is_dropped() -> None:
         ("The underside of the hindwing is dark brown.", 2, True),
         ("The forewing has a purple band.", 1, False),
     ):
-        chat = Scripted((text, cited), ("The wings are reddish orange.", 1))
+        chat = scripted((text, cited), ("The wings are reddish orange.", 1))
         made = asyncio.run(ModelDistiller(chat).distil_async(PAGE, BUTTERFLY)).summary
         assert made is not None
         assert (text in [statement.text for statement in made.statements]) == is_kept, text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.records import Statement, Summary
-from kb.distill.chunk import pack_chunks
+from data.records import Chunk, Statement, Summary
+from kb.distill.chunk import chunk_spans, chunks_at
 from kb.distill.sentences import split_sentences
 from tests.memory_store import BagOfWords
 
@@ -61,6 +63,10 @@ def test_spans_are_ordered_trimmed_and_complete(text: str) -> None:
 
 def summary_of(*sentences: str) -> Summary:
     return Summary(statements=tuple(Statement(text=sentence) for sentence in sentences))
+
+
+def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[BagOfWords]) -> list[Chunk]:
+    return chunks_at(chunk_spans(summary, encoders), summary, subject_id)
 
 
 class Letters(BagOfWords):
