@@ -104,31 +104,25 @@ class _State:
 
 
 class WikiProxy(LoopbackServer):
-    """The proxy before the wiki at `api_url`; use `running()`.
+    """The proxy before the wiki at `api_url`; use `running()`."""
 
-    Args:
-        api_url: the wiki's own address.
-        rates: rates of injected faults; none by default.
-        seed: of the faults. A fault depends on the number of its request, so threads have little influence.
-        busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of `BUSY_S`.
-    """
-
-    def __init__(
-        self, api_url: str, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, api_url: str) -> None:
         parts = urlsplit(api_url)
         self._upstream = parts.netloc
         self._origin = f"{parts.scheme}://{parts.netloc}"
-        self.rates = rates or Rates()
-        self.seed = seed
-        self.busy_at = busy_at
-        self._state = _State()
         self._lock = threading.Lock()
+        self.begin()
         super().__init__()
         self.api_url = f"{self.origin}{parts.path}"
 
     def begin(self, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()) -> None:
-        """Reset the counts and change the faults."""
+        """Reset the counts and change the faults: none by default.
+
+        Args:
+            rates: of injected faults.
+            seed: of the faults. A fault depends on the number of its request, so threads have little influence.
+            busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of `BUSY_S`.
+        """
         with self._lock:
             self.rates, self.seed, self.busy_at, self._state = rates or Rates(), seed, busy_at, _State()
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -30,28 +30,21 @@ from kb.sources.parsers import required
 MAX_BYTES = 20_000_000
 MAX_ROBOTS_BYTES = 500_000  # RFC 9309, section 2.5: at least 500 KiB must be read; the rest may be ignored
 LONGEST_PAUSE_S = 60.0
+_TIMEOUTS = Timeouts()
 ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
 AGENT = "fieldmark"
 """Name of this program in robots.txt."""
-
-
-class _Rules(Protocol):
-    def can_fetch(self, url: str, user_agent: str) -> bool: ...
-
-    def crawl_delay(self, user_agent: str) -> float | None: ...
-
-    def request_rate(self, user_agent: str) -> object | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
     """Rules of one site for this program; `rules` is None for a site without robots.txt."""
 
-    rules: _Rules | None = None
+    rules: Any = None  # of Protego, which has no types
 
     def allows(self, url: str) -> bool:
         """Return whether a page may be fetched."""
-        return self.rules is None or self.rules.can_fetch(url, AGENT)
+        return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
 
     @property
     def pause_s(self) -> float:
@@ -92,7 +85,6 @@ class PageClient:
     Args:
         contact: contact address for the User-Agent; required for Wikimedia's hosts.
         settings: pause between two requests to a host, and whether pages may be on this machine.
-        timeouts: limits for connections and answers.
         retry: number and spacing of tries.
     """
 
@@ -101,18 +93,17 @@ class PageClient:
         *,
         contact: str | None = None,
         settings: PageSettings | None = None,
-        timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
         settings = settings or PageSettings()
         self._contact, self._pause_s = contact, settings.pause_s
-        self._timeouts, self._retry = timeouts or Timeouts(), retry or RetryPolicy()
+        self._retry = retry or RetryPolicy()
         self._hosts: dict[str, _Host] = {}
         self.n_requests = 0
         """Requests so far, those for robots.txt and retries included."""
         self._client = httpx.Client(
             headers={"User-Agent": user_agent(contact), "Accept": ACCEPT},
-            **client_settings(self._timeouts, allow_private=settings.private_addresses),
+            **client_settings(_TIMEOUTS, allow_private=settings.private_addresses),
         )
 
     def close(self) -> None:
@@ -198,7 +189,7 @@ class PageClient:
             self.n_requests += 1
             try:
                 response, body = exchange(
-                    self._client, url, self._timeouts, headers=headers, limit=limit, may_be_cut=may_be_cut
+                    self._client, url, _TIMEOUTS, headers=headers, limit=limit, may_be_cut=may_be_cut
                 )
             finally:
                 host.next_at = time.monotonic() + self._pause_of(host)
