@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from data.freed_memory import return_freed_memory
+from data.process_memory import return_freed_memory
 
 
 def anonymous_mib() -> float | None:

@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from data.closing import Closing
 from data.files import sha256_hex
-from data.sqlite import closed_on_error, use_write_ahead_log
-from data.storage_errors import is_of_disk, storage_errors
+from data.sqlite import closed_on_error, is_of_disk, storage_errors, use_write_ahead_log
 
 ResultT = TypeVar("ResultT")
 _log = logging.getLogger(__name__)

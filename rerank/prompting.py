@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import data.prompts
-from data.quoting import quoted
+from data.prompts import quoted
 
 _QUESTION: Final = ("context", "query", "earlier", "question")
 PLACEHOLDERS: Final = {

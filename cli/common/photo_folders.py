@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
     """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
-    from data.images.unsupported import KINDS
+    from data.images.find import KINDS
 
     counts = Counter(suffixes)
     if counts and not quiet:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, sqrt
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -16,11 +18,21 @@ from PIL import Image
 
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
-from data.images.find import is_web_address
-from data.images.libtiff import silence_libtiff
+from data.images.find import is_web_address, unsupported_text
 from data.images.memory import check_shape, room_to_decode
 from data.images.rgb import small_rgb
-from data.images.unsupported import unsupported_text
+
+
+@cache
+def silence_libtiff() -> None:
+    """Keep the library from printing to stderr, where it can be reached."""
+    from PIL import _imaging
+
+    with suppress(OSError, AttributeError):  # linked into Pillow, without names
+        library = ctypes.CDLL(_imaging.__file__)
+        library.TIFFSetErrorHandler.restype = ctypes.c_void_p
+        library.TIFFSetErrorHandler(None)
+
 
 ENCODER_SIDE: Final = 512  # least pixels of the shorter side of photos and reference photos, whole or before a crop
 MAX_BYTES: Final = 100 * 2**20

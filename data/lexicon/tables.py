@@ -94,3 +94,35 @@ def folders(group: str) -> tuple[str, ...]:
 def group_names() -> list[str]:
     """Return the groups of organisms with words of their own."""
     return [row[0] for row in _rows("groups", "")[1:]]
+
+
+@cache
+def near_colours() -> Mapping[str, Mapping[str, float]]:
+    """Return basic colour -> similar colours and their likeness, itself not among them.
+
+    Example:
+        >>> near_colours()["orange"]["rufous"] == near_colours()["rufous"]["orange"] == 0.7
+        True
+    """
+    return _both_ways("near_colours")
+
+
+@cache
+def near_parts(group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
+    """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them.
+
+    Example:
+        >>> near_parts()["belly"]["underparts"]
+        0.8
+    """
+    return _both_ways("near_parts", group)
+
+
+def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for one, other, likeness in rows(table, group=group):
+        for a, b in ((one, other), (other, one)):
+            found.setdefault(a.replace("wing-bars", "wing bars"), {})[b.replace("wing-bars", "wing bars")] = float(
+                likeness
+            )
+    return found

@@ -1,11 +1,32 @@
-"""The group of words for a taxon, by its lineage."""
+"""Groups of organisms: that of a noun, and that of a taxon by its lineage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 
 from data.lexicon.tables import BIRDS, column
+
+
+@cache
+def organisms() -> Mapping[str, str]:
+    """Return noun in the singular -> group.
+
+    Example:
+        >>> organisms()["newt"]
+        'amphibians'
+    """
+    found: dict[str, str] = {}
+    group = ""
+    for line in (files("data.lexicon") / "organisms.txt").read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            group = text.strip("[]")
+        else:
+            found |= {word: group for word in text.split() if word not in found}
+    return found
+
 
 GENERAL = "animals"
 """Words for taxa of no other group."""

@@ -23,7 +23,19 @@ from data.records.builds import (
     Verification,
 )
 from data.records.chat import ChatMessage, ChatReply, ChatRequest, TokenLogprobs, WebPassage
-from data.records.knowledge import Anchor, AnchorImage, Chunk, Span, SpeciesEntry, Statement, Summary, Term, WebAnswer
+from data.records.knowledge import (
+    Anchor,
+    AnchorImage,
+    Chunk,
+    RangeFact,
+    RangeRole,
+    Span,
+    SpeciesEntry,
+    Statement,
+    Summary,
+    Term,
+    WebAnswer,
+)
 from data.records.photos import (
     AnchorMatch,
     Answer,
@@ -48,7 +60,6 @@ from data.records.queries import (
     TaxonMatch,
     TermNote,
 )
-from data.records.ranges import RangeFact, RangeRole
 from data.records.taxa import HIGHER_RANKS, Rank, SubjectKind, Taxon, taxon_id, vocabulary_hash
 
 __all__ = [

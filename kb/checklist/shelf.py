@@ -13,7 +13,7 @@ from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
 from data.files import turn
 from data.records import Taxon
-from data.storage_errors import storage_errors
+from data.sqlite import storage_errors
 from kb.checklist.avilist import AVILIST_NAME, load_checklist
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.index import Report, index_checklist

@@ -9,7 +9,7 @@ from typing import Protocol, get_args, runtime_checkable
 
 from data.contracts import ChatModel
 from data.errors import MissingRequirement, UsageError
-from data.quoting import one_line
+from data.prompts import one_line
 from data.records import Article, Span, Statement, Summary, Taxon
 from kb.distill.distiller_names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.extractive import ExtractiveDistiller

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from data.files import sha256_hex
 from data.lexicon.tables import BIRDS
-from data.quoting import one_line
+from data.prompts import one_line
 from data.records import Article, Span, Summary
 from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences

@@ -11,7 +11,7 @@ from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.taxa import group_of_taxon
-from data.quoting import one_line
+from data.prompts import one_line
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distill.extractive import GROUPS_VERSION, ExtractiveDistiller
 from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from data.json_object import json_object
+from data.foreign_json import json_object
 from data.lexicon.appearance import appearance
 from data.lexicon.tables import BIRDS
 from data.lexicon.word_groups import words_of
-from data.quoting import one_line
+from data.prompts import one_line
 from data.records import Statement
 from kb.distill.claims import swapped, swapped_sides, unsupported
 from kb.distill.fencing import NumberedSentence

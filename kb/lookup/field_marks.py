@@ -12,8 +12,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
-from data.lexicon.near import near_colours, near_parts
-from data.lexicon.tables import BIRDS, column
+from data.lexicon.tables import BIRDS, column, near_colours, near_parts
 from data.lexicon.word_groups import groups
 from kb.lookup.bm25 import Postings
 from kb.lookup.variants import EARLY_STAGES

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from data.lexicon.organisms import organisms
+from data.lexicon.taxa import organisms
 from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
 from data.words import singulars
 

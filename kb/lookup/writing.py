@@ -13,7 +13,7 @@ from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.foreign_json import load_json
 from data.lexicon.word_groups import group_of, words_of
-from data.quoting import quoted
+from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest, Context, Source
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from data.contracts import ChatModel
-from data.prompts import Prompts
-from data.quoting import quoted
+from data.prompts import Prompts, quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from papers.answers.reader import PLACEHOLDERS
 from papers.datasets.benchmark import VisualQuestion

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from data.contracts import ChatModel
-from data.json_object import json_object
+from data.foreign_json import json_object
 from data.prompts import Prompts
 from data.records import ChatMessage, ChatReply, ChatRequest, Reading
 from recognize.reader.reader import MAX_TOKENS, PLACEHOLDERS

@@ -15,8 +15,7 @@ import numpy as np
 
 from data.contracts import ChatModel
 from data.errors import SourceError, UsageError
-from data.prompts import Prompts
-from data.quoting import quoted
+from data.prompts import Prompts, quoted
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
 from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
 from recognize.settings import MAX_READER_CANDIDATES

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from typing import Final, Literal
 
 from data.errors import CutOff, Refused, SourceError
-from data.json_object import json_object
+from data.foreign_json import json_object
 from data.records import Candidate, ChatReply
 
 NONE: Final = "none"

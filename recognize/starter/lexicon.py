@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from data.lexicon.organisms import organisms
 from data.lexicon.tables import column
+from data.lexicon.taxa import organisms
 from data.lexicon.word_groups import variants
 
 WINDOW: Final = 5

@@ -8,7 +8,7 @@ from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import CutOff, FieldmarkError, MalformedAnswer, Refused
-from data.json_object import json_object
+from data.foreign_json import json_object
 from data.records import ChatMessage, ChatRequest
 from rerank.captions.texts import PhotoText
 from rerank.prompting import Prompts, object_schema

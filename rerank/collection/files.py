@@ -22,8 +22,7 @@ from data.arrays import FloatArray, IntArray
 from data.closing import Closing
 from data.errors import StoreError
 from data.files import writing
-from data.sqlite import closed_on_error, transaction, use_write_ahead_log
-from data.storage_errors import storage_errors
+from data.sqlite import closed_on_error, storage_errors, transaction, use_write_ahead_log
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS state (generation INTEGER, n_rows INTEGER, dim INTEGER);

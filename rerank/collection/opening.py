@@ -18,8 +18,7 @@ from data.contracts import ImageEncoder
 from data.engines.contract import LOCAL, Engine, map_shards
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable
 from data.files import file_state, sha256_hex, user_folder, writer_lock
-from data.images.find import SUFFIXES, walk_files
-from data.images.unsupported import unsupported_text
+from data.images.find import SUFFIXES, unsupported_text, walk_files
 from data.words import plural
 from rerank.collection.files import CollectionFiles, StoredPhoto, sort_key
 from rerank.collection.snapshot import Snapshot

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.errors import MalformedAnswer
-from data.foreign_json import load_json
-from data.json_object import json_object
+from data.foreign_json import json_object, load_json
 
 _BRACKETED: Final = re.compile(r"\[\s*(\d+)\s*\]")
 _CHAIN: Final = re.compile(r"\[\s*\d+\s*\](?:\s*>\s*\[\s*\d+\s*\])+")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from data.errors import MalformedAnswer
-from data.quoting import quoted
+from data.prompts import quoted
 from rerank.cotrr.rankings import json_in
 from rerank.prompting import object_schema
 

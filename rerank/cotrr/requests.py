@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from data.quoting import quoted
+from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from rerank.cotrr import replies
 from rerank.cotrr.replies import QueryParts

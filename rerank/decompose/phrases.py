@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from data.lexicon.organisms import organisms
+from data.lexicon.taxa import organisms
 from data.lexicon.word_groups import group_of, variants
 
 NAME: Final = "\N{SYMBOL FOR UNIT SEPARATOR}"

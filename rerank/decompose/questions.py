@@ -6,7 +6,7 @@ from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
-from data.json_object import json_object
+from data.foreign_json import json_object
 from data.records import ChatMessage, ChatRequest, Question
 from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import Task

@@ -10,7 +10,7 @@ from typing import Final
 
 from data.contracts import ChatModel, ImageCollection, TextEncoder
 from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
-from data.quoting import quoted
+from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest
 from data.words import plural
 from rerank.feedback.captions import Captioner

@@ -1,12 +1,13 @@
 """JSON of others: values that can be written, or a `ValueError`, whatever comes."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.foreign_json import MAX_DEPTH, load_json, parse_json, parse_json_at
+from data.foreign_json import MAX_DEPTH, json_object, load_json, parse_json, parse_json_at
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.floats(allow_nan=False) | st.text(),
@@ -88,3 +89,21 @@ def repeats(pairs: list[tuple[str, object]]) -> list[str]:
 
 def test_a_hook_sees_repeated_keys() -> None:
     assert load_json('{"a": 1, "a": 2}', object_pairs_hook=repeats) == ["a", "a"]
+
+
+NESTED = '{"a":[' * 900 + "{}," * 20_000  # each level is read to the end
+LOOP = '{"a":' * 30_000  # deeper than the parser can go, from each level
+SHORT = '{"{' * 25_000
+
+
+@pytest.mark.parametrize("text", [NESTED, LOOP, SHORT], ids=["nested", "loop", "short"])
+def test_objects_without_an_end_take_no_time(text: str) -> None:
+    """A model that repeats itself holds up no other request: the text is read a few times, not once a brace."""
+    began = time.process_time()
+    assert json_object(text) == (None, True)
+    assert time.process_time() - began < 3
+
+
+def test_braces_of_other_things_hide_no_answer() -> None:
+    """Any number of formulas may come before the object."""
+    assert json_object("\\frac{a}{b} " * 20_000 + '{"answer": "A"}') == ({"answer": "A"}, True)

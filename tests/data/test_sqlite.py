@@ -1,15 +1,77 @@
-"""Switching to the write-ahead log waits for other processes."""
+"""SQLite: a full disk ends a build with a clear error and finished work is kept; a locked database is waited for."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from data.sqlite import use_write_ahead_log
+import kb
+from data.errors import MissingRequirement, StoreError
+from data.sqlite import storage_errors, use_write_ahead_log
+from kb.store.ledger import Ledger
+from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITED = """
+import resource, sys
+from data.errors import MissingRequirement
+import kb
+from tests.pages import PageSource, made_up_taxa
+from tests.toy.encoders import toy_encoders
+encoders = toy_encoders()
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    kb.build(sys.argv[1], made_up_taxa(60), PageSource(), encoders)
+except MissingRequirement as error:
+    print(error)
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("largest_file_bytes", [60_000, 300_000])
+def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path, largest_file_bytes: int) -> None:
+    path = tmp_path / "a.kb"
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(path), str(largest_file_bytes)],
+        check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert "cannot be written" in done.stdout
+    assert kb.build(path, made_up_taxa(60), PageSource(), toy_encoders()).species == 60
+    assert kb.verify(path).ok
+
+
+def test_a_transaction_on_a_full_disk_is_rolled_back(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite", create=True)
+    ledger._db.execute("PRAGMA max_page_count = 30")  # SQLite treats this like a full disk
+    with pytest.raises(MissingRequirement, match="cannot be written"), ledger.transaction():
+        ledger.set_fact("small", "1")
+        ledger.set_fact("large", "x" * 400_000)
+    assert ledger.fact("small") is None
+    ledger.set_fact("small", "2")
+    assert ledger.fact("small") == "2"
+    ledger.close()
+
+
+def test_database_errors_are_translated_and_other_errors_are_not(tmp_path: Path) -> None:
+    db = sqlite3.connect(":memory:")
+    with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path):
+        db.execute("SELECT 1 FROM birds")
+    db.close()
+    with pytest.raises(ZeroDivisionError), storage_errors(tmp_path):
+        _ = 1 // 0
+
+
+def test_an_error_in_a_deleted_folder_is_translated(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such table"), storage_errors(tmp_path / "gone"):
+        raise sqlite3.OperationalError("no such table")
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from typing import Final
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import replacing
-from data.storage_errors import storage_errors
+from data.sqlite import storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import LADDER, ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema

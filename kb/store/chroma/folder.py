@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from data.checksums import file_checksum
 from data.errors import MissingRequirement, StoreError
-from data.freed_memory import return_freed_memory
-from data.storage_errors import is_full, is_panic, storage_error, storage_errors
+from data.process_memory import return_freed_memory
+from data.sqlite import is_full, is_panic, storage_error, storage_errors
 
 
 def client_settings() -> Any:

@@ -13,8 +13,7 @@ from typing import Any
 
 from data.errors import KnowledgeBaseLocked, StoreError
 from data.files import sha256_hex
-from data.sqlite import closed_on_error, transaction, use_write_ahead_log
-from data.storage_errors import is_of_disk, storage_error, storage_errors
+from data.sqlite import closed_on_error, is_of_disk, storage_error, storage_errors, transaction, use_write_ahead_log
 
 LEDGER_VERSION = 3
 SYNCHRONOUS = "NORMAL"  # with a write-ahead log: a power cut may cost the last transactions, but breaks nothing

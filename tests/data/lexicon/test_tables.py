@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from data.lexicon import tables
-from data.lexicon.near import near_colours, near_parts
-from data.lexicon.tables import COMMON, column, group_names, lines_of, rows
+from data.lexicon.tables import COMMON, column, group_names, lines_of, near_colours, near_parts, rows
 from data.lexicon.word_groups import equations, groups
 from recognize.starter.lexicon import ATTRIBUTES, PARTS
 
