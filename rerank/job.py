@@ -78,7 +78,7 @@ def _read_lines(path: Path) -> list[Job]:
     return jobs
 
 
-def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> Job:
+def job_of_folder(folder: Path, query: str) -> Job:
     """Return the job of ranking all photos below a folder for a query; they have no first-stage scores.
 
     Image ids are paths relative to the folder, quoted so that they fit into a TREC run (`rerank.collection.files`).
@@ -96,7 +96,7 @@ def job_of_folder(folder: Path, query: str, *, query_id: str | None = None) -> J
         JobImage(image_id=id_of_path(photo.relative_to(folder).as_posix()), path=str(photo), score=0.0)
         for photo in photos
     )
-    return Job(query_id=query_id or query_id_of(query), text=query.strip(), candidates=candidates)
+    return Job(query_id=query_id_of(query), text=query.strip(), candidates=candidates)
 
 
 def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:

@@ -36,9 +36,7 @@ READING: Final = f"whole-{ENCODER_SIDE}"
 """How photos are read before they are encoded; part of the key of stored vectors."""
 
 
-def encode_photos(
-    encoder: ImageEncoder, paths: Iterable[Path], *, batch_size: int = BATCH_SIZE
-) -> Iterator[list[FloatArray | BadImage]]:
+def encode_photos(encoder: ImageEncoder, paths: Iterable[Path]) -> Iterator[list[FloatArray | BadImage]]:
     """Yield the vector of each photo, or the reason why it cannot be read, in batches and in the order of the paths.
 
     Photos are encoded whole. The next batch is read meanwhile, so that two batches of pictures are in memory.
@@ -46,7 +44,7 @@ def encode_photos(
     waiting: deque[list[Future[Image | BadImage]]] = deque()
     pool = ThreadPoolExecutor(N_READERS, thread_name_prefix="read")
     try:
-        for batch in grouped(paths, batch_size):
+        for batch in grouped(paths, BATCH_SIZE):
             waiting.append([pool.submit(_read, path) for path in batch])
             if len(waiting) > 1:
                 yield _encode(encoder, waiting.popleft())

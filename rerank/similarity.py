@@ -17,7 +17,7 @@ from data.contracts import TextImageEncoder
 from data.errors import BadImage
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.photo_vectors import BATCH_SIZE, PhotoFile, encode_photos, photo_file
+from rerank.photo_vectors import PhotoFile, encode_photos, photo_file
 from rerank.queries import Query, query_of, reading_reference
 from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score
 from rerank.reranker import Tally
@@ -49,7 +49,6 @@ class SimilarityReranker:
     Args:
         encoder: a text-image encoder.
         root: folder of relative paths in jobs.
-        batch_size: images encoded at once.
         vectors: of photos that were encoded before, by `rerank.photo_vectors.encode_ahead`.
 
     Example:
@@ -73,14 +72,10 @@ class SimilarityReranker:
         encoder: TextImageEncoder,
         *,
         root: str | Path = ".",
-        batch_size: int = BATCH_SIZE,
         vectors: Mapping[PhotoFile, FloatArray] | None = None,
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"expected batch_size >= 1, got {batch_size}")
         self._encoder = encoder
         self._root = Path(root)
-        self._batch_size = batch_size
         self._vectors: dict[PhotoFile, FloatArray] = dict(vectors or {})
         self.tally = SimilarityTally()
 
@@ -133,7 +128,7 @@ class SimilarityReranker:
         files = [photo_file(self._root, image) for image in images]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]
         errors: dict[PhotoFile, str] = {}
-        batches = encode_photos(self._encoder, [path for path, _ in new], batch_size=self._batch_size)
+        batches = encode_photos(self._encoder, [path for path, _ in new])
         for file, each in zip(new, chain.from_iterable(batches), strict=True):
             if isinstance(each, BadImage):
                 errors[file] = str(each)

@@ -85,7 +85,7 @@ def ranked_rows(query_id: str, collection: ImageCollection, scores: NDArray[np.f
 
 
 DEPTH: Final = 200
-"""Photos that are judged."""
+"""Photos that are judged, if no more are asked for."""
 _AT_ONCE: Final = 8  # queries, whose scores are in memory together
 
 
@@ -99,23 +99,15 @@ class ShortlistRetriever:
         directions: `(q, dim)` arrays of unit vectors in the space of the collection; a photo is as near to a direction
             as to the nearest of its vectors.
         reranker: judges the shortlist.
-        depth: length of the shortlist, at least the photos asked for.
     """
 
     name = "shortlist"
 
-    def __init__(
-        self,
-        collection: ImageCollection,
-        directions: list[FloatArray],
-        reranker: Reranker,
-        *,
-        depth: int = DEPTH,
-    ) -> None:
+    def __init__(self, collection: ImageCollection, directions: list[FloatArray], reranker: Reranker) -> None:
         if not directions:
             raise ValueError("expected at least one direction")
         self._collection, self._directions = collection, directions
-        self._reranker, self._depth = reranker, depth
+        self._reranker = reranker
 
     @property
     def tally(self) -> Tally:
@@ -128,7 +120,7 @@ class ShortlistRetriever:
         Raises:
             BadInput: if none of the shortlist could be judged.
         """
-        shortlist = await asyncio.to_thread(self._shortlist, max(k, self._depth))
+        shortlist = await asyncio.to_thread(self._shortlist, max(k, DEPTH))
         ranked = await self._reranker.rank(replace(job, candidates=shortlist))
         rows = [row for row in ranked if row.status == "ok"]
         if not rows:

@@ -40,17 +40,16 @@ def json_in(text: str) -> tuple[Mapping[str, object], bool]:
     return found, is_wrapped
 
 
-def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str = "ranking") -> Ranking:
+def parse_ranking(text: str, n: int, *, n_wanted: int | None = None) -> Ranking:
     """Return the ranking in a reply over photos 1 to `n`.
 
-    The expected reply is a JSON object with a list of whole numbers under `field`. Without one, `[3] > [1]` is
+    The expected reply is a JSON object with a list of whole numbers under `ranking`. Without one, `[3] > [1]` is
     accepted, and lines or a row of numbers; numbers inside sentences are not a ranking, nor are two different ones.
 
     Args:
         text: the reply.
         n: number of photos.
         n_wanted: number of photos that the ranking should name, None for all.
-        field: name of the list.
 
     Raises:
         MalformedAnswer: if the reply names no photo.
@@ -61,7 +60,7 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str 
         >>> parse_ranking("[11] > [1]", 12, n_wanted=2).positions
         (10, 0)
     """
-    entries, is_wrapped = _entries(text, field)
+    entries, is_wrapped = _entries(text)
     positions: list[int] = []
     seen: set[int] = set()
     faults = Counter(not_json=int(is_wrapped))
@@ -81,14 +80,14 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None, field: str 
     return Ranking(positions=tuple(positions), faults=faults)
 
 
-def _entries(text: str, field: str) -> tuple[Sequence[object], bool]:
+def _entries(text: str) -> tuple[Sequence[object], bool]:
     try:
         payload, is_wrapped = json_in(text)
     except MalformedAnswer:
-        if text.count(f'"{field}"') > 1:
+        if text.count('"ranking"') > 1:
             return (), True  # two different rankings, of which the rules below would read one
         payload, is_wrapped = {}, True
-    entries = payload.get(field)
+    entries = payload.get("ranking")
     if isinstance(entries, list):
         return entries, is_wrapped
     bracketed = _BRACKETED.findall(text)
@@ -119,7 +118,7 @@ def _whole(entry: object) -> int | None:
 _OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
 
 
-def parse_ranking_as_authors(text: str, n: int, *, field: str = "ranking") -> Ranking:
+def parse_ranking_as_authors(text: str, n: int) -> Ranking:
     """Return the ranking in a reply over photos 1 to `n`.
 
     Everything between the first and the last brace must be a JSON object with a list of whole numbers that is not
@@ -142,9 +141,9 @@ def parse_ranking_as_authors(text: str, n: int, *, field: str = "ranking") -> Ra
         payload = load_json(found[0]) if found else None
     except ValueError:
         payload = None
-    entries = payload.get(field) if isinstance(payload, dict) else None
+    entries = payload.get("ranking") if isinstance(payload, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, int) for entry in entries):
-        raise MalformedAnswer(f"expected a JSON list of whole numbers as {field}, got {text.strip()[:80]!r}")
+        raise MalformedAnswer(f"expected a JSON list of whole numbers as ranking, got {text.strip()[:80]!r}")
     known = [entry - 1 for entry in entries if 1 <= entry <= n]
     positions = tuple(dict.fromkeys(known))
     faults = Counter(invalid=len(entries) - len(known), duplicates=len(known) - len(positions))

@@ -21,7 +21,7 @@ from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
 from rerank.judges.judgements import NO_EVIDENCE
 
-# Spreads differences of cosines, which are a few tenths, over most of 0 to 1.
+# Spreads differences of cosines, which are a few tenths, over most of 0 to 1; CLIP learned 100 for its own.
 SCALE: Final = 10.0
 
 
@@ -34,7 +34,6 @@ class EncoderJudge:
 
     Args:
         encoders: one or several text-image encoders.
-        scale: factor on the difference of cosines; CLIP learned 100 for its own.
         species: scores photos as showing species; without it their names and descriptions are compared like others.
 
     Example:
@@ -51,13 +50,10 @@ class EncoderJudge:
         ('yes', 'cosines')
     """
 
-    def __init__(
-        self, encoders: Sequence[TextImageEncoder], *, scale: float = SCALE, species: SpeciesScorer | None = None
-    ) -> None:
-        if not encoders or not scale > 0:
-            raise ValueError(f"expected at least one encoder and a scale above 0, got {len(encoders)} and {scale}")
+    def __init__(self, encoders: Sequence[TextImageEncoder], *, species: SpeciesScorer | None = None) -> None:
+        if not encoders:
+            raise ValueError("expected at least one encoder")
         self._encoders = tuple(encoders)
-        self._scale = scale
         self._species = species
         self._photos: dict[object, tuple[FloatArray, ...]] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
@@ -71,7 +67,7 @@ class EncoderJudge:
         """The spaces, the scale and the scorer of species."""
         spaces = " ".join(encoder.space for encoder in self._encoders)
         scorer = "" if self._species is None else f" species {self._species.name}"
-        return f"encoder {spaces} scale {self._scale:g}{scorer}"
+        return f"encoder {spaces} scale {SCALE:g}{scorer}"
 
     def look(self, path: Path) -> SeenImage:
         """Return the place of the photo, which is encoded for its first statement."""
@@ -100,7 +96,7 @@ class EncoderJudge:
         for_it, against = self.vectors_of(statement), self.vectors_of(question.negation)
         seen_by = await asyncio.to_thread(self.vectors_of_photo, image.path)
         probabilities = [
-            1 / (1 + float(np.exp(-self._scale * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
+            1 / (1 + float(np.exp(-SCALE * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
             for encoder, seen, yes, no in zip(self._encoders, seen_by, for_it, against, strict=True)
             if np.any(yes) and any(self._sees(encoder, text) for text in (question.statement, statement))
         ]

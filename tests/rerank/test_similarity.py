@@ -46,7 +46,7 @@ def test_scores_of_combined_queries_are_cosines(folder: Any) -> None:
 
 def test_a_photo_is_encoded_once_until_it_changes(folder: Any) -> None:
     encoder = Counting()
-    method = SimilarityReranker(encoder, root=folder, batch_size=3)
+    method = SimilarityReranker(encoder, root=folder)
     alone = method.rerank(job("a scarlet bird"))
     assert method.rerank(job("a scarlet bird")) == alone and encoder.n_images == 4
     assert method.rerank(job("azure wings"))[0].image_id == "blue" and encoder.n_images == 4

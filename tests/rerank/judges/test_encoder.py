@@ -43,15 +43,9 @@ def photo(tmp_path: Path) -> Any:
 
 
 def judged(
-    encoders: Any,
-    photo: Any,
-    question: Any = CREST,
-    *,
-    query: str = "a crested bird",
-    context: str = "",
-    scale: float = 10.0,
+    encoders: Any, photo: Any, question: Any = CREST, *, query: str = "a crested bird", context: str = ""
 ) -> Any:
-    judge = EncoderJudge(encoders, scale=scale)
+    judge = EncoderJudge(encoders)
     return asyncio.run(judge.judge(judge.look(photo), question, query=query, context=context, earlier=()))
 
 
@@ -166,7 +160,6 @@ def test_a_text_is_encoded_once(photo: Any) -> None:
     assert sorted(encoder.asked) == ["a crest", "a photo of a bird"]
 
 
-@pytest.mark.parametrize(("encoders", "scale"), [([], 10.0), ([TableEncoder({})], 0.0), ([TableEncoder({})], math.nan)])
-def test_a_judge_without_encoders_or_scale_is_refused(encoders: Any, scale: Any) -> None:
-    with pytest.raises(ValueError, match="expected at least one encoder and a scale above 0"):
-        EncoderJudge(encoders, scale=scale)
+def test_a_judge_without_encoders_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected at least one encoder"):
+        EncoderJudge([])
