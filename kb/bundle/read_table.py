@@ -32,8 +32,8 @@ try:
     resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 except ImportError:  # Windows has no such limit
     pass
-for path in sys.argv[2:]:
-    print(path, flush=True)
+for number, path in enumerate(sys.argv[2:]):
+    print(number, flush=True)
     with pyarrow.parquet.ParquetFile(path) as table:
         texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type)]
     with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as table:
@@ -49,11 +49,11 @@ def check_tables(bundle: Path, names: Sequence[str]) -> None:
         BadInput: if one is not Parquet, unpacks to too many bytes, or ends the process.
     """
     paths = [safe_path(bundle, name) for name in names]
-    command = [sys.executable, "-I", "-c", _TRIAL, str(MAX_MEMORY_BYTES), *map(str, paths)]
+    command = [sys.executable, "-P", "-c", _TRIAL, str(MAX_MEMORY_BYTES), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
     if done.returncode == 0:
         return
-    path = Path((done.stdout.splitlines() or [str(bundle)])[-1])
+    path = paths[int((done.stdout.split() or ["0"])[-1])]
     reason = (done.stderr.strip().splitlines() or [f"its reader ended with {done.returncode}"])[-1]
     if "MemoryError" in reason or "malloc" in reason or "bad_alloc" in reason:
         raise _too_large(path)

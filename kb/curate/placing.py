@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from rapidfuzz.distance import OSA
+
 from data.contracts import Checklist
 from data.records import Taxon
 from kb.checklist.names import fold
@@ -35,14 +37,6 @@ def near_names(species: Taxon, held: Iterable[Taxon], checklist: Checklist) -> l
     listed = checklist.suggest(species.scientific_name, N_COMPARED)
     found = (checklist.find(name) for name in listed)
     names = [taxon.scientific_name for taxon in (*held, *found) if taxon is not None and taxon.rank == "species"]
-    near = (name for name in names if _differs_by_a_letter(fold(species.scientific_name), fold(name)))
+    own = fold(species.scientific_name)
+    near = (name for name in names if OSA.distance(own, fold(name)) == 1)  # also two letters that are swapped
     return list(dict.fromkeys(near))
-
-
-def _differs_by_a_letter(first: str, second: str) -> bool:
-    """Return whether two names differ by one letter: another, missing, further, or two that are swapped."""
-    n = min(len(first), len(second))
-    start = next((i for i in range(n) if first[i] != second[i]), n)
-    end = next((i for i in range(n - start) if first[-1 - i] != second[-1 - i]), n - start)
-    one, other = first[start : len(first) - end], second[start : len(second) - end]
-    return len(one + other) > 0 and (max(len(one), len(other)) == 1 or (len(one) == 2 and one == other[::-1]))
