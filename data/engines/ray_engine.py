@@ -26,7 +26,7 @@ N_GIVEN: Final = 2
 AHEAD: Final = 4
 """Shards per worker that may be finished or under way before their turn; bounds the memory."""
 MOST_DEATHS: Final = 3
-"""Workers that a shard may lose before the run stops."""
+"""Deaths of one worker at which the run stops."""
 CONNECT_S: Final = 10.0
 NO_WORKER_S: Final = 300.0
 """Wait for the first answers of the nodes before the run gives up."""
@@ -62,7 +62,7 @@ class RayEngine:
             MissingDependency: if ray is not installed.
             MissingRequirement: if a node lacks Fieldmark, a file or a model.
             UsageError: while another task is under way.
-            SourceUnavailable: if the cluster does not answer, has no free node, or loses three workers to one shard.
+            SourceUnavailable: if the cluster does not answer, has no free node, or a worker dies three times.
             Exception: what the task or the iterator of items raises.
         """
         if self._is_at_work:
@@ -130,8 +130,8 @@ class RayEngine:
         }
         actor = self._ray.remote(Worker).options(
             num_cpus=0,  # so that a worker finds room on another node when its own is gone
-            max_restarts=-1,
-            max_task_retries=MOST_DEATHS - 1,
+            max_restarts=MOST_DEATHS - 1,
+            max_task_retries=-1,  # while it starts again
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=True),
             runtime_env={"env_vars": environment},
         )
@@ -166,7 +166,7 @@ class RayEngine:
             return pool.get_next_unordered()
         except self._ray.exceptions.RayError as error:
             raise SourceUnavailable(
-                f"{MOST_DEATHS} workers of the Ray cluster died at the same items.",
+                f"A worker of the Ray cluster died {MOST_DEATHS} times.",
                 hint="Their memory may be too small. Run the same command again to resume.",
             ) from error
 

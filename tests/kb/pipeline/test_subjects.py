@@ -19,7 +19,7 @@ from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
-N = 120
+N = 60
 
 
 def n_in_memory() -> int:
@@ -51,7 +51,7 @@ def test_a_build_has_few_species_in_memory(tmp_path: Path, monkeypatch: pytest.M
     source = PageSource(bare=[taxon.taxon_id for taxon in made_up_taxa(N)])
     status = kb.build(tmp_path / "a.kb", made_up_taxa(N), source, replace(encoders, sentence=sentence))
     assert status.species == N
-    assert 0 < sentence.most <= N / 3
+    assert 0 < sentence.most <= N / 2
 
 
 def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path) -> None:

@@ -150,14 +150,14 @@ def test_low_disk_space_is_reported_before_chroma_writes(
 
 def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, encoders: Encoders) -> None:
     """Unguarded, chromadb raises `'RustBindingsAPI' object has no attribute 'bindings'` on Python 3.12 and 3.13."""
-    n_threads, start = 4, Barrier(4)
+    n_threads, start = 3, Barrier(3)
     with kb.open(path) as store:
         expected = kb.search(store, "a red crown", encoders.sentence, n=3)
 
     def search(_: int) -> bool:
         start.wait(60)
         is_same = True
-        for _ in range(4):
+        for _ in range(3):
             with kb.open(path) as store:
                 is_same &= kb.search(store, "a red crown", encoders.sentence, n=3) == expected
         return is_same
