@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -86,9 +84,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that uses the shared data as an integration test, which `.ci/run` runs."""
+    """Mark tests that use the shared data, or the shipped knowledge unpacked, as integration tests."""
     for item in items:
-        if "shared" in getattr(item, "fixturenames", ()):
+        if not {"shared", "unpacked"}.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.integration)
 
 
@@ -274,29 +272,12 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
 
 @pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the starter knowledge: one process was killed while unpacking, then two started at once."""
+    """A home with the starter knowledge; unpacking it takes seconds."""
 
     def unpack(home: Path) -> None:
-        home.mkdir()
-        cli = CommandLine(home)
+        from kb.shipped import unpack_shipped
+        from recognize import load_encoders
 
-        def start() -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                [*cli.command(), "show", "Snowy Owl", "--format", "json"],
-                env=cli.environment({"FIELDMARK_HOME": str(home)}),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-
-        killed = start()
-        while killed.poll() is None and not list(home.glob("starter/*.part/ledger.sqlite")):
-            time.sleep(0.01)
-        killed.kill()
-        killed.communicate()
-        left = [path.suffix for path in (home / "starter").iterdir() if path.is_dir()]
-        started = [start(), start()]
-        outputs = [process.communicate(timeout=600) for process in started]
-        (home / "outputs.json").write_text(json.dumps([left, [process.returncode for process in started], outputs]))
+        unpack_shipped(home, load_encoders("starter"))
 
     return made_once(tmp_path_factory, "starter-home", unpack)

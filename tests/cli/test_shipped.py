@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,30 @@ from cli.verbs.demo import next_steps
 pytestmark = pytest.mark.integration
 
 
-def test_two_processes_unpack_once_after_a_killed_attempt(unpacked: Path) -> None:
-    left, exit_codes, ((found, stderr), (other_found, other_stderr)) = json.loads(
-        (unpacked / "outputs.json").read_text()
-    )
-    assert left == [".part"]
-    assert exit_codes == [0, 0], stderr + other_stderr
+def test_two_processes_unpack_once_after_a_killed_attempt(cli: Any, tmp_path: Path) -> None:
+    def start() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*cli.command(), "show", "Snowy Owl", "--format", "json"],
+            env=cli.environment({"FIELDMARK_HOME": str(tmp_path)}),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def folders() -> list[str]:
+        return [path.suffix for path in (tmp_path / "starter").iterdir() if path.is_dir()]
+
+    killed = start()
+    while killed.poll() is None and not list(tmp_path.glob("starter/*.part/ledger.sqlite")):
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    assert folders() == [".part"]
+    started = [start(), start()]
+    (found, stderr), (other_found, other_stderr) = [process.communicate(timeout=600) for process in started]
+    assert [process.returncode for process in started] == [0, 0], stderr + other_stderr
     assert found == other_found
     assert [stderr, other_stderr].count("") == 1
     assert "Unpacking the shipped knowledge" in stderr + other_stderr
-    assert [path.suffix for path in (unpacked / "starter").iterdir() if path.is_dir()] == [".kb"]
+    assert folders() == [".kb"]
 
 
 def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings: Path, unpacked: Path) -> None:
