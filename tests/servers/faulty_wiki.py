@@ -168,9 +168,10 @@ class FaultyWiki(LoopbackServer):
             titles = fields["titles"].split("|")
             if len(titles) > 50:
                 return {"error": {"code": "toomanyvalues", "info": "Too many values"}}
-            redirects = [{"from": t, "to": self._target(t)} for t in titles if self._target(t) != t]
-            answer["redirects"] = redirects
-            targets = dict.fromkeys(self._target(t) for t in titles)
+            normal = {t: t[:1].upper() + t[1:] for t in titles}
+            answer["normalized"] = [{"from": t, "to": to} for t, to in normal.items() if t != to]
+            answer["redirects"] = [step for t in dict.fromkeys(normal.values()) for step in self._steps(t)]
+            targets = dict.fromkeys(self._target(t) for t in normal.values())
             pages = [self._file(t) if t.startswith("File:") else self._page(t) for t in targets]
             answer["pages"] = pages
         if fields.get("generator") == "allpages":
@@ -189,8 +190,15 @@ class FaultyWiki(LoopbackServer):
         return found
 
     def _target(self, title: str) -> str:
-        text = self.pages.get(title, "")
-        return text.removeprefix("#REDIRECT ") if text.startswith("#REDIRECT ") else title
+        steps = self._steps(title)
+        return steps[-1]["to"] if steps else title
+
+    def _steps(self, title: str) -> list[dict[str, str]]:
+        """Return the redirects from a title, each from one page to the next."""
+        found = []
+        while (text := self.pages.get(title, "")).startswith("#REDIRECT "):
+            found.append({"from": title, "to": (title := text.removeprefix("#REDIRECT "))})
+        return found
 
     def _page(self, title: str) -> dict[str, Any]:
         if title not in self.pages:

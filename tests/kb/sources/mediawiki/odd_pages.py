@@ -1,34 +1,14 @@
-"""Test pages that are hard to match with a checklist, in wikitext as written by Wikipedia's editors."""
+"""Pages that are hard to match with a checklist, in wikitext as written by Wikipedia's editors, and lists of them."""
 
 # ruff: noqa: E501 (wikitext stays as editors write it)
 from __future__ import annotations
 
-SPECIESBOX = """<includeonly>{| class="infobox biota" style="text-align: left; width: 200px"
-|-
-! colspan="2" style="text-align: center" | {{{name|''{{{taxon|{{{genus}}} {{{species}}}}}}''}}}
-|-
-| colspan="2" style="text-align: center" | {{#if:{{{image|}}}|[[File:{{{image}}}|frameless]]}}
-|-
-| colspan="2" style="text-align: center" | {{{image_caption|}}}
-|-
-! colspan="2" | [[Taxonomy (biology)|Scientific classification]]
-|-
-| Class: || [[Bird|Aves]]
-|-
-! colspan="2" | [[Binomial nomenclature|Binomial name]]
-|-
-| colspan="2" | <b><span class="binomial">''{{#if:{{{taxon|}}}|{{{taxon}}}|{{{genus}}} {{{species}}}}}''</span></b><div>([[Carl Linnaeus|Linnaeus]], 1758)</div>
-|}</includeonly>"""
-
 PAGES: dict[str, str] = {
-    "Template:Speciesbox": SPECIESBOX,
-    "Template:Disambiguation": '<div class="dmbox" id="disambigbox">Pages of the same name.</div>'
-    "[[Category:Disambiguation pages]]",
     # Titles that belong to other subjects; the page of the bird has a suffix in brackets.
     "Merlin": "'''Merlin''' is a wizard in the legends of King Arthur; no picture of him is known.",
     "Merlin (bird)": "{{Speciesbox\n| name = Merlin\n| taxon = Falco columbarius\n}}\n"
     "The '''merlin''' (''Falco columbarius'') is a small [[falcon]].\n\n== Description ==\nMales are blue-grey above.",
-    "Falco columbarius": "#REDIRECT [[Merlin (bird)]]",
+    "Falco columbarius": "#REDIRECT Merlin (bird)",
     "Kea": "'''Kea''' may refer to:\n* [[Kea (island)]], in Greece\n* [[Kea (parrot)]]\n\n{{disambiguation}}",
     "Kea (parrot)": "{{Speciesbox | genus = Nestor | species = notabilis | authority = [[John Gould|Gould]], 1856 }}\n"
     "The '''kea''' is a large species of parrot of New Zealand.",
@@ -50,20 +30,25 @@ PAGES: dict[str, str] = {
     "Struthio": "{{Automatic taxobox|taxon=Struthio}}\n'''''Struthio''''' is the genus of the ostriches, "
     "such as ''Struthio camelus''.",
     "Common ostrich": "{{Speciesbox|taxon=Struthio camelus}}\nThe largest bird.",
-    "Struthio camelus": "#REDIRECT [[Ostrich]]",
-    "Ostrich": "#REDIRECT [[Common ostrich]]",
+    "Struthio camelus": "#REDIRECT Ostrich",
+    "Ostrich": "#REDIRECT Common ostrich",
     "Florida cardinal": "{{Subspeciesbox|genus=Cardinalis|species=cardinalis|subspecies=floridanus}}\nA subspecies.",
     # Not birds.
     "Common toad": "{{Taxobox|binomial = ''Bufo bufo''|classis=[[Amphibia]]}}\nThe '''common toad''' is a toad.",
     "Bird bath": "A '''bird bath''' is a basin in which birds bathe.",
     "Bird & Co. 50% (brand)": "A brand of seeds.",
-    "List of odd birds": "The birds of the oddity.\n\n== Birds ==\n* [[Merlin (bird)|Merlin]], [[falcon]]\n* [[Kea]]\n"
-    '{| class="wikitable"\n! Name !! Binomial\n|-\n| [[gray Heron]] || \'\'Ardea cinerea\'\'\n|-\n| [[NORTHERN CARDINAL]] || x\n|}\n'
-    "* [[Struthio camelus]]\n* [[Common ostrich]]\n* [[Common toad]]\n* [[Dodo of nowhere]]\n* [[Bird & Co. 50% (brand)]]\n\n"
-    "== See also ==\n* [[Bird bath]]\n* [[Help:Contents]]\n",
-    "Category:Odd birds": "Odd. [[Category:Animals]]",
-    "Category:Animals": "All.",
+    "List of odd birds": "The birds of the oddity.",
 }  # fmt: skip
-for _title in ("Kea (parrot)", "Gray Heron"):
-    PAGES[_title] += "\n\n[[Category:Odd birds]]"
-PAGES["Common toad"] += "\n[[Category:Animals]]"
+CATEGORIES = {
+    "Category:Odd birds": ["Gray Heron", "Kea (parrot)"],
+    "Category:Animals": ["Common toad", "Category:Odd birds"],
+}
+LIST = """<p>The birds of the oddity.</p><h2>Birds</h2><ul>
+<li><a href="/wiki/Merlin_(bird)">Merlin</a>, <a href="/wiki/Falcon">falcon</a></li><li><a href="/wiki/Kea">Kea</a></li></ul>
+<table><tr><td><a href="/wiki/Gray_Heron">gray Heron</a></td><td><i>Ardea cinerea</i></td></tr>
+<tr><td><a href="/wiki/NORTHERN_CARDINAL">NORTHERN CARDINAL</a></td><td>x</td></tr></table><ul>
+<li><a href="/wiki/Struthio_camelus">Struthio camelus</a></li><li><a href="./Common_ostrich">Common ostrich</a></li>
+<li><a href="/wiki/Common_toad#Looks">Common toad</a>, <a href="#Birds">above</a></li>
+<li><a href="/w/index.php?title=Dodo_of_nowhere&amp;action=edit&amp;redlink=1">Dodo of nowhere</a></li>
+<li><a href="/wiki/Bird_%26_Co._50%25_(brand)">Bird</a> <a href="http://other.example/wiki/Falcon">other</a></li></ul>
+<h2>See also</h2><ul><li><a href="/wiki/Bird_bath">Bird bath</a></li><li><a href="/wiki/Help:Contents">Help</a></li></ul>"""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
@@ -19,10 +14,8 @@ from kb.checklist.avilist import load_checklist
 from kb.sources.article_source import AnchorBatch
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
-from tests.conftest import MEDIAWIKI, skip_or_fail
-from tests.kb.sources.mediawiki.odd_pages import PAGES
+from tests.kb.sources.mediawiki.odd_pages import CATEGORIES, LIST, PAGES
 from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
-from tests.servers.free_port import free_port
 
 CHECKLIST = load_checklist()
 QUICK = RetryPolicy(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
@@ -201,56 +194,42 @@ def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: Wikip
     assert len(wiki.requests) == 1
 
 
-# --- an odd wiki, served by a real MediaWiki -------------------------------------------------------------------------
+# --- an odd wiki -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def odd_wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
-        skip_or_fail("needs MediaWiki")
-    work = tmp_path_factory.mktemp("odd")
-    lines = [json.dumps({"title": title, "wikitext": text}) for title, text in PAGES.items()]
-    (work / "pages.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    port = free_port()
-    command = [sys.executable, shared / "mediawiki" / "local_wiki.py"]
-    state = ["--state", work / "state"]
-    with (work / "log").open("w") as out:
-        subprocess.run(
-            [*command, "start", *state, "--port", str(port), "--pages", work / "pages.jsonl"],
-            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=600,
-        )  # fmt: skip
-    try:
-        yield f"http://127.0.0.1:{port}/api.php"
-    finally:
-        subprocess.run([*command, "stop", *state], check=False, capture_output=True, timeout=60)
+@pytest.fixture
+def odd(wiki: FaultyWiki) -> WikipediaSource:
+    wiki.wikitext = dict(PAGES)
+    wiki.pages = {title: text if text.startswith("#REDIRECT ") else "<p>A page.</p>" for title, text in PAGES.items()}
+    wiki.pages["List of odd birds"] = LIST
+    wiki.categories = CATEGORIES
+    return WikipediaSource(wiki.api_url, contact=None)
 
 
-def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(odd_wiki: str) -> None:
-    source = WikipediaSource(odd_wiki, contact=None)
-    found = list(source.locate(birds()))
+def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(wiki: FaultyWiki, odd: WikipediaSource) -> None:
+    found = list(odd.locate(birds()))
     assert titles_of(found) == ODD_BIRDS
     assert reasons_of(found) == {"no page": 11131 - 12, "about another subject": 2}
-    others = {item.name: item.reason for item in source.locator.unclaimed(CHECKLIST)}
+    others = {item.name: item.reason for item in odd.locator.unclaimed(CHECKLIST)}
     assert others == {
-        "Main Page": "not a bird", "Merlin": "not a bird", "Ruff": "not a bird", "Black swan": "not a bird",
+        "Merlin": "not a bird", "Ruff": "not a bird", "Black swan": "not a bird",
         "Bird bath": "not a bird", "Common toad": "not a bird", "Bird & Co. 50% (brand)": "not a bird",
         "Kea": "disambiguation", "Struthio": "not a species", "List of odd birds": "not a species",
         "Florida cardinal": "not in the checklist",
     }  # fmt: skip
-    bodies = [result for _, result in source.fetch([page for _, page in found if isinstance(page, PageRef)])]
+    bodies = [result for _, result in odd.fetch([page for _, page in found if isinstance(page, PageRef)])]
     assert all(isinstance(body, FetchedPage) for body in bodies)
-    alone = list(WikipediaSource(odd_wiki, contact=None).locate([bird("Kea"), bird("Eurasian Goshawk")]))
+    alone = list(WikipediaSource(wiki.api_url, contact=None).locate([bird("Kea"), bird("Eurasian Goshawk")]))
     assert titles_of(alone) == {"Nestor notabilis": "Kea (parrot)", "Astur gentilis": "Northern goshawk"}
 
 
-def test_a_list_page_gives_species_and_reasons_for_the_rest(odd_wiki: str) -> None:
-    source = WikipediaSource(odd_wiki, contact=None)
-    titles = source.titles_in_list("List of odd birds")
+def test_a_list_page_gives_species_and_reasons_for_the_rest(odd: WikipediaSource) -> None:
+    titles = odd.titles_in_list("List of odd birds")
     assert titles == [
         "Merlin (bird)", "Falcon", "Kea", "Gray Heron", "NORTHERN CARDINAL", "Struthio camelus", "Common ostrich",
         "Common toad", "Dodo of nowhere", "Bird & Co. 50% (brand)",
     ]  # fmt: skip
-    found = dict(source.locator.match_titles(titles, CHECKLIST))
+    found = dict(odd.locator.match_titles(titles, CHECKLIST))
     matched = {title: match[0].scientific_name for title, match in found.items() if isinstance(match, tuple)}
     assert matched == {
         "Merlin (bird)": "Falco columbarius", "Gray Heron": "Ardea cinerea",
@@ -261,22 +240,20 @@ def test_a_list_page_gives_species_and_reasons_for_the_rest(odd_wiki: str) -> No
         "Falcon": "no page", "Kea": "disambiguation", "Common ostrich": "duplicate page", "Common toad": "not a bird",
         "Dodo of nowhere": "no page", "Bird & Co. 50% (brand)": "not a bird",
     }  # fmt: skip
-    assert source.n_requests == 3
+    assert odd.n_requests == 3
 
 
-def test_a_category_includes_its_subcategories(odd_wiki: str) -> None:
-    source = WikipediaSource(odd_wiki, contact=None)
-    assert source.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
-    assert source.titles_in_category("Category:odd birds") == ["Gray Heron", "Kea (parrot)"]
+def test_a_category_includes_its_subcategories(odd: WikipediaSource) -> None:
+    assert odd.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
+    assert odd.titles_in_category("Category:Odd birds") == ["Gray Heron", "Kea (parrot)"]
     for name in ("None such", "a|b"):
         with pytest.raises(BadInput, match=re.escape(f"There are no articles in the category {name!r}")):
-            source.titles_in_category(name)
+            odd.titles_in_category(name)
         with pytest.raises(BadInput, match=re.escape(f"There is no page {name!r}")):
-            source.titles_in_list(name)
+            odd.titles_in_list(name)
 
 
-def test_terms_are_found_by_title_redirect_or_given_page(odd_wiki: str) -> None:
-    source = WikipediaSource(odd_wiki, contact=None)
+def test_terms_are_found_by_title_redirect_or_given_page(odd: WikipediaSource) -> None:
     terms = [
         ("bird bath", None),
         ("ostrich", None),
@@ -285,7 +262,7 @@ def test_terms_are_found_by_title_redirect_or_given_page(odd_wiki: str) -> None:
         ("heron", "gray_Heron"),
         ("x", "Nope"),
     ]
-    found = dict(source.locate_terms(terms))
+    found = dict(odd.locate_terms(terms))
     assert {name: place.title for name, place in found.items() if isinstance(place, PageRef)} == {
         "bird bath": "Bird bath", "ostrich": "Common ostrich", "heron": "Gray Heron",
     }  # fmt: skip
