@@ -83,32 +83,26 @@ def method(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def test_the_result_is_a_permutation_with_ranks_from_one(method: Any, folder: Any) -> None:
+def test_the_result_is_a_permutation_with_ranks_from_one_and_falling_scores(method: Any, folder: Any) -> None:
     rng = np.random.default_rng(0)
     for n in (0, 1, 2, 5, 70):
-        job = job_of(rng.choice(COLOURS, n).tolist(), rng.random(n).round(1).tolist())
+        job = job_of(rng.choice([*COLOURS, "broken.jpg"], n).tolist(), rng.random(n).round(1).tolist())
+        before = repr(job)
         ranked = run(method, job, folder)
+        assert repr(job) == before
         assert sorted(image.image_id for image in ranked) == sorted(image.image_id for image in job.candidates)
         assert [image.rank for image in ranked] == list(range(1, n + 1))
+        assert [image.score for image in ranked] == sorted((image.score for image in ranked), reverse=True)
         assert {image.query_id for image in ranked} <= {"q1"}
 
 
-def test_scores_never_rise_down_the_list(method: Any, folder: Any) -> None:
-    scores = [image.score for image in run(method, job_of([*COLOURS, "broken.jpg"], [0.5] * 9), folder)]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_lists_keep_the_order_of_the_first_stage(method: Any, folder: Any) -> None:
+def test_equal_photos_keep_the_order_of_the_first_stage_and_its_ties_that_of_the_job(method: Any, folder: Any) -> None:
     job = job_of(["blue"] * 40, [(i * 7) % 5 for i in range(40)])
     ranked = run(method, job, folder)
     assert [image.image_id for image in ranked] == [image.image_id for image in first_stage(job)]
     assert [image.first_stage_rank for image in ranked] == list(range(1, 41))
-
-
-def test_lists_of_the_first_stage_keep_the_order_of_the_job(method: Any, folder: Any) -> None:
-    ranked = run(method, job_of(["blue"] * 12, [0.5] * 12), folder)
-    # Not the order of the ids: blue-10 would come before blue-2.
-    assert [image.image_id for image in ranked] == [f"blue-{i}" for i in range(12)]
+    # Not in the order of the ids, where blue-10 would come before blue-5.
+    assert [image.image_id for image in ranked[:3]] == ["blue-2", "blue-7", "blue-12"]
 
 
 def test_the_order_of_the_input_does_not_matter_where_the_first_stage_has_no_ties(method: Any, folder: Any) -> None:
@@ -128,17 +122,12 @@ def test_an_image_that_cannot_be_read_is_an_error_row_at_the_end(method: Any, fo
     assert all(image.error is None for image in ranked[:2])
 
 
-def test_an_image_named_twice_is_refused(method: Any, folder: Any) -> None:
+def test_an_image_named_twice_and_a_query_without_a_text_are_refused(method: Any, folder: Any) -> None:
     image = JobImage(image_id="a", path="red.png", score=1.0)
     with pytest.raises(BadInput, match="'a' is listed twice"):
         run(method, Job(query_id="q1", text="red", candidates=(image, image)), folder)
-
-
-def test_the_job_is_left_as_it_was(method: Any, folder: Any) -> None:
-    job = job_of(COLOURS, [0.5] * 8)
-    before = repr(job)
-    run(method, job, folder)
-    assert repr(job) == before
+    with pytest.raises(BadInput, match="Job q1 has no text"):
+        run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)
 
 
 def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder: Any) -> None:
@@ -149,29 +138,10 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder:
         run(method, job, folder)
 
 
-@pytest.mark.parametrize(
-    ("more", "hint"),
-    [
+def test_decompose_without_models_refuses_other_queries_than_texts(folder: Any) -> None:
+    for more, hint in (
         ({"reference_image": "red.png", "modification": "larger"}, "cannot compare a photo with a reference image"),
         ({"dialogue": ("a bird", "is it red? yes")}, "cannot divide a dialogue"),
-    ],
-)
-def test_decompose_without_models_refuses_other_queries_than_texts(more: Any, hint: str, folder: Any) -> None:
-    with pytest.raises(UsageError, match=hint):
-        run("decompose", job_of(COLOURS, [0.5] * 8, **more), folder)
-
-
-@pytest.mark.parametrize("method", ["cotrr", "similarity"])
-@pytest.mark.parametrize(
-    "more",
-    [{"reference_image": "red.png", "modification": "larger"}, {"dialogue": ("a bird", "is it red? yes")}],
-)
-def test_composed_queries_and_dialogues_give_permutations(method: str, more: Any, folder: Any) -> None:
-    ranked = run(method, job_of(COLOURS, [0.5] * 8, text="", **more), folder)
-    assert sorted(image.image_id for image in ranked) == sorted(f"{c}-{i}" for i, c in enumerate(COLOURS))
-    assert {image.status for image in ranked} == {"ok"}
-
-
-def test_a_query_without_a_text_is_refused(method: Any, folder: Any) -> None:
-    with pytest.raises(BadInput, match="Job q1 has no text"):
-        run(method, job_of(COLOURS, [0.5] * 8, text=" "), folder)
+    ):
+        with pytest.raises(UsageError, match=hint):
+            run("decompose", job_of(COLOURS, [0.5] * 8, **more), folder)

@@ -72,46 +72,35 @@ def run(job: Any, judge: Any, settings: Any, *, chat: Any = None, passage: Any =
 TABLE = {"a": (0.2, 0.1, 0.3), "b": (0.9, 0.8, 1.0), "c": (0.9, 0.1, 0.2), "d": (0.9, 0.8, 1.0)}
 
 
-@pytest.mark.parametrize(
-    ("more", "passed"), [({}, PASSAGE), ({"unexplained": ("Kea",)}, ""), ({"asked_on": "2026-01-01"}, "")]
-)
-def test_encoders_get_no_passage_that_leaves_a_name_unexplained_or_is_of_the_web(
-    job: Any, more: dict[str, Any], passed: str
-) -> None:
-    judge = TableJudge(TABLE)
-    judge.sees_references = False  # as encoders
-    reranker = DecomposeReranker(
-        judge,
-        settings=DecomposeSettings(direct=True),
-        context=lambda query: Context(query=query, passage=PASSAGE, found=True, **more),
-    )
-    asyncio.run(reranker.rank(job))
-    assert {asked[2] for asked in judge.asked} == {passed}
+def test_encoders_get_no_passage_that_leaves_a_name_unexplained_or_is_of_the_web(job: Any) -> None:
+    for more, passed in (({}, PASSAGE), ({"unexplained": ("Kea",)}, ""), ({"asked_on": "2026-01-01"}, "")):
+        judge = TableJudge(TABLE)
+        judge.sees_references = False  # as encoders
+        reranker = DecomposeReranker(
+            judge,
+            settings=DecomposeSettings(direct=True),
+            context=lambda query: Context(query=query, passage=PASSAGE, found=True, **more),  # noqa: B023
+        )
+        asyncio.run(reranker.rank(job))
+        assert {asked[2] for asked in judge.asked} == {passed}
 
 
-@pytest.mark.parametrize(("stop_below", "is_paid"), [(None, False), (0.0, True)])
-def test_without_a_stop_limit_all_questions_are_asked(job: Any, stop_below: float | None, is_paid: bool) -> None:
-    judge = TableJudge(TABLE | {"a": (0.0, 0.0, 0.9)})
-    judge.costs_money = is_paid
-    ranked, _ = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=stop_below))
-    assert sum(image == "a" for image, *_ in judge.asked) == 3
-    assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(30)
+def test_questions_are_skipped_below_the_limit_alone_and_where_answers_cost_money(job: Any) -> None:
+    for stop_below, is_paid, probability, n in ((None, False, 0.0, 3), (0.0, True, 0.0, 3), (0.05, True, 0.05, 3),
+                                                (0.05, True, 0.04, 1), (None, True, 0.04, 1)):  # fmt: skip
+        judge = TableJudge(TABLE | {"a": (probability, 0.06, 0.9)})
+        judge.costs_money = is_paid
+        ranked, _ = run(job, judge, replace(PRESETS["paper"].decompose, stop_below=stop_below))
+        assert sum(image == "a" for image, *_ in judge.asked) == n
+        expected = 100 * (probability + (0.96 if n == 3 else 0)) / 3
+        assert {row.image_id: row.score for row in ranked}["a"] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_probability_at_the_limit_does_not_stop(job: Any) -> None:
-    judge = TableJudge(TABLE | {"a": (0.05, 0.05, 0.9)})
-    run(job, judge, replace(PRESETS["paper"].decompose, stop_below=0.05))
-    assert sum(image == "a" for image, *_ in judge.asked) == 3
-
-
-def test_with_the_papers_preset_every_missing_answer_counts_as_no(job: Any) -> None:
-    ranked, reranker = run(job, TableJudge(TABLE | {"b": (None, None, None)}), PRESETS["paper"].decompose)
+def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_preset(job: Any) -> None:
+    table = TABLE | {"b": (None, None, None)}
+    ranked, reranker = run(job, TableJudge(table), PRESETS["paper"].decompose)
     assert {row.image_id: row.score for row in ranked}["b"] == 0
     assert (reranker.tally.n_unscored, reranker.tally.failures) == (3, [])
-
-
-def test_a_query_with_too_many_missing_answers_fails(job: Any) -> None:
-    table = TABLE | {"b": (None, None, None)}
     ranked, reranker = run(job, TableJudge(table), PRESETS["default"].decompose)
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error

@@ -20,11 +20,12 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy
 from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, VisionSettings
+from rerank.decompose.plain_questions import direct_question
 from rerank.decompose.questions import QuestionWriter
 from rerank.judges.vision import plain_image
 from rerank.settings import PRESETS
 from tests.rerank.scripted import questions_reply
-from tests.servers.openai_server import Answer, OpenAIServer, Status
+from tests.servers.openai_server import Answer, OpenAIServer
 
 QUICK = RetryPolicy(tries=4, first_wait_s=0.01)
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
@@ -78,95 +79,47 @@ def judged(judge: Any, photo: Any, question: Any = CREST, **more: Any) -> Any:
     return asyncio.run(judge.judge(judge.look(photo), question, **given))
 
 
-def test_a_question_is_sent_with_photo_context_and_earlier_answers(photo: Any) -> None:
-    earlier = (QuestionAnswer(question="Is there a bird?", answer="yes", probability=1.0, obtained_by="logprobs"),)
-    with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
-        found = judged(judge, photo, context="A crest is a tuft.", earlier=earlier)
-    call = server.calls[-1]
-    assert found.probability == pytest.approx(0.9) and found.obtained_by == "logprobs"
-    assert found.cost_usd == pytest.approx(401 / 1e6)
-    for text in ("A crest is a tuft.", "a crested bird in snow", CREST.question, "- Is there a bird? Yes"):
-        assert text in call.text
-    assert call.images == [judge.look(photo).jpeg]
-    payload = call.payload
-    assert (payload["temperature"], payload["logprobs"], payload["top_logprobs"]) == (0.0, True, 20)
-
-
-def test_the_direct_question_has_the_wording_of_the_paper(photo: Any) -> None:
-    from rerank.decompose.plain_questions import direct_question
-
-    with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
-        judged(judge, photo, direct_question("a red frog"), query="a red frog")
-    assert server.calls[-1].text == "Does this image show a red frog? Answer with yes or no."
-
-
-def test_a_written_question_that_equals_the_query_keeps_query_and_earlier_answers(photo: Any) -> None:
-    same = Question(question="Does this image show a red frog?", statement="a red frog", negation="no frog")
+def test_the_direct_question_has_the_wording_of_the_paper_and_a_written_one_comes_with_query_and_answers(
+    photo: Any,
+) -> None:
     earlier = (QuestionAnswer(question="Is there a frog?", answer="yes", probability=1.0, obtained_by="logprobs"),)
+    same = Question(question="Does this image show a red frog?", statement="a red frog", negation="no frog")
     with OpenAIServer(script(YES)) as server, judge_of(server) as judge:
-        judged(judge, photo, same, query="a red frog", earlier=earlier)
-    text = server.calls[-1].text
-    assert 'fit this description: "a red frog"' in text
-    assert "- Is there a frog? Yes" in text
+        judged(judge, photo, direct_question("a red frog"), query="a red frog", earlier=earlier)
+        found = judged(judge, photo, same, query="a red frog", earlier=earlier, context="Frogs are wet.")
+    assert found.cost_usd == pytest.approx(401 / 1e6)
+    direct, written = (call.text for call in server.calls[-2:])
+    assert direct == "Does this image show a red frog? Answer with yes or no."
+    for text in ('fit this description: "a red frog"', "- Is there a frog? Yes", "Frogs are wet.", same.question):
+        assert text in written
+    assert server.calls[-1].images == [judge.look(photo).jpeg]
 
 
-def test_spellings_are_merged_by_default_or_exact(photo: Any) -> None:
-    reply = scored("Yes", Yes=0.4, _no=0.4, NO=0.1)
-    with OpenAIServer(script(reply)) as server:
-        with judge_of(server) as judge:
-            assert judged(judge, photo).probability == pytest.approx(0.4 / 0.9)
-        with judge_of(server, VisionSettings(spelling="exact")) as judge:
-            assert judged(judge, photo).probability == 1.0
-
-
-def test_an_answer_without_yes_or_no_is_unclear_not_zero(photo: Any) -> None:
-    reply = scored("Perhaps", Perhaps=0.9, It=0.1)
-    with OpenAIServer(script(reply)) as server:
-        for spelling in ("merged", "exact"):
-            with judge_of(server, VisionSettings(spelling=spelling)) as judge:
-                found = judged(judge, photo)
-            assert (found.probability, found.answer, found.obtained_by) == (None, None, "unclear")
-
-
-def test_little_yes_or_no_mass_is_unclear_except_with_exact_spelling(photo: Any) -> None:
-    with OpenAIServer(script(scored("Hm", Hm=0.99, Yes=0.004))) as server:
-        with judge_of(server) as judge:
-            assert judged(judge, photo).probability is None
-        with judge_of(server, VisionSettings(spelling="exact")) as judge:
-            assert judged(judge, photo).probability == 1.0  # only Yes is among the alternatives
-    with OpenAIServer(script(scored("Hm", Hm=0.9, Yes=0.06, No=0.02))) as server, judge_of(server) as judge:
-        found = judged(judge, photo)
-    assert found.probability == pytest.approx(0.75)
-    assert (found.answer, found.obtained_by) == ("yes", "logprobs; yes and no have 8% of the mass")
-
-
-def test_a_reasoning_model_gets_more_tokens_and_its_answer_is_read(photo: Any) -> None:
-    tokens = (
-        ("<think>", 0.0, (("<think>", 0.0),)),
-        ("Yes?", 0.0, (("Yes", -0.1), ("No", -3.0))),
-        ("</think>", 0.0, ()),
-        ("No", math.log(0.75), (("No", math.log(0.75)), ("Yes", math.log(0.25)))),
-    )
-
-    def think(call: Any) -> Answer:
-        # With few tokens the reply is cut off in its reasoning, which a naive parser would score as zero.
-        if call.payload["max_tokens"] < 100:
-            return Answer(text="<think>Yes?", logprobs=tokens[:2], finish="length")
-        return Answer(text="<think>Yes?</think>No", logprobs=tokens)
-
-    with OpenAIServer(think) as server, judge_of(server) as judge:
-        found = judged(judge, photo)
-    assert found.answer == "no" and found.probability == pytest.approx(0.25)
-
-
-def test_a_server_refusing_log_probabilities_is_asked_without_them(photo: Any) -> None:
-    def react(call: Any) -> Any:
-        if "logprobs" in call.payload:
-            return Status(status=400, error={"message": "Logprobs is not supported", "param": "logprobs"})
-        return "Yes" if is_probe(call) else '{"probability": 70}'
-
-    with OpenAIServer(react) as server, judge_of(server) as judge:
-        assert judged(judge, photo).obtained_by == "stated"
+def test_probabilities_come_from_the_spellings_and_the_place_that_the_settings_name(photo: Any) -> None:
+    paper = VisionSettings(spelling="exact")
+    head = "No crest is to be seen from here, for the head is turned away."
+    turned_away = Answer(text=head, logprobs=(("No", -0.1, (("No", -0.1), ("Yes", -3.0))), (head[2:], -0.1, ())))
+    yes_after_no = ("Yes", math.log(0.7), (("Yes", math.log(0.7)), ("No", math.log(0.3))))
+    explained = (scored("No", No=0.75, Yes=0.25).logprobs[0], (". Yes, it is red. Answer it is.", 0.0, ()))
+    for settings, reply, probability, answer, by, note in (
+        (None, scored("Yes", Yes=0.4, _no=0.4, NO=0.1), 0.4 / 0.9, "yes", "logprobs", ""),
+        (paper, scored("Yes", Yes=0.4, _no=0.4, NO=0.1), 1.0, "yes", "logprobs", ""),
+        (None, scored("Perhaps", Perhaps=0.9, It=0.1), None, None, "unclear", "no yes or no in the reply"),
+        (paper, scored("Perhaps", Perhaps=0.9, It=0.1), None, None, "unclear", "neither Yes nor No among"),
+        (None, scored("Hm", Hm=0.99, Yes=0.004), None, None, "unclear", "no yes or no in the reply"),
+        (paper, scored("Hm", Hm=0.99, Yes=0.004), 1.0, "yes", "logprobs; yes and no have 0% of the mass", ""),
+        (None, scored("Hm", Hm=0.9, Yes=0.06, No=0.02), 0.75, "yes", "logprobs; yes and no have 8% of the mass", ""),
+        (VisionSettings(reasons="before"), turned_away, None, None, "unclear", "no yes or no in the reply"),
+        (VisionSettings(reasons="before"), Answer(text="No crest.\nAnswer: Yes", logprobs=(
+            ("No crest.\nAnswer: ", 0.0, ()), yes_after_no)), 0.7, "yes", "logprobs", "No crest."),
+        (VisionSettings(reasons="after"), Answer(text="No. Yes, it is red. Answer it is.", logprobs=explained), 0.25,
+         "no", "logprobs", "Yes, it is red. Answer it is."),
+    ):  # fmt: skip
+        with OpenAIServer(script(reply)) as server, judge_of(server, settings) as judge:
+            found = judged(judge, photo)
+        assert found.probability == (None if probability is None else pytest.approx(probability)), by
+        assert (found.answer, found.obtained_by) == (answer, by)
+        assert found.note.startswith(note) and bool(found.note) == bool(note)
 
 
 # --- whole jobs --------------------------------------------------------------------------------------------------
