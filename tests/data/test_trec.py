@@ -13,10 +13,10 @@ def test_a_run_round_trips_exactly() -> None:
     assert list(parse_run(row.line() for row in rows)) == rows
 
 
-@pytest.mark.parametrize("word", ["two words", "", "tab\there", " edge"])
-def test_an_id_with_spaces_is_refused(word: str) -> None:
-    with pytest.raises(BadInput, match="cannot be written to a TREC run"):
-        TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
+def test_an_id_with_spaces_is_refused() -> None:
+    for word in ("two words", "", "tab\there", " edge"):
+        with pytest.raises(BadInput, match="cannot be written to a TREC run"):
+            TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
 
 
 @pytest.mark.parametrize(

@@ -66,65 +66,42 @@ def ids(encoders: Any) -> Any:
 
 
 @pytest.mark.parametrize("encoder", IMAGE_ENCODERS, ids=ids(IMAGE_ENCODERS))
-class TestImageEncoders:
-    def test_rows_are_float32_and_of_length_one(self, encoder: Any) -> None:
-        check_rows(encoder.encode_images(drawings()), len(drawings()), encoder.dim, may_be_zero=False)
-
-    def test_no_pictures_give_no_rows(self, encoder: Any) -> None:
-        check_rows(encoder.encode_images([]), 0, encoder.dim, may_be_zero=False)
-
-    def test_a_row_is_the_same_bits_in_every_batch(self, encoder: Any) -> None:
-        pictures = drawings()
-        together = encoder.encode_images(pictures)
-        for i, picture in enumerate(pictures):
-            assert encoder.encode_images([picture])[0].tobytes() == together[i].tobytes()
-        backwards = encoder.encode_images([*pictures[::-1], *pictures])
-        assert backwards[: len(pictures)][::-1].tobytes() == together.tobytes()
-
-    def test_the_pictures_are_left_as_they_were(self, encoder: Any) -> None:
-        pictures = drawings()
-        before = [picture.tobytes() for picture in pictures]
-        encoder.encode_images(pictures)
-        assert [picture.tobytes() for picture in pictures] == before
+def test_rows_of_pictures_are_unit_vectors_the_same_bits_in_every_batch(encoder: Any) -> None:
+    pictures = drawings()
+    before = [picture.tobytes() for picture in pictures]
+    together = encoder.encode_images(pictures)
+    check_rows(together, len(pictures), encoder.dim, may_be_zero=False)
+    check_rows(encoder.encode_images([]), 0, encoder.dim, may_be_zero=False)
+    for i, picture in enumerate(pictures):
+        assert encoder.encode_images([picture])[0].tobytes() == together[i].tobytes()
+    backwards = encoder.encode_images([*pictures[::-1], *pictures])
+    assert backwards[: len(pictures)][::-1].tobytes() == together.tobytes()
+    assert [picture.tobytes() for picture in pictures] == before
 
 
 @pytest.mark.parametrize("encoder", TEXT_ENCODERS, ids=ids(TEXT_ENCODERS))
-class TestTextEncoders:
-    def test_rows_are_float32_and_of_length_one_or_zero(self, encoder: Any) -> None:
-        check_rows(encoder.encode_texts(TEXTS), len(TEXTS), encoder.dim, may_be_zero=True)
-
-    def test_no_texts_give_no_rows(self, encoder: Any) -> None:
-        check_rows(encoder.encode_texts([]), 0, encoder.dim, may_be_zero=True)
-
-    def test_a_row_is_the_same_bits_in_every_batch(self, encoder: Any) -> None:
-        together = encoder.encode_texts(TEXTS)
-        for i, text in enumerate(TEXTS):
-            assert encoder.encode_texts([text])[0].tobytes() == together[i].tobytes()
-        backwards = encoder.encode_texts([*TEXTS[::-1], *TEXTS])
-        assert backwards[: len(TEXTS)][::-1].tobytes() == together.tobytes()
-
-    def test_longer_texts_have_more_tokens(self, encoder: Any) -> None:
-        counts = [encoder.count_tokens(text) for text in ("", "red crown", "red crown and a long blue tail")]
-        assert counts == sorted(set(counts))
-        assert encoder.max_tokens is None or encoder.max_tokens > 0
+def test_rows_of_texts_are_unit_vectors_or_zero_the_same_bits_in_every_batch(encoder: Any) -> None:
+    together = encoder.encode_texts(TEXTS)
+    check_rows(together, len(TEXTS), encoder.dim, may_be_zero=True)
+    check_rows(encoder.encode_texts([]), 0, encoder.dim, may_be_zero=True)
+    for i, text in enumerate(TEXTS):
+        assert encoder.encode_texts([text])[0].tobytes() == together[i].tobytes()
+    backwards = encoder.encode_texts([*TEXTS[::-1], *TEXTS])
+    assert backwards[: len(TEXTS)][::-1].tobytes() == together.tobytes()
+    counts = [encoder.count_tokens(text) for text in ("", "red crown", "red crown and a long blue tail")]
+    assert counts == sorted(set(counts))
+    assert encoder.max_tokens is None or encoder.max_tokens > 0
 
 
-@pytest.mark.parametrize("encoder", all_encoders(), ids=ids(all_encoders()))
-def test_the_space_names_a_revision(encoder: Any) -> None:
-    name, _, revision = encoder.space.rpartition("/")
-    assert name and revision
-    assert encoder.space == encoder.space.strip()
-
-
-@pytest.mark.parametrize("encoders", OFFLINE, ids=lambda encoders: encoders.profile)
-def test_no_two_encoders_share_a_space(encoders: Any) -> None:
-    others = [e.space for e in (*encoders.text_image, encoders.sentence)]
-    assert len(set(others)) == len(others)
-    assert encoders.spaces == tuple(dict.fromkeys((*others[:-1], encoders.visual.space, others[-1])))
-
-
-@pytest.mark.parametrize("encoders", OFFLINE, ids=lambda encoders: encoders.profile)
-def test_a_profile_holds_what_it_promises(encoders: Any) -> None:
-    assert all(isinstance(encoder, TextImageEncoder) for encoder in encoders.text_image)
-    assert isinstance(encoders.visual, ImageEncoder)
-    assert isinstance(encoders.sentence, TextEncoder)
+def test_a_profile_holds_what_it_promises_and_a_space_names_a_revision() -> None:
+    for encoders in OFFLINE:
+        others = [*encoders.text_image, encoders.sentence]
+        spaces = [encoder.space for encoder in others]
+        assert len(set(spaces)) == len(spaces), "no two encoders share a space"
+        assert encoders.spaces == tuple(dict.fromkeys((*spaces[:-1], encoders.visual.space, spaces[-1])))
+        for encoder in (*others, encoders.visual):
+            name, _, revision = encoder.space.rpartition("/")
+            assert name and revision and encoder.space == encoder.space.strip()
+        assert all(isinstance(encoder, TextImageEncoder) for encoder in encoders.text_image)
+        assert isinstance(encoders.visual, ImageEncoder)
+        assert isinstance(encoders.sentence, TextEncoder)

@@ -39,8 +39,8 @@ def test_within_a_group_the_higher_step_goes_first() -> None:
     assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
 
 
-def test_a_cancelled_waiter_gives_its_place_to_the_next() -> None:
-    async def main() -> Any:
+def test_a_cancelled_waiter_gives_its_place_or_its_new_slot_to_the_next() -> None:
+    async def main(*, has_slot: bool) -> Any:
         slots, got = FairSlots(1), []
 
         async def work(name: Any) -> None:
@@ -50,79 +50,49 @@ def test_a_cancelled_waiter_gives_its_place_to_the_next() -> None:
         async with slots.slot("a"):
             tasks = [asyncio.create_task(work(i)) for i in range(3)]
             await asyncio.sleep(0)
-            tasks[0].cancel()
+            if not has_slot:
+                tasks[0].cancel()
+        if has_slot:
+            tasks[0].cancel()  # it owns the slot now, but has not run yet
         await asyncio.gather(*tasks, return_exceptions=True)
         async with asyncio.timeout(60), slots.slot("b"):
             return got
 
-    assert asyncio.run(main()) == [1, 2]
+    assert asyncio.run(main(has_slot=False)) == asyncio.run(main(has_slot=True)) == [1, 2]
 
 
-def test_a_waiter_cancelled_with_a_new_slot_passes_it_on() -> None:
-    async def main() -> Any:
-        slots, got = FairSlots(1), []
+def asked_of(script: Any, n: int) -> tuple[int, int]:
+    """Return the numbers of requests and of replies after `n` attempts, one after the other."""
+    inner = ScriptedChat(lambda request: script(len(inner.requests)))
 
-        async def work(name: Any) -> None:
-            async with slots.slot("a"):
-                got.append(name)
+    async def main() -> int:
+        chat, n_replies = FairChat(inner, n_in_flight=1), 0
+        for _ in range(n):
+            with suppress(SourceUnavailable, Refused):
+                await chat.reply(ASKED)
+                n_replies += 1
+        return n_replies
 
-        async with slots.slot("a"):
-            first, second = (asyncio.create_task(work(i)) for i in range(2))
-            await asyncio.sleep(0)
-        first.cancel()  # it owns the slot now, but has not run yet
-        await asyncio.gather(first, second, return_exceptions=True)
-        async with asyncio.timeout(60), slots.slot("b"):
-            return got
-
-    assert asyncio.run(main()) == [1]
+    n_replies = asyncio.run(main())
+    return len(inner.requests), n_replies
 
 
 def test_no_request_is_sent_after_twelve_failures_in_a_row() -> None:
-    def down(_: Any) -> None:
+    """A reply ends the row; a refusal is a reply of a provider that is up."""
+
+    def down(_: int) -> None:
         raise SourceUnavailable("503")
 
-    async def main() -> Any:
-        inner = ScriptedChat(down)
-        chat = FairChat(inner, n_in_flight=1)
-        for _ in range(MAX_FAILURES_IN_A_ROW + 5):
-            with pytest.raises(SourceUnavailable):
-                await chat.reply(ASKED)
-        return len(inner.requests)
-
-    assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW
-
-
-def test_a_reply_resets_the_count_of_failures() -> None:
-    def mostly_down(_: Any) -> str:
-        if len(inner.requests) % MAX_FAILURES_IN_A_ROW:
-            raise SourceUnavailable("503")
-        return "at last"
-
-    async def main() -> Any:
-        chat = FairChat(inner, n_in_flight=1)
-        for _ in range(3 * MAX_FAILURES_IN_A_ROW):
-            with suppress(SourceUnavailable):
-                replies.append(await chat.reply(ASKED))
-        return replies
-
-    inner, replies = ScriptedChat(mostly_down), []
-    assert len(asyncio.run(main())) == 3
-    assert len(inner.requests) == 36
-
-
-def test_refusals_do_not_count_as_failures() -> None:
-    def refuse(_: Any) -> None:
+    def refuse(_: int) -> None:
         raise Refused("no")
 
-    async def main() -> Any:
-        inner = ScriptedChat(refuse)
-        chat = FairChat(inner)
-        for _ in range(MAX_FAILURES_IN_A_ROW + 5):
-            with pytest.raises(Refused):
-                await chat.reply(ASKED)
-        return len(inner.requests)
+    def mostly_down(n: int) -> str:
+        return "at last" if n % MAX_FAILURES_IN_A_ROW == 0 else down(n)  # type: ignore[func-returns-value]
 
-    assert asyncio.run(main()) == MAX_FAILURES_IN_A_ROW + 5
+    assert MAX_FAILURES_IN_A_ROW == 12
+    assert asked_of(down, 17) == (12, 0)
+    assert asked_of(refuse, 17) == (17, 0)
+    assert asked_of(mostly_down, 36) == (36, 3)
 
 
 def test_the_first_failure_cancels_the_rest() -> None:

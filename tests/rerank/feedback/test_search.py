@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -143,17 +144,18 @@ def rocchio_by_hand(session: Session, *, relevant: str, start: str) -> list[str]
     return sorted(scores, key=lambda i: -scores[i])[:20]
 
 
-@pytest.mark.parametrize("relevant", ["all", "sampled"])
-@pytest.mark.parametrize("start", ["original", "previous"])
-def test_rocchio_is_the_textbook_formula_in_each_reading(relevant: Any, start: Any) -> None:
-    made = search("rocchio", rocchio_relevant=relevant, rocchio_from=start)
-    session = made.run(QUERY, RELEVANT.intersection, n_turns=2)
-    # The captions of a session of text name the sample of each turn, which is the same for all methods.
-    named = []
-    for number, turn in enumerate(session.turns[:2]):
-        named.append(replace(turn, captions=tuple(Caption(image_id=i, text="x") for i in sampled(session, number))))
-    expected = rocchio_by_hand(replace(session, turns=tuple(named)), relevant=relevant, start=start)
-    assert list(session.turns[2].ids) == expected
+def test_rocchio_is_the_textbook_formula_in_each_reading() -> None:
+    for relevant, start in product(("all", "sampled"), ("original", "previous")):
+        session = search("rocchio", rocchio_relevant=relevant, rocchio_from=start).run(
+            QUERY, RELEVANT.intersection, n_turns=2
+        )
+        # The captions of a session of text name the sample of each turn, which is the same for all methods.
+        named = tuple(
+            replace(turn, captions=tuple(Caption(image_id=i, text="x") for i in sampled(session, number)))
+            for number, turn in enumerate(session.turns[:2])
+        )
+        expected = rocchio_by_hand(replace(session, turns=named), relevant=relevant, start=start)
+        assert list(session.turns[2].ids) == expected, (relevant, start)
 
 
 def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> None:
@@ -310,18 +312,15 @@ def test_phrases_of_a_vocabulary_caption_an_image() -> None:
     assert captioner.describe(ENCODER.encode_texts(["a red bird"])[0]) == "red crown, red tail"
 
 
-@pytest.mark.parametrize(
-    ("form", "reply", "query"),
-    [
+def test_a_polite_model_and_numbered_lists_are_read() -> None:
+    for form, reply, query in (
         ("summary", "Sure! Here's a sentence:\n\nA red bird.", "A red bird."),
         ("summary", "Sure! Here is the sentence: A red bird.", "A red bird."),
         ("summary", "2 red birds: a pair", "2 red birds: a pair"),
         ("keywords", "Here are the keywords:\n\n1. red\n2. bird", "red, bird"),
         ("cot", "Certainly!\n\n1. Keywords: red\n4. **Description:** a red bird\n\nI hope this helps!", "a red bird"),
-    ],
-)
-def test_a_polite_model_and_numbered_lists_are_read(form: Any, reply: str, query: str) -> None:
-    assert query_in(reply, form) == query
+    ):
+        assert query_in(reply, form) == query, reply  # type: ignore[arg-type]
 
 
 class ByCharacter:
