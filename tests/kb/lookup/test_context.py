@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -237,59 +236,45 @@ def test_citation_marks_and_spaces_in_replies_are_cleaned() -> None:
 # --- learnt terms on disk ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = StarterSource(with_vectors=False)
-    path = tmp_path_factory.mktemp("context") / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[CERE])
-    return path
-
-
-@pytest.fixture
-def on_disk(built: Path, tmp_path: Path) -> Path:
-    """A copy of a knowledge base with one species and one term."""
-    return Path(shutil.copytree(built, tmp_path / "a.kb"))
-
-
-def test_a_learnt_term_equals_a_built_one(on_disk: Path) -> None:
+def test_a_learnt_term_equals_a_built_one(one_bird: Path) -> None:
     encoder = toy_encoders().sentence
-    with kb.open(on_disk) as opened:
+    with kb.open(one_bird) as opened:
         first = kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN))
         assert kb.context(opened, "a frog's zorblin", encoder) == first
-    with kb.open(on_disk) as opened:
-        assert [term.name for term in opened.terms()] == ["cere", "zorblin"]
+    with kb.open(one_bird) as opened:
+        assert [term.name for term in opened.terms()] == ["zorblin"]
         assert kb.context(opened, "a frog's zorblin", encoder) == first
         assert opened.query_terms(encoder.encode_texts(["a frog"])[0], 5)[0][0] == "term:zorblin"
-    learnt = kb.verify(on_disk)
+    learnt = kb.verify(one_bird)
     assert (learnt.ok, learnt.problems) == (True, ())
     source = StarterSource(with_vectors=False)
-    other = on_disk.with_name("b.kb")
-    kb.build(other, source.drawn_taxa()[:1], source, toy_encoders(), terms=[CERE, ZORBLIN])
+    other = one_bird.with_name("b.kb")
+    kb.build(other, source.drawn_taxa()[:1], source, toy_encoders(), terms=[ZORBLIN])
     assert kb.verify(other).digest == learnt.digest
 
 
-def test_the_next_build_keeps_learnt_terms(on_disk: Path) -> None:
+def test_the_next_build_keeps_learnt_terms(one_bird: Path) -> None:
     encoders = toy_encoders()
-    with kb.open(on_disk) as opened:
+    with kb.open(one_bird) as opened:
         remember(opened, [ZORBLIN], encoders.sentence)
     source = StarterSource(with_vectors=False)
-    kb.build(on_disk, source.drawn_taxa()[:2], source, encoders)
-    with kb.open(on_disk) as opened:
-        assert [term.name for term in opened.terms()] == ["cere", "zorblin"]
+    kb.build(one_bird, source.drawn_taxa()[:2], source, encoders)
+    with kb.open(one_bird) as opened:
+        assert [term.name for term in opened.terms()] == ["zorblin"]
         assert len(opened.taxon_ids) == 2
 
 
-def test_a_locked_knowledge_base_answers_without_learning(on_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_locked_knowledge_base_answers_without_learning(one_bird: Path, caplog: pytest.LogCaptureFixture) -> None:
     encoder = toy_encoders().sentence
     with (
-        kb.open(on_disk) as opened,
+        kb.open(one_bird) as opened,
         writer_lock(opened.layout.lock),
         caplog.at_level(logging.WARNING),
     ):
         assert kb.context(opened, "a frog's zorblin", encoder, wiki=Glossary(ZORBLIN)).found
     assert "Learnt terms and answers are not stored" in caplog.text
-    with kb.open(on_disk) as opened:
-        assert [term.name for term in opened.terms()] == ["cere"]
+    with kb.open(one_bird) as opened:
+        assert opened.terms() == []
 
 
 CERE_TEXT = "Cere: Bare skin at the base of the bill."
@@ -370,3 +355,23 @@ def test_larva_and_pupa_are_described_where_the_query_asks_for_them() -> None:
         passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
         assert passage.startswith(f"Peacock (Aglais io): {begins}")
         assert "usual colours" not in passage
+
+
+def test_a_learnt_term_is_written_beside_the_species_and_readers_go_on_with_theirs(one_bird: Path) -> None:
+    """Not the whole knowledge base is written again."""
+    encoder = toy_encoders().sentence
+    [vector] = encoder.encode_texts([f"{ZORBLIN.name}: {ZORBLIN.definition}"])
+
+    def matrices() -> set[tuple[str, int, int]]:
+        found = [(file.name.partition("-")[0], file.stat()) for file in (one_bird / "cache").glob("*.npy")]
+        return {(name, state.st_ino, state.st_mtime_ns) for name, state in found}
+
+    before = matrices()
+    with kb.open(one_bird) as reader:
+        remember(reader, [ZORBLIN], encoder)
+        assert (reader.query_terms(vector, 9), len(reader.query_species(vector, 9))) == ([], 1)
+    assert {name for name, *_ in matrices() - before} == {"terms"}
+    with kb.open(one_bird) as store:
+        [(term_id, similarity)] = store.query_terms(vector, 9)
+        assert (term_id, round(similarity, 5)) == (ZORBLIN.term_id, 1.0)
+    assert kb.verify(one_bird).ok

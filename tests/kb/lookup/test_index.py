@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gc
-import shutil
 import weakref
 from pathlib import Path
 
-import pytest
-
 import kb
-import recognize
 from data.records import Context, Source, Term
 from data.starter.knowledge import read_terms
 from kb.lookup.index import Lookup, glossary_of, index_of, shipped_terms
@@ -32,10 +28,8 @@ def test_learnt_terms_are_indexed_only_in_their_store() -> None:
     assert index_of(one).summaries is before.summaries  # summaries are not indexed again
 
 
-def test_an_index_is_built_once_and_freed_with_its_store(tmp_path: Path) -> None:
-    source = StarterSource(with_vectors=False)
-    kb.build(tmp_path / "a.kb", source.drawn_taxa()[:2], source, recognize.load_encoders("starter"))
-    with kb.open(tmp_path / "a.kb") as store:
+def test_an_index_is_built_once_and_freed_with_its_store(one_bird: Path) -> None:
+    with kb.open(one_bird) as store:
         index = index_of(store)
         assert index_of(store) is index
         lookup = weakref.ref(store.derived(Lookup))
@@ -54,39 +48,25 @@ OWN_CERE = Term(
 )
 
 
-@pytest.fixture(scope="module")
-def without_terms(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = StarterSource(with_vectors=False)
-    path = tmp_path_factory.mktemp("glossary") / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, toy_encoders())
-    return path
-
-
-@pytest.fixture
-def kb_path(without_terms: Path, tmp_path: Path) -> Path:
-    """A copy of a knowledge base with one species and no terms."""
-    return Path(shutil.copytree(without_terms, tmp_path / "a.kb"))
-
-
 def look_up(path: Path, query: str) -> Context:
     with kb.open(path) as store:
         return kb.context(store, query, toy_encoders().sentence)
 
 
-def test_the_shipped_glossary_explains_terms_and_is_cited(kb_path: Path) -> None:
-    found = look_up(kb_path, "cere of a hawk")
+def test_the_shipped_glossary_explains_terms_and_is_cited(one_bird: Path) -> None:
+    found = look_up(one_bird, "cere of a hawk")
     assert [note.name for note in found.terms] == ["cere"]
     assert [(source.title, source.licence, source.url) for source in found.sources] == [
         ("cere, in Fieldmark's glossary", "Apache-2.0", None)
     ]
-    with kb.open(kb_path) as store:
+    with kb.open(one_bird) as store:
         assert store.terms() == []
         assert len(glossary_of(store)) == len(read_terms()) > 200
 
 
-def test_glossary_terms_are_found_by_description(kb_path: Path) -> None:
+def test_glossary_terms_are_found_by_description(one_bird: Path) -> None:
     [term] = [term for term in shipped_terms() if term.name == "cere"]
-    assert [note.name for note in look_up(kb_path, term.definition).terms] == ["cere"]
+    assert [note.name for note in look_up(one_bird, term.definition).terms] == ["cere"]
 
 
 def test_an_in_memory_store_has_no_glossary() -> None:
@@ -95,19 +75,19 @@ def test_an_in_memory_store_has_no_glossary() -> None:
     assert not kb.context(store, "the speculum", BagOfWords()).found
 
 
-def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(kb_path: Path) -> None:
+def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(one_bird: Path) -> None:
     source = StarterSource(with_vectors=False)
     wax = Term(term_id="term:wax", name="wax", aliases=("speculum",), definition="What bees make.")
-    kb.build(kb_path, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE, wax])
-    found = look_up(kb_path, "the cere")
+    kb.build(one_bird, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE, wax])
+    found = look_up(one_bird, "the cere")
     assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
     assert found.sources == (OWN_CERE.source,)
-    assert [note.name for note in look_up(kb_path, "the speculum").terms] == ["wax"]
-    kb.remove(kb_path, ["cere", "wax"])
-    assert not look_up(kb_path, "the cere").found
-    assert look_up(kb_path, "the speculum").found
-    assert kb.remove(kb_path, ["Speculum"]).names == ("speculum",), "of the glossary"
-    assert not look_up(kb_path, "the speculum").found
-    with kb.open(kb_path) as store:
+    assert [note.name for note in look_up(one_bird, "the speculum").terms] == ["wax"]
+    kb.remove(one_bird, ["cere", "wax"])
+    assert not look_up(one_bird, "the cere").found
+    assert look_up(one_bird, "the speculum").found
+    assert kb.remove(one_bird, ["Speculum"]).names == ("speculum",), "of the glossary"
+    assert not look_up(one_bird, "the speculum").found
+    with kb.open(one_bird) as store:
         assert store.status().left_out == {"term: removed by the user": 3}
-    assert kb.verify(kb_path).ok
+    assert kb.verify(one_bird).ok

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,33 +9,24 @@ from pathlib import Path
 import pytest
 
 import kb
-import recognize
 from data.codec import dumps, loads
 from data.records import Taxon, TaxonMatch, Term
 from kb.lookup.learning import remember
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
+from tests.toy.encoders import toy_encoders
 
 QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("kept") / "birds.kb"
-    source = StarterSource(with_vectors=False)
-    kb.build(path, source.drawn_taxa()[:6], source, recognize.load_encoders("starter"))
-    return path
-
-
 @pytest.fixture
-def path(built: Path, tmp_path: Path) -> Path:
-    shutil.copytree(built, tmp_path / "birds.kb")
-    return tmp_path / "birds.kb"
+def path(six_birds: Path) -> Path:
+    return six_birds
 
 
 def answers(path: Path) -> list[list[TaxonMatch]]:
-    sentence = recognize.load_encoders("starter").sentence
+    sentence = toy_encoders().sentence
     with kb.open(path) as store:
         return [kb.search(store, query, sentence) for query in QUERIES]
 
@@ -70,7 +60,7 @@ def test_damaged_files_are_made_again(path: Path) -> None:
 def test_names_that_a_killed_build_changed_are_found(path: Path) -> None:
     """A build records the names of species before it publishes entries and a new state."""
     answers(path)
-    sentence = recognize.load_encoders("starter").sentence
+    sentence = toy_encoders().sentence
     with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
         for key, record in ledger.subjects("taxon").items():
             taxon = loads(Taxon, record)
@@ -85,7 +75,7 @@ def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
     answers(path)
     before = files(path)
     source = StarterSource(with_vectors=False)
-    kb.build(path, source.drawn_taxa()[6:8], source, recognize.load_encoders("starter"))
+    kb.build(path, source.drawn_taxa()[6:8], source, toy_encoders())
     assert files(path) == []
     assert len(answers(path)) == len(QUERIES)
     assert set(files(path)).isdisjoint(before)
@@ -93,7 +83,7 @@ def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
 
 def test_a_learnt_term_leaves_the_files_and_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, before = answers(path), files(path)
-    encoder = recognize.load_encoders("starter").sentence
+    encoder = toy_encoders().sentence
     with kb.open(path) as store:
         generation = store.generation
         remember(store, [Term(term_id="term:zorblin", name="zorblin", definition="A knob on the bill.")], encoder)

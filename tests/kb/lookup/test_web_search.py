@@ -20,6 +20,7 @@ from kb.lookup.context_settings import CONTEXT_PRESETS
 from kb.lookup.gathering import search_web
 from kb.sources.starter import StarterSource
 from kb.store.layout import collection_name
+from tests.made_once import made_once
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 from tests.toy.encoders import toy_encoders
 
@@ -62,25 +63,22 @@ def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
 # --- answers in a knowledge base -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A knowledge base with one species and the answer to "a frog in ammplexus"."""
-    source, encoders, path = StarterSource(with_vectors=False), toy_encoders(), tmp_path_factory.mktemp("web") / "a.kb"
-    kb.build(path, source.drawn_taxa()[:1], source, encoders)
-    reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
-    with (
-        OpenAIServer(reply) as server,
-        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(path) as store,
-    ):
-        paper = CONTEXT_PRESETS["paper"]
-        kb.context(store, "a frog in ammplexus", encoders.sentence, search=chat, settings=paper)
-    return path
-
-
 @pytest.fixture
-def with_answer(answered: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(answered, tmp_path / "a.kb"))
+def with_answer(tmp_path_factory: pytest.TempPathFactory, one_bird: Path) -> Path:
+    """A knowledge base with one species and the answer to "a frog in ammplexus"."""
+
+    def make(path: Path) -> None:
+        shutil.copytree(one_bird, path)
+        reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
+        with (
+            OpenAIServer(reply) as server,
+            Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
+            kb.open(path) as store,
+        ):
+            paper = CONTEXT_PRESETS["paper"]
+            kb.context(store, "a frog in ammplexus", toy_encoders().sentence, search=chat, settings=paper)
+
+    return made_once(tmp_path_factory, "answered.kb", make)
 
 
 def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_query(with_answer: Path) -> None:
@@ -102,7 +100,7 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
     assert kb.verify(with_answer).ok
 
 
-def test_queries_are_searched_together_and_near_ones_once(with_answer: Path) -> None:
+def test_queries_are_searched_together_and_near_ones_once(one_bird: Path) -> None:
     queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
     asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
     all_at_once = Barrier(len(queries), timeout=120)  # no reply before all are asked
@@ -117,14 +115,14 @@ def test_queries_are_searched_together_and_near_ones_once(with_answer: Path) -> 
     with (
         OpenAIServer(reply) as server,
         Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(with_answer) as store,
+        kb.open(one_bird) as store,
     ):
         found = list(contexts(store, asked, encoders.sentence, search=chat, settings=CONTEXT_PRESETS["paper"]))
     assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
     assert server.n_calls == len(queries)
 
 
-def test_several_threads_search_at_the_same_time(with_answer: Path) -> None:
+def test_several_threads_search_at_the_same_time(one_bird: Path) -> None:
     both = Barrier(2, timeout=120)
 
     def reply(call: Call) -> Answer:
@@ -135,7 +133,7 @@ def test_several_threads_search_at_the_same_time(with_answer: Path) -> None:
     with (
         OpenAIServer(reply) as server,
         Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(with_answer) as store,
+        kb.open(one_bird) as store,
         ThreadPoolExecutor(2) as pool,
     ):
         turn = Lock()
