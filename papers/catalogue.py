@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 from data.codec import from_json
 from data.errors import UsageError, did_you_mean
@@ -173,6 +173,43 @@ class Paper:
         return f"table-{name}" if name.isdigit() else name
 
 
+def expanded(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a file with the steps of its runs: for each retriever, a run and its figures."""
+    retrievers: dict[str, str] = content.pop("retrievers", {})
+    of_run: dict[str, list[str]] = {}
+    for name, run in content.pop("runs", {}).items():
+        for suffix in run.pop("retrievers", retrievers):
+            step, stem = f"{name}{suffix}", f"{{work}}/{{name}}-{name}{suffix}"
+            profile = f"profile={{real:{retrievers[suffix]}|starter}}"
+            arguments = [each.replace("{retriever}", suffix) for each in run["run"]]
+            again = [
+                {**calls, "times": ["0 new calls"], "basis": f"cached after the step {name}"}
+                for calls in run.get("calls", ())
+            ]
+            more = {key: value for key, value in run.items() if key not in ("is_repeated", "run", "title", "calls")}
+            title = run["title"] + (f" ({retrievers[suffix]})" if suffix else "")
+            content["steps"][step] = {
+                "encodes": ["images"],
+                **more,
+                "title": title,
+                "run": ["rerank", "{data}", *arguments, "--set", profile, "--output", stem],
+                "after": [f"{each}{suffix}" for each in run.get("after", ())],
+                "calls": again if suffix and not run.get("is_repeated") else run.get("calls", ()),
+            }
+            measure = ["eval", "rerank", f"{step}={stem}.jsonl", "--jobs", "{data}", "-k", "1", "-k", "10", "-k", "30"]
+            content["steps"][f"{step}-figures"] = {
+                "title": f"Measures: {title}",
+                "run": [*measure, "--resamples", "100", "--format", "csv"],
+                "after": [step],
+                "is_measured": True,
+                "models": run.get("models", {}),
+            }
+            of_run.setdefault(name, []).extend((step, f"{step}-figures"))
+    for table in content["tables"].values():
+        table.setdefault("steps", [step for name in table.pop("runs", ()) for step in of_run[name]])
+    return content
+
+
 @cache
 def read_paper(name: str) -> Paper:
     """Return a paper of the catalogue.
@@ -183,4 +220,4 @@ def read_paper(name: str) -> Paper:
     if name not in PAPERS:
         raise UsageError(f'Unknown paper "{name}".', hint=did_you_mean(name, PAPERS))
     file = resources.files("papers") / "tables" / f"{name}.toml"
-    return from_json(Paper, tomllib.loads(file.read_text(encoding="utf-8")))
+    return from_json(Paper, expanded(tomllib.loads(file.read_text(encoding="utf-8"))))

@@ -9,10 +9,12 @@ from math import isnan
 from papers.catalogue import Paper, Place, Table
 from papers.commands import plays
 from papers.runner import Result
+from rerank.evaluation.request import ASPECT, AXES, ROUND
 
 MEAN = "mean"
 _NONE = "(none)"
 NO_ENCODER = "no such encoder in this run"
+_UNLABELLED = dict.fromkeys((*AXES, ROUND, ASPECT), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +111,10 @@ def _other_models(paper: Paper, table: Table, result: Result, wanted: Mapping[st
 
 
 def _matches(line: Mapping[str, str], pick: Mapping[str, str], lines: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether a line has the values of `pick`; of queries by label, those of all queries unless it names one."""
     return all(
         line.get(column, "") in (_encoders(wanted, lines) if column == "encoders" else wanted).split("|")
-        for column, wanted in pick.items()
+        for column, wanted in {**_UNLABELLED, **pick}.items()
     )
 
 

@@ -62,8 +62,8 @@ class RunOptions:
     endpoints: Mapping[str, Endpoint]
     reaching: Mapping[str, str]
     """All settings of the run, its prompts and its code -> a hash of each."""
-    passed_on: tuple[str, ...] = ()
-    """Options after every command: `--settings FILE`, `--set KEY=VALUE`, `--quiet`."""
+    passed_on: tuple[tuple[str, str], ...] = ()
+    """Options of every command with their values: `--settings FILE`, `--set KEY=VALUE`, `--quiet`."""
     is_offline: bool = False
     max_cost: float | None = None
 
@@ -226,7 +226,10 @@ class Runner:
 
     def _arguments(self, command: Command) -> Iterator[str]:
         yield from command.arguments
-        yield from self.options.passed_on
+        own = {word.partition("=")[0] for word in command.arguments if "=" in word}  # settings of the step win
+        for option, value in self.options.passed_on:
+            if option != "--set" or value.partition("=")[0] not in own:
+                yield from (option, *([value] if value else ()))
         if command.kinds:
             if self.options.is_offline:
                 yield "--offline"

@@ -134,10 +134,10 @@ def _run_options(settings: Settings, own_home: Path | None, *, with_models: bool
     prompts = sorted(settings.prompts.glob("*.md")) if settings.prompts else ()
     values |= {f"prompt {file.name}": file.read_text(encoding="utf-8") for file in prompts}
     values["version"] = fieldmark_version(otherwise="")
-    passed_on = [each for key, value in sets.items() for each in ("--set", f"{key}={value}")]
-    passed_on += [] if given.settings is None else ["--settings", str(given.settings)]
+    passed_on = [("--set", f"{key}={value}") for key, value in sets.items()]
+    passed_on += [] if given.settings is None else [("--settings", str(given.settings))]
     return RunOptions(
         endpoints=settings.llm if with_models else {},
         reaching={key: sha256_hex(repr(value))[:12] for key, value in values.items()},
-        passed_on=(*passed_on, *(("--quiet",) if given.quiet else ())),
+        passed_on=(*passed_on, *((("--quiet", ""),) if given.quiet else ())),
     )

@@ -1,17 +1,17 @@
-"""Measures of ranked lists with several relevant items, and the effect of ties on them.
+"""Figures of ranked lists that trec_eval does not compute: expectations over the orders of ties, and VisRet's nDCG.
 
-A ranked list is a sequence of blocks, best first; the items of a block have equal scores and no order. A measure is its
-expected value over all orders of the ties; without ties every block has one item, and it is the plain measure. Every
-measure but `ndcg_visret` is highest if the relevant items of each block come first in it, and lowest if they come last.
+trec_eval settles equal scores by their ids. Here a ranked list is a sequence of blocks, best first; the items of a
+block have equal scores and no order, and a figure is its expected value over all orders of the ties. Without ties every
+block has one item, and it is the plain figure.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import comb, log2
-from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,37 +20,6 @@ class Block:
 
     n: int
     n_relevant: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieMass:
-    """Counts of tied items and pairs; `+` adds up lists."""
-
-    n_items: int = 0
-    n_tied: int = 0
-    """Items with the same score as another."""
-    n_pairs: int = 0
-    """Pairs of a relevant and an irrelevant item."""
-    n_open_pairs: int = 0
-    """Such pairs with equal scores, which only the order of ties decides."""
-
-    @property
-    def tied_items(self) -> float:
-        """Share of items with the same score as another."""
-        return self.n_tied / self.n_items if self.n_items else 0.0
-
-    @property
-    def open_pairs(self) -> float:
-        """Share of pairs of a relevant and an irrelevant item with equal scores; 1 for a constant scorer."""
-        return self.n_open_pairs / self.n_pairs if self.n_pairs else 0.0
-
-    def __add__(self, other: TieMass) -> TieMass:
-        return TieMass(
-            n_items=self.n_items + other.n_items,
-            n_tied=self.n_tied + other.n_tied,
-            n_pairs=self.n_pairs + other.n_pairs,
-            n_open_pairs=self.n_open_pairs + other.n_open_pairs,
-        )
 
 
 def blocks(scores: Sequence[float], relevant: Sequence[bool]) -> list[Block]:
@@ -70,46 +39,29 @@ def blocks(scores: Sequence[float], relevant: Sequence[bool]) -> list[Block]:
     return [Block(n=len(block), n_relevant=sum(block)) for block in found]
 
 
-def tie_mass(ranked: Sequence[Block]) -> TieMass:
-    """Return the counts of tied items and pairs of a list."""
-    n = sum(block.n for block in ranked)
-    n_relevant = sum(block.n_relevant for block in ranked)
-    return TieMass(
-        n_items=n,
-        n_tied=sum(block.n for block in ranked if block.n > 1),
-        n_pairs=n_relevant * (n - n_relevant),
-        n_open_pairs=sum(block.n_relevant * (block.n - block.n_relevant) for block in ranked),
-    )
-
-
 def settled(relevant: Sequence[bool]) -> list[Block]:
     """Return the blocks of a list without ties, from the relevance of its items, best first."""
     return [Block(n=1, n_relevant=int(is_relevant)) for is_relevant in relevant]
 
 
-def best(ranked: Sequence[Block]) -> list[Block]:
-    """Return the order with the relevant items first in each block."""
-    return settled([place < block.n_relevant for block in ranked for place in range(block.n)])
+def tie_counts(ranked: Sequence[Block]) -> Counter[str]:
+    """Return the counts `items`, `tied` (with the score of another), `pairs` and `open`.
 
-
-def worst(ranked: Sequence[Block]) -> list[Block]:
-    """Return the order with the relevant items last in each block."""
-    return settled([place >= block.n - block.n_relevant for block in ranked for place in range(block.n)])
+    A pair is one relevant and one irrelevant item; it is open if their scores are equal, so that the order of ties
+    alone decides it.
+    """
+    n, n_relevant = sum(block.n for block in ranked), sum(block.n_relevant for block in ranked)
+    return Counter(
+        items=n,
+        tied=sum(block.n for block in ranked if block.n > 1),
+        pairs=n_relevant * (n - n_relevant),
+        open=sum(block.n_relevant * (block.n - block.n_relevant) for block in ranked),
+    )
 
 
 def gains(ranked: Sequence[Block]) -> list[float]:
     """Return the probability of a relevant item at each rank; precision, recall and nDCG are linear in it."""
     return [block.n_relevant / block.n for block in ranked for _ in range(block.n)]
-
-
-def precision(ranked: Sequence[Block], k: int) -> float:
-    """Return the relevant items among the first `k`, divided by `k`, even if the list is shorter."""
-    return sum(gains(ranked)[:k]) / k
-
-
-def recall(ranked: Sequence[Block], k: int, *, n_relevant: int) -> float:
-    """Return the relevant items among the first `k`, divided by `n_relevant`; 0 without relevant items."""
-    return sum(gains(ranked)[:k]) / n_relevant if n_relevant else 0.0
 
 
 def ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
@@ -122,6 +74,70 @@ def ndcg(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> f
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(n_relevant, k or n_relevant) + 1))
     found = gains(ranked)[:k]
     return sum(gain / log2(rank + 1) for rank, gain in enumerate(found, start=1)) / ideal if n_relevant else 0.0
+
+
+def average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
+    """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
+
+    Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
+    relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
+
+    Example:
+        >>> round(average_precision(settled([True, False, True]), n_relevant=2), 4)
+        0.8333
+    """
+    if n_relevant == 0:
+        return 0.0
+    total, rank, before = 0.0, 0, 0
+    for block in ranked:
+        for place in range(1, block.n + 1):
+            rank += 1
+            if k is None or rank <= k:
+                others = (place - 1) * (block.n_relevant - 1) / (block.n - 1) if block.n > 1 else 0.0
+                total += block.n_relevant / block.n * (before + 1 + others) / rank
+        before += block.n_relevant
+    return total / n_relevant
+
+
+def grouped_average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
+    """Return average precision with the precision at the end of its block for every relevant item.
+
+    This is the area under scikit-learn's precision-recall curve, in INQUIRE's normalisation: divided by the smaller of
+    `n_relevant` and `k`. It is what INQUIRE's own code reports for a list of k images.
+    """
+    if n_relevant == 0:
+        return 0.0
+    total, seen, found = 0.0, 0, 0
+    for block in ranked:
+        seen, found = seen + block.n, found + block.n_relevant
+        total += block.n_relevant * found / seen
+    return total / min(n_relevant, k or n_relevant)
+
+
+def reciprocal_rank(ranked: Sequence[Block]) -> float:
+    """Return 1 / rank of the first relevant item; 0 if there is none."""
+    first = 1
+    for block in ranked:
+        if block.n_relevant:
+            n_orders = comb(block.n, block.n_relevant)
+            # The first relevant item is at place j if all others come after it.
+            chances = (comb(block.n - j, block.n_relevant - 1) / n_orders for j in range(1, block.n + 1))
+            return sum(chance / rank for rank, chance in enumerate(chances, start=first))
+        first += block.n
+    return 0.0
+
+
+def hit(ranked: Sequence[Block], k: int) -> float:
+    """Return whether a relevant item is among the first `k`, as a probability."""
+    first = 0
+    for block in ranked:
+        if first >= k:
+            return 0.0
+        if block.n_relevant:
+            within = min(k - first, block.n)
+            return 1 - comb(block.n - block.n_relevant, within) / comb(block.n, within)
+        first += block.n
+    return 0.0
 
 
 def ndcg_visret(ranked: Sequence[Block], k: int) -> float:
@@ -161,89 +177,3 @@ def _ndcg_of_ties(gain: Sequence[float], n_relevant: int) -> float:
     leading = sum(gain[:n_relevant])
     others = (n_relevant - leading) * rest / (len(gain) - n_relevant) if len(gain) > n_relevant else 0.0
     return (leading * ideal / n_relevant + others) / ideal
-
-
-def average_precision(
-    ranked: Sequence[Block],
-    *,
-    n_relevant: int,
-    k: int | None = None,
-    divided_by: Literal["relevant", "reachable"] = "relevant",
-) -> float:
-    """Return the sum of precision@i over the relevant ranks i up to `k`, divided by the number of relevant items.
-
-    Args:
-        ranked: the list.
-        n_relevant: number of relevant items, in the list or not.
-        k: cutoff, None for the whole list.
-        divided_by: `relevant` divides by `n_relevant`; `reachable` by min(n_relevant, k), so that a perfect list scores
-            1 even with more than k relevant items. INQUIRE reports the latter: it averages over the hits in the first
-            k and scales by hits / min(n_relevant, k), which is the same number.
-
-    Returns:
-        A number in [0, 1]; 0 without relevant items.
-
-    Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
-    relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
-
-    Example:
-        >>> round(average_precision(settled([True, False, True]), n_relevant=2), 4)
-        0.8333
-    """
-    if n_relevant == 0:
-        return 0.0
-    total, rank, before = 0.0, 0, 0
-    for block in ranked:
-        for place in range(1, block.n + 1):
-            rank += 1
-            if k is None or rank <= k:
-                others = (place - 1) * (block.n_relevant - 1) / (block.n - 1) if block.n > 1 else 0.0
-                total += block.n_relevant / block.n * (before + 1 + others) / rank
-        before += block.n_relevant
-    return total / _divisor(n_relevant, k, divided_by)
-
-
-def reciprocal_rank(ranked: Sequence[Block], k: int | None = None) -> float:
-    """Return 1 / rank of the first relevant item; 0 if there is none, or none up to `k`."""
-    first = 1
-    for block in ranked:
-        if block.n_relevant:
-            n_orders = comb(block.n, block.n_relevant)
-            # The first relevant item is at place j if all others come after it.
-            chances = (comb(block.n - j, block.n_relevant - 1) / n_orders for j in range(1, block.n + 1))
-            ranks = range(first, first + block.n)
-            return sum(c / rank for c, rank in zip(chances, ranks, strict=True) if k is None or rank <= k)
-        first += block.n
-    return 0.0
-
-
-def hit(ranked: Sequence[Block], k: int) -> float:
-    """Return whether a relevant item is among the first `k`, as a probability."""
-    first = 0
-    for block in ranked:
-        if first >= k:
-            return 0.0
-        if block.n_relevant:
-            within = min(k - first, block.n)
-            return 1 - comb(block.n - block.n_relevant, within) / comb(block.n, within)
-        first += block.n
-    return 0.0
-
-
-def grouped_average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None = None) -> float:
-    """Return average precision with the precision at the end of its block for every relevant item.
-
-    This is the area under scikit-learn's precision-recall curve, in INQUIRE's normalisation: divided by the smaller of
-    `n_relevant` and `k`. It is what INQUIRE's own code reports for a list of k images.
-    """
-    if n_relevant == 0:
-        return 0.0
-    total, seen, found = 0.0, 0, 0
-    for block in ranked:
-        seen, found = seen + block.n, found + block.n_relevant
-        total += block.n_relevant * found / seen
-    return total / _divisor(n_relevant, k, "reachable")
-
-
-def _divisor(n_relevant: int, k: int | None, divided_by: str) -> int:
-    return n_relevant if divided_by == "relevant" or k is None else min(n_relevant, k)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from data.errors import BadInput, UsageError, did_you_mean
 from data.words import plural
-from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.measures import names_of
 from rerank.evaluation.report import Evaluation, evaluate_runs
 from rerank.evaluation.request import ASPECT, AXES, HITS, ROUND, SUBSET_CUTOFFS, EvaluationRequest
 from rerank.evaluation.runs import (
@@ -129,7 +129,7 @@ def _without(truth: Truth, labels: Sequence[str]) -> Truth:
 
 
 def _check_measures(shown: Sequence[str], cutoffs: Sequence[int], truth: Truth) -> None:
-    known = list(figures_of(RankedList(), frozenset(), cutoffs=cutoffs))
+    known = names_of(cutoffs)
     known += [f"R_subset@{k}" for k in SUBSET_CUTOFFS] if truth.subsets else []
     known += [f"Hits@{k}" for k in cutoffs] if truth.rounds else []
     for name in shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -9,11 +10,11 @@ from math import prod
 
 from data.errors import BadInput, UsageError, did_you_mean
 from data.metrics import N_TEST_RESAMPLES
-from data.metrics.lists import TieMass, tie_mass
+from data.metrics.lists import tie_counts
 from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from data.records import Job, RankedImage
-from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.measures import Figures, RankedList, figures_of
 from rerank.evaluation.request import CUTOFFS, SUBSET_CUTOFFS, TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
 
@@ -174,6 +175,7 @@ def evaluate_runs(
     Raises:
         BadInput: if a run ranks an image twice or one that is not a candidate, or no query has relevant images.
         UsageError: if there is no run, names of runs repeat, or no run has the name of the baseline.
+        MissingDependency: if ir-measures is not installed.
     """
     names = [run.name for run in runs]
     if not names:
@@ -206,35 +208,36 @@ def _figures(
     n_resamples: int,
     seed: int,
 ) -> RunFigures:
-    by_query: dict[str, dict[str, float]] = {}
-    bounds: dict[str, dict[str, dict[str, float]]] = {}
-    mass = TieMass()
+    ranked: dict[str, RankedList] = {}
+    counts: Counter[str] = Counter()
+    undecided: list[str] = []
     n_missing_images = n_missing_of_sets = n_outside_sets = 0
     for query_id, relevant in truth.relevant.items():
         candidates = truth.candidates.get(query_id)
-        ranked = ranked_list(_counted(run, query_id, truth), candidates=candidates)
+        found = ranked[query_id] = ranked_list(_counted(run, query_id, truth), candidates=candidates)
         pool = candidates if candidates is not None else truth.pools.get(query_id)
         if query_id in run.images and pool is not None:
-            n_missing_images += len(pool) - len(ranked.image_ids)
-        of_list = tie_mass(ranked.blocks(relevant))
-        mass += of_list
+            n_missing_images += len(pool) - len(found.image_ids)
+        of_list = tie_counts(found.blocks(relevant))
+        counts += of_list
+        undecided += [query_id] if of_list["open"] else []
         subset = truth.subsets.get(query_id)
         if subset is not None and query_id in run.images:
-            n_within = len(subset.intersection(ranked.image_ids))
+            n_within = len(subset.intersection(found.image_ids))
             n_missing_of_sets += len(subset) - n_within
-            n_outside_sets += len(ranked.image_ids) - n_within
-        found = _of_query(ranked, relevant, subset, cutoffs, ties)
-        by_query[query_id] = found
+            n_outside_sets += len(found.image_ids) - n_within
+    by_query = _by_query(ranked, truth, cutoffs, ties)
+    bounds = []
+    for rule in ("worst", "expected", "best"):
         # Without an undecided pair all orders of the ties give the same figures.
-        for name in ("worst", "expected", "best"):
-            bound = _of_query(ranked, relevant, subset, cutoffs, name) if of_list.n_open_pairs else {**found}
-            bounds.setdefault(name, {})[query_id] = bound
-    for figures in (by_query, *bounds.values()):
-        _add_hits(figures, truth.rounds, cutoffs)
-    means = {
-        name: {m: sum(b[m] for b in found.values()) / len(found) for m in next(iter(found.values()))}
-        for name, found in bounds.items()
-    }
+        of_rule = by_query | _by_query({query: ranked[query] for query in undecided}, truth, cutoffs, rule)
+        of_rule = {query: {**found} for query, found in of_rule.items()}
+        _add_hits(of_rule, truth.rounds, cutoffs)
+        bounds.append(
+            {m: sum(each[m] for each in of_rule.values()) / len(of_rule) for m in of_rule[next(iter(ranked))]}
+        )
+    _add_hits(by_query, truth.rounds, cutoffs)
+    worst, expected, best = bounds
     return RunFigures(
         name=run.name,
         n_missing_queries=sum(query_id not in run.images for query_id in truth.relevant),
@@ -246,9 +249,9 @@ def _figures(
         n_failed_queries=sum(run.has_failed(query_id) for query_id in truth.relevant),
         n_out_of_order=run.n_out_of_order,
         cost_usd=run.cost_usd,
-        tied_items=mass.tied_items,
-        open_pairs=mass.open_pairs,
-        bounds={m: (means["worst"][m], means["expected"][m], means["best"][m]) for m in means["best"]},
+        tied_items=counts["tied"] / max(counts["items"], 1),
+        open_pairs=counts["open"] / max(counts["pairs"], 1),
+        bounds={m: (worst[m], expected[m], best[m]) for m in best},
         strata=tuple(
             Stratum(
                 labels=labels,
@@ -278,19 +281,20 @@ def _counted(run: Run, query_id: str, truth: Truth) -> list[RankedImage]:
     return [image for image in images if image.image_id != truth.left_out.get(query_id)]
 
 
-def _of_query(
-    ranked: RankedList, relevant: frozenset[str], subset: frozenset[str] | None, cutoffs: Sequence[int], ties: TiePolicy
-) -> dict[str, float]:
-    found = figures_of(ranked, relevant, cutoffs=cutoffs, ties=ties)
-    if subset is not None:
-        within = figures_of(ranked.within(subset), relevant, cutoffs=SUBSET_CUTOFFS, ties=ties)
-        found |= {f"R_subset@{k}": within[f"R@{k}"] for k in SUBSET_CUTOFFS}
+def _by_query(
+    ranked: Mapping[str, RankedList], truth: Truth, cutoffs: Sequence[int], ties: TiePolicy
+) -> dict[str, Figures]:
+    """Return query -> measure -> value, with those of the small sets where there are some."""
+    found = figures_of(ranked, truth.relevant, cutoffs=cutoffs, ties=ties)
+    subsets = {query: of.within(truth.subsets[query]) for query, of in ranked.items() if query in truth.subsets}
+    if subsets:
+        within = figures_of(subsets, truth.relevant, cutoffs=SUBSET_CUTOFFS, ties=ties)
+        for query, of in within.items():
+            found[query] |= {f"R_subset@{k}": of[f"R@{k}"] for k in SUBSET_CUTOFFS}
     return found
 
 
-def _add_hits(
-    by_query: Mapping[str, dict[str, float]], rounds: Mapping[str, Sequence[str]], cutoffs: Sequence[int]
-) -> None:
+def _add_hits(by_query: Mapping[str, Figures], rounds: Mapping[str, Sequence[str]], cutoffs: Sequence[int]) -> None:
     """Add Hits@k, where queries are rounds of dialogues: the probability of a hit in this round or an earlier one.
 
     Source:

@@ -14,7 +14,7 @@ from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import TrecRow, parse_run, read_qrels
 from rerank.candidates import FirstStage
-from rerank.evaluation.figures import RankedList
+from rerank.evaluation.measures import RankedList
 from rerank.evaluation.request import FIRST_STAGE
 from rerank.query_set import QuerySet
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost

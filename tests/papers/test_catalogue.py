@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import tomllib
 import typing
@@ -13,13 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
+from cli.common.settings import set_keys
 from cli.main import commands
+from kb.endpoints.endpoint import Endpoint
 from papers.__main__ import commands as own_commands
-from papers.catalogue import PAPERS, Paper, Place, read_paper
+from papers.catalogue import PAPERS, Paper, Place, expanded, read_paper
 from papers.commands import OF_PAPERS, Places, commands_of
 from papers.costs import cost_of_table, runs_of
-from papers.results import MEAN
+from papers.results import MEAN, cells_of
+from papers.runner import Result
 
 FILES = {
     "vr-rag": "vr-rag.md",
@@ -52,7 +57,7 @@ def unknown_keys(kind: Any, payload: Any, at: str = "") -> Iterator[str]:
 def test_every_key_of_a_file_is_known_and_all_steps_are_used() -> None:
     for name in PAPERS:
         file = resources.files("papers") / "tables" / f"{name}.toml"
-        assert list(unknown_keys(Paper, tomllib.loads(file.read_text(encoding="utf-8")))) == [], name
+        assert list(unknown_keys(Paper, expanded(tomllib.loads(file.read_text(encoding="utf-8"))))) == [], name
         paper = read_paper(name)
         used = {step for table in paper.tables.values() for step, _ in runs_of(paper, table)}
         assert set(paper.steps) == used, name
@@ -101,12 +106,74 @@ def test_the_options_and_settings_of_every_step_exist(tmp_path: Path) -> None:
                 group = found
             known = {option for parameter in group.params for option in (*parameter.opts, *parameter.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= known, command.text
+            verb = ".".join(command.arguments[: len(command.arguments) - len(words)])
+            given = {word.partition("=")[0] for at, word in enumerate(words) if words[at - 1] == "--set"}
+            assert given <= set(set_keys(verb)), command.text
 
 
 def test_visa_asks_and_answers_by_one_model() -> None:  # appendix B
     paper = read_paper("visret")
     names = {paper.model(step, kind).name for step in ("visa", "visa-e5v") for kind in ("text", "vision")}
     assert names == {"Qwen2.5-VL-72B-Instruct"}
+
+
+def drawn_by(model: str, tmp_path: Path, **body: str) -> dict[str, str]:
+    """Return step -> settings of table 3 of VisRet for a model of [llm.image]."""
+    paper = read_paper("visret")
+    places = Places(root=tmp_path, work=tmp_path, kb=None, llm={"image": Endpoint(model=model, extra_body=body)})
+    found = commands_of(paper, paper.table("3"), places)
+    return {
+        each.step: " ".join(word for word in each.arguments if word.startswith(("llm.", "visret."))) for each in found
+    }
+
+
+def test_drawings_have_the_quality_and_the_number_of_the_paper(tmp_path: Path) -> None:
+    of_openai = drawn_by("gpt-image-1", tmp_path, background="opaque")
+    for step in ("visret", "visret-e5v"):
+        assert of_openai[step] == 'llm.image.extra_body={"background": "opaque", "quality": "high"}'
+    assert of_openai["low"] == 'llm.image.extra_body={"background": "opaque", "quality": "low"}'
+    assert drawn_by("dall-e-3", tmp_path)["visret"] == "visret.images=1"
+    assert drawn_by("gemini-2.5-flash-image-preview", tmp_path)["visret"] == ""
+    samples = [step for step in read_paper("visret").tables["table-4"].steps if step.startswith("sample")]
+    assert [step for step in samples if not step.endswith("figures")] == [
+        f"sample-{n}{suffix}" for n in (1, 2, 3) for suffix in ("", "-e5v")
+    ]
+
+
+def test_one_drawing_is_the_mean_of_the_three_alone() -> None:
+    paper = read_paper("visret")
+    table = paper.tables["table-4"]
+    results = [
+        Result(step=f"sample-{n}-figures", data="ME", command="", models={}, reached_by={},
+               lines=({"measure": "hit@1", "mean": str(n / 10), "lingo": ""},
+                      {"measure": "hit@1", "mean": "1", "lingo": "lingo"}))
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    (cell,) = [each for each in cells_of(paper, table, results) if (each.row, each.column) == ("CLIP: 1", "-ME N@1")]
+    assert cell.ours == pytest.approx(0.2)
+    missing = list(cells_of(paper, table, results[:2]))
+    assert all(each.ours is None for each in missing)
+
+
+def test_wrong_means_of_the_papers_are_noted() -> None:
+    for name, table, row, of, printed in (
+        ("visret", "table-3", "E5-V: Gemini", slice(0, 3), ".589"),
+        ("vr-rag", "table-2", "BioCLIP", slice(2, 15, 3), "16.8"),
+        ("vr-rag", "table-7", "CLIP", slice(0, 5), "51.2"),
+    ):
+        found = read_paper(name).tables[table]
+        (published,) = [each.published[of] for each in found.rows if each.name == row]
+        mean = f"{sum(published) / len(published):.{3 if name == 'visret' else 2}f}".removeprefix("0")
+        assert any(mean in note and printed in note for note in found.notes), (name, table, mean)
+
+
+def test_the_authors_way_with_the_sets_of_cirr_is_offered(tmp_path: Path) -> None:
+    paper = read_paper("cotrr")
+    places = Places(root=tmp_path, work=tmp_path, kb=None)
+    (ranked,) = [each for each in commands_of(paper, paper.table("cirr-subset"), places) if each.step == "subset"]
+    assert {"--depth 3", "--preset authors", "--set within_subset=true"} <= {
+        f"{a} {b}" for a, b in itertools.pairwise(ranked.arguments)
+    }
 
 
 def numbers(line: str) -> list[float]:

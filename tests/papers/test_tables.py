@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from papers.catalogue import PAPERS, read_paper
+from papers.runner import Result
 from tests.cli.verbs.rerank.conftest import NO, YES
 from tests.conftest import CommandLine, Outcome
 from tests.rerank.scripted import questions_reply
@@ -186,6 +187,7 @@ def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, 
     assert any("\nCaptions:\n" in call.text for call in server.calls), "queries are rewritten"
 
 
+@pytest.mark.integration
 def test_a_miniature_calls_no_model_unasked_and_touches_nothing_shared(
     papers: Papers, server: OpenAIServer, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +202,41 @@ def test_a_miniature_calls_no_model_unasked_and_touches_nothing_shared(
     assert "5 of 5 steps not finished: [llm.vision] not set (2); [llm.search], [llm.vision] not set (2)" in done.stderr
     assert {path: path.stat().st_mtime_ns for path in birds.rglob("*")} == before
     assert not (tmp_path / "home").exists()
+
+
+def test_a_result_is_used_again_only_if_all_that_reaches_it_is_the_same(
+    papers: Papers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("divide-and-conquer", "table-1", "--miniature", "--output", "work")
+
+    def finished_before(*more: str | Path) -> bool:
+        return "finished before" in papers(*command, *more, check=True).stderr
+
+    (tmp_path / "prompts").mkdir()
+    prompt = tmp_path / "prompts" / "direct.md"
+    prompt.write_text("$context $question")
+    assert not finished_before() and finished_before()
+    assert not finished_before("--set", "context.web=never") and finished_before("--set", "context.web=never")
+    (tmp_path / "other.toml").write_text("[rerank.decompose]\nchain = false\n")
+    assert not finished_before("--settings", "other.toml") and finished_before("--settings", "other.toml")
+    assert not finished_before("--set", "prompts=prompts") and finished_before("--set", "prompts=prompts")
+    prompt.write_text("$context Now: $question")
+    assert not finished_before("--set", "prompts=prompts")
+    monkeypatch.setenv("FIELDMARK_LLM_VISION_MODEL", "m")
+    assert not finished_before()
+    monkeypatch.setenv("FIELDMARK_LLM_VISION_EXTRA_BODY", '{"quality": "high"}')
+    assert not finished_before() and finished_before()
+
+
+def test_results_of_other_models_are_shown_if_all_else_is_the_same() -> None:
+    def result(model: str, **reached: str) -> Result:
+        return Result(step="a", data="", command="kb", models={"image": model}, reached_by=reached)
+
+    now = result("m", **{"llm.image.model": "1", "fusion": "2"})
+    assert now.fits(result("other", **{"llm.image.model": "3", "llm.image.extra_body": "4", "fusion": "2"}))
+    assert not now.fits(result("other", **{"llm.image.model": "3", "fusion": "5"}))
+    assert not now.fits(result("m", **{"llm.image.model": "1", "llm.image.extra_body": "4", "fusion": "2"}))
+    assert now.key != result("m", **{"llm.image.model": "1", "fusion": "5"}).key
 
 
 def test_a_missing_data_set_and_a_missing_table_are_named(papers: Papers, tmp_path: Path) -> None:

@@ -1,15 +1,25 @@
 """Figures of ranked lists: equal to trec_eval, scikit-learn and INQUIRE's definitions, to 1e-9."""
 
-import os
+import sys
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pytest
+from ir_measures import AP, RR, P, R, Success, nDCG
 from sklearn.metrics import average_precision_score, ndcg_score
 
+from data.errors import MissingDependency
 from data.metrics.ranked import DEFINITIONS
-from rerank.evaluation.figures import RankedList, figures_of
+from rerank.evaluation.measures import RankedList
+from rerank.evaluation.measures import figures_of as all_figures_of
 from rerank.evaluation.request import TIE_POLICIES
+
+
+def figures_of(ranked: RankedList, relevant: frozenset[str], **more: Any) -> dict[str, float]:
+    """Return the figures of one list."""
+    return all_figures_of({"q": ranked}, {"q": relevant}, **more)["q"]
+
 
 CUTOFFS = (1, 3, 10, 50, 100)
 EXACT = {"abs": 1e-9, "rel": 0}
@@ -40,33 +50,54 @@ def random_list(rng: Any, kind: Any) -> Any:
 KINDS = ("ties", "ties all", "ties empty", "none", "none all", "constant", "constant all", "constant empty")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_figures_with_trec_ties_match_trec_eval(kind: Any) -> None:
-    if not os.environ.get("CI"):
-        pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
-    import ir_measures
-    from ir_measures import AP, RR, P, R, Success, nDCG
-
-    rng = np.random.default_rng(len(kind))
-    lists = {f"q{number}": random_list(rng, kind) for number in range(60)}
-    judged = {
-        query: {image: int(image in relevant) for image in (*ranked.image_ids, *relevant)}
-        for query, (ranked, relevant) in lists.items()
-    }
-    run = {q: dict(zip(ranked.image_ids, ranked.scores, strict=True)) for q, (ranked, _) in lists.items()}
-    names = {AP: "AP", nDCG: "nDCG", RR: "MRR"}
-    for k in CUTOFFS:
-        names |= {AP @ k: f"AP@{k}", nDCG @ k: f"nDCG@{k}", P @ k: f"P@{k}", R @ k: f"R@{k}", Success @ k: f"hit@{k}"}
-    ours = {q: figures_of(ranked, relevant, cutoffs=CUTOFFS, ties="trec") for q, (ranked, relevant) in lists.items()}
-    compared = 0
-    for found in ir_measures.iter_calc(list(names), judged, run):
-        name = names[found.measure]
-        assert ours[found.query_id][name] == pytest.approx(found.value, **EXACT), (found.query_id, name)
-        compared += 1
-    assert compared == len(names) * len(lists)
+def test_figures_with_trec_ties_are_those_of_trec_eval_which_settles_the_ties_itself() -> None:
+    for kind in KINDS:
+        rng = np.random.default_rng(len(kind))
+        lists = {f"q{number}": random_list(rng, kind) for number in range(40)}
+        judged = {q: {i: int(i in relevant) for i in (*of.image_ids, *relevant)} for q, (of, relevant) in lists.items()}
+        run = {q: dict(zip(of.image_ids, of.scores, strict=True)) for q, (of, _) in lists.items()}
+        names = {AP: "AP", nDCG: "nDCG", RR: "MRR"}
+        for k in CUTOFFS:
+            names |= {AP @ k: f"AP@{k}", nDCG @ k: f"nDCG@{k}", P @ k: f"P@{k}", R @ k: f"R@{k}"}
+            names |= {Success @ k: f"hit@{k}"}
+        ranked, relevant = ({q: pair[i] for q, pair in lists.items()} for i in (0, 1))
+        ours = all_figures_of(ranked, relevant, cutoffs=CUTOFFS, ties="trec")
+        compared = 0
+        for found in ir_measures.iter_calc(list(names), judged, run):
+            name = names[found.measure]
+            assert ours[found.query_id][name] == pytest.approx(found.value, **EXACT), (kind, found.query_id, name)
+            compared += 1
+        assert compared == len(names) * len(lists)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_average_precision_by_hand() -> None:
+    for relevant, n_relevant, k, standard, inquire in (
+        ([1, 0, 1, 0], 2, 4, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
+        ([1, 0, 1, 0], 4, 2, 1 / 4, 1 / 2),  # one hit in two places, four to find
+        ([0, 0, 1], 1, 2, 0.0, 0.0),  # beyond the cutoff
+        ([1, 1, 1], 10, 3, 3 / 10, 1.0),  # perfect within the list
+        ([0, 1, 1], 3, 3, (1 / 2 + 2 / 3) / 3, (1 / 2 + 2 / 3) / 3),  # one never found
+    ):
+        ids = tuple(f"i{place}" for place in range(len(relevant)))
+        wanted = {each for each, is_relevant in zip(ids, relevant, strict=True) if is_relevant}
+        wanted |= {f"missed{i}" for i in range(n_relevant - len(wanted))}
+        ranked = RankedList(image_ids=ids, scores=tuple(1 - place / 10 for place in range(len(ids))))
+        for ties in ("first-stage", "expected"):
+            found = figures_of(ranked, frozenset(wanted), cutoffs=(k,), ties=ties)
+            expected = [standard, inquire, inquire]
+            assert [found[f"{name}"] for name in (f"AP@{k}", f"AP@{k} (INQUIRE)", f"mAP@{k}")] == pytest.approx(
+                expected
+            )
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(MissingDependency, match="ir-measures is not installed") as raised:
+        figures_of(RankedList(image_ids=("a",), scores=(1.0,)), frozenset("a"), cutoffs=(1,))
+    assert "[eval]" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("kind", ("ties", "ties empty", "none", "constant all"))
 def test_figures_with_inquire_ties_match_its_definitions(kind: Any) -> None:
     """INQUIRE: scikit-learn's AP times hits / min(relevant, k), its nDCG with the missed ones last, ties flipped."""
     rng = np.random.default_rng(7 + len(kind))
