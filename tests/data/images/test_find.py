@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,10 +35,10 @@ def test_an_existing_file_with_pattern_characters_is_not_expanded(tmp_path: Path
     assert find_images([path]) == [Path(path)]
 
 
-@pytest.mark.parametrize("line", ["~no-such-user/x.jpg", "x" * 5000, "a\0b.jpg", "x" * 300 + "/*.jpg"])
-def test_an_impossible_path_does_not_hide_other_paths(tmp_path: Path, line: Any) -> None:
+def test_an_impossible_path_does_not_hide_other_paths(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"x")
-    assert tmp_path / "a.jpg" in find_images([line, tmp_path / "a.jpg"])
+    for line in ("~no-such-user/x.jpg", "x" * 5000, "a\0b.jpg", "x" * 300 + "/*.jpg"):
+        assert tmp_path / "a.jpg" in find_images([line, tmp_path / "a.jpg"]), line
 
 
 def test_two_stars_within_a_name_match_like_one(tmp_path: Path) -> None:
