@@ -67,13 +67,9 @@ def test_species_and_terms_are_sorted_and_unique() -> None:
     assert names == sorted(set(names))
 
 
-def test_every_colour_in_a_text_is_a_fact() -> None:
+def test_every_colour_in_a_text_is_a_fact_and_every_fact_has_a_known_colour_shape_or_shade() -> None:
     for species in SPECIES:
         assert colours_in(" ".join(species.text)) <= known_colours(species), species.taxon.taxon_id
-
-
-def test_every_fact_has_a_known_colour_shape_or_shade() -> None:
-    for species in SPECIES:
         for fact in species.facts:
             assert fact.part
             assert fact.colours or fact.shape or fact.shade, species.taxon.taxon_id
@@ -99,16 +95,12 @@ def test_texts_by_hand_give_the_length_and_the_first_colour_of_each_large_part()
         assert f"Length {low:g} to {high:g} cm" in text, species.taxon.taxon_id
 
 
-def test_a_text_does_not_name_its_species() -> None:
+def test_sentences_are_short_and_punctuated_and_do_not_name_the_species() -> None:
     """With the name in the summary, a model could match the name instead of the looks."""
     for species in SPECIES:
         text = " ".join(species.text).lower()
         for name in (species.taxon.scientific_name, *species.taxon.common_names):
             assert name.lower() not in text, species.taxon.taxon_id
-
-
-def test_sentences_are_short_and_punctuated() -> None:
-    for species in SPECIES:
         for sentence in species.text:
             assert sentence[0].isupper()
             assert re.search(r"[a-z]\.$|\d cm\.$", sentence)

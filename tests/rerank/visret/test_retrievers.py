@@ -107,19 +107,6 @@ def test_fusion_needs_the_text_only_with_text(folder: Path, collection: Any) -> 
     assert found("visret", collection, resources(folder), text="наполовину красная птица")[0] == fused
 
 
-@pytest.mark.parametrize("names", [("broken", "red"), ("broken", "broken")])
-def test_unreadable_drawings_are_left_out_and_counted(folder: Path, collection: Any, names: tuple[str, ...]) -> None:
-    async def draw(_prompt: str, _n: int) -> Drawings:
-        return Drawings(paths=tuple(folder / f"{name}.png" for name in names))
-
-    rows, retriever = found("visret", collection, resources(folder, draw))
-    n_broken = names.count("broken")
-    assert len(retriever.tally.failures) == n_broken and not retriever.tally.is_complete
-    assert "drawings left out: " in (rows[0].evaluation or "")
-    assert ("ranked by text similarity" in (rows[0].evaluation or "")) == (n_broken == len(names))
-    assert (retriever.tally.by_text == ["q"]) == (n_broken == len(names))
-
-
 def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Path, collection: Any) -> None:
     async def refuse(_prompt: str, _n: int) -> Drawings:
         raise Refused("declined")
