@@ -56,7 +56,7 @@ def test_the_documentation_gives_the_numbers_of_shipped_species() -> None:
     with_photos = read_vectors().rows.keys()
     readme, tutorial = (Path(name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorials/birder.md"))
     assert f"{len(SPECIES):,} species that ship" in readme
-    assert f"{len(with_photos):,} of them have reference\nphotos" in readme
+    assert f"For {len(with_photos):,} of them\nwhat ships was computed from reference photos" in readme
     assert f"knowledge of {len(SPECIES):,} species" in tutorial
 
 
