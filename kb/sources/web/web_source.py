@@ -7,6 +7,7 @@ part in every stage but the anchors, for which it has none: the licences of pict
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -86,14 +87,7 @@ class WebSource(ArticleSource):
                 self._fetched[page.subject_id] = found
             if isinstance(found, FetchedPage):
                 is_same = not held or held.get("version") == found.properties["version"]
-                yield (
-                    subject,
-                    page
-                    if is_same
-                    else PageRef(
-                        subject_id=page.subject_id, title=page.title, revision=int(found.properties["version"])
-                    ),
-                )
+                yield subject, page if is_same else replace(page, revision=int(found.properties["version"]))
             else:
                 yield subject, found
 
@@ -108,7 +102,7 @@ class WebSource(ArticleSource):
             if found is None:  # not without validators
                 raise SourceError(f"{page.title}: unchanged since it was never fetched")
             by_title[page.title] = found
-            yield page, _with_subject(found, page)
+            yield page, replace(found, page=page) if isinstance(found, FetchedPage) else found
 
     def keep(self, fetched: FetchedPage) -> None:
         """Keep a page for the next `fetch`, so that it is requested once."""
@@ -177,14 +171,6 @@ def page_of(subject_id: str, address: str) -> PageRef:
 def _fetched(page: PageRef, document: Document, source: Source, validators: Mapping[str, str]) -> FetchedPage:
     properties = {**validators, "version": str(document.version)}
     return FetchedPage(page=page, body=document.text, media_type="text/plain", source=source, properties=properties)
-
-
-def _with_subject(found: Fetched, page: PageRef) -> Fetched:
-    if not isinstance(found, FetchedPage) or found.page == page:
-        return found
-    return FetchedPage(
-        page=page, body=found.body, media_type=found.media_type, source=found.source, properties=found.properties
-    )
 
 
 def _in_turn(pages: Sequence[PageRef]) -> Iterator[PageRef]:
