@@ -63,13 +63,13 @@ def peak_of(work: Any) -> tuple[int, BaseException | None]:
 
 @cache
 def bomb() -> bytes:
-    """Return 256 MiB, packed twice into a few hundred bytes."""
-    return gzip.compress(gzip.compress(bytes(2**28), 9), 9)
+    """Return 80 MiB, packed twice into a few hundred bytes."""
+    return gzip.compress(gzip.compress(bytes(80 * 2**20)))
 
 
 @cache
 def large() -> bytes:
-    return gzip.compress(b" " * (MAX_ANSWER_BYTES + 2**20), 9)
+    return gzip.compress(b" " * (MAX_ANSWER_BYTES + 2**20))
 
 
 def ask_wiki(origin: str) -> Any:
@@ -107,7 +107,7 @@ def test_answers_beyond_the_limits_are_refused_without_being_unpacked() -> None:
 
 
 def test_a_plain_or_once_packed_answer_is_read_and_a_damaged_one_refused() -> None:
-    content = json.dumps({"query": {"pages": ["å" * 2 * PIECE_BYTES]}}).encode()
+    content = json.dumps({"query": {"pages": ["å" * PIECE_BYTES]}}).encode()
     for coding in (None, "identity", "gzip", "x-gzip", "deflate"):
         pack = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress}.get(coding or "", bytes)
         with Packed(pack(content), coding).running() as server:

@@ -28,7 +28,7 @@ def article(*sections: tuple[str, str], title: str = "Red wren") -> Article:
     return Article(source=Source(title=title, url="http://wiki.test/x", revision=1), text=text, sections=tuple(made))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.one_of(st.sampled_from(ATTACKS), st.text(max_size=80)), min_size=1, max_size=5), st.text())
 @example(bodies=[f"It is red. {attack} It is black." for attack in ATTACKS], title=ATTACKS[0])
 def test_fenced_lines_are_numbered_and_the_end_mark_is_unique(bodies: list[str], title: str) -> None:
