@@ -1,0 +1,89 @@
+"""Pages of the web and local files as a source: what is fetched, left out, unchanged or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from data.records import Failure, FetchedPage, LeftOut, PageRef
+from kb.sources.http_client import RetryPolicy
+from kb.sources.page_keys import PageSettings, owner_of
+from kb.sources.web.page_client import PageClient
+from kb.sources.web.web_source import WebSource, page_of
+from tests.servers.ugly_site import HEN, LOOKS, Reply, UglySite, page
+
+
+@pytest.fixture
+def site() -> Iterator[UglySite]:
+    with UglySite().running() as running:
+        yield running
+
+
+@pytest.fixture
+def source() -> Iterator[WebSource]:
+    settings = PageSettings(pause_s=0, private_addresses=True)
+    with closing(WebSource(PageClient(settings=settings, retry=RetryPolicy(tries=1)))) as source:
+        yield source
+
+
+def outcome(found: FetchedPage | LeftOut | Failure | PageRef) -> str:
+    return f"{type(found).__name__} {getattr(found, 'reason', '')}".strip()
+
+
+def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
+    site: UglySite, source: WebSource, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text(f"{LOOKS} {HEN}")
+    site.robots = "User-agent: *\nDisallow: /private\n"
+    outcomes = {
+        site.url("/mallard#looks"): "FetchedPage",
+        str(tmp_path / "notes.txt"): "FetchedPage",
+        str(tmp_path / "none.txt"): "LeftOut no page",
+        site.url("/nowhere"): "LeftOut no page",
+        site.url("/login"): "LeftOut no usable text",
+        site.url("/private"): "LeftOut disallowed by robots.txt",
+        site.url("/forbidden"): f"Failure {site.origin.removeprefix('http://')} answered 403 Forbidden",
+    }
+    pages = [page_of("anas-platyrhynchos", address) for address in outcomes]
+    assert {owner_of(each.subject_id) for each in pages} == {"anas-platyrhynchos"}
+    assert len({each.subject_id for each in pages}) == len(pages)
+    pages.append(replace(pages[0], subject_id="anas-crecca#1"))  # the same page for another species
+    pages.append(PageRef(subject_id="no-page", title=str(tmp_path / "notes.txt")))  # in a bundle of a stranger
+    found = dict(source.fetch(pages))
+    assert [outcome(found[each]) for each in pages] == [*outcomes.values(), "FetchedPage", "LeftOut no page"]
+    assert site.asked.count("/mallard") == 1
+    first, file = found[pages[0]], found[pages[1]]
+    assert isinstance(first, FetchedPage) and isinstance(file, FetchedPage)
+    assert (first.source.title, first.source.url) == ("Mallard, pond birds", site.url("/mallard"))
+    assert first.properties.keys() == {"If-None-Match", "version"}
+    assert (file.source.title, file.source.url) == ("notes.txt", "file:notes.txt")  # paths are private
+    article = source.parse(first)
+    assert [section.title for section in article.sections] == ["", "Description"]
+    assert source.n_requests == len(site.requests)
+
+
+def test_an_update_asks_whether_pages_have_changed(site: UglySite, source: WebSource) -> None:
+    paths = ("/mallard", "/no-title", "/moved", "/gzip")
+    pages = {path: page_of("a-b", site.url(path)) for path in paths}
+    fetched = {ref: body for ref, body in source.fetch(list(pages.values())) if isinstance(body, FetchedPage)}
+    source.reuse_pages({ref.subject_id: body.properties for ref, body in fetched.items()})
+    site.requests.clear()
+    site.pages |= {
+        "/no-title": Reply(body=page("<p>New words on a very grey bird with a long red bill.</p>")),
+        "/moved": Reply(status=410), "/gzip": Reply(body=""),
+    }  # fmt: skip
+    newest = dict(source.newest([(path, pages[path]) for path in paths]))
+    assert newest["/mallard"] == pages["/mallard"]
+    changed = newest["/no-title"]
+    assert isinstance(changed, PageRef) and changed.revision is not None
+    assert changed == replace(pages["/no-title"], revision=changed.revision)
+    assert outcome(newest["/moved"]) == "LeftOut no page"
+    assert outcome(newest["/gzip"]).startswith("Failure no usable text")  # a site may ask for a login for a day
+    assert len(site.asked) == 4
+    [(_, body)] = source.fetch([changed])
+    assert isinstance(body, FetchedPage) and "New words" in body.body
+    assert len(site.asked) == 4  # what `newest` has read is not fetched again
