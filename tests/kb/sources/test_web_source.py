@@ -37,7 +37,8 @@ def outcome(found: FetchedPage | LeftOut | Failure | PageRef) -> str:
 def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
     site: UglySite, source: WebSource, tmp_path: Path
 ) -> None:
-    (tmp_path / "notes.txt").write_text(f"{LOOKS} {HEN}")
+    for name in ("notes.txt", "secret.txt"):
+        (tmp_path / name).write_text(f"{LOOKS} {HEN}")
     site.robots = "User-agent: *\nDisallow: /private\n"
     outcomes = {
         site.url("/mallard#looks"): "FetchedPage",
@@ -52,7 +53,7 @@ def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
     assert {owner_of(each.subject_id) for each in pages} == {"anas-platyrhynchos"}
     assert len({each.subject_id for each in pages}) == len(pages)
     pages.append(replace(pages[0], subject_id="anas-crecca#1"))  # the same page for another species
-    pages.append(PageRef(subject_id="no-page", title=str(tmp_path / "notes.txt")))  # in a bundle of a stranger
+    pages.append(PageRef(subject_id="no-page", title=str(tmp_path / "secret.txt")))  # in a bundle of a stranger
     found = dict(source.fetch(pages))
     assert [outcome(found[each]) for each in pages] == [*outcomes.values(), "FetchedPage", "LeftOut no page"]
     assert site.asked.count("/mallard") == 1
