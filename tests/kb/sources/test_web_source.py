@@ -59,7 +59,7 @@ def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
     assert site.asked.count("/mallard") == 1
     first, file = found[pages[0]], found[pages[1]]
     assert isinstance(first, FetchedPage) and isinstance(file, FetchedPage)
-    assert (first.source.title, first.source.url) == ("Mallard, pond birds", site.url("/mallard"))
+    assert (first.source.title, first.source.url) == ("Mallard", site.url("/mallard"))
     assert first.properties.keys() == {"If-None-Match", "version"}
     assert (file.source.title, file.source.url) == ("notes.txt", "file:notes.txt")  # paths are private
     article = source.parse(first)

@@ -253,7 +253,7 @@ def test_at_most_three_requests_run_at_once(wiki: FaultyWiki, client: WikiClient
 
 
 def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
-    titles = [f"{'ü' * 60} {i}" for i in range(50)]
+    titles = [f"{'Ü' * 60} {i}" for i in range(50)]
     assert [page["title"] for page in client.query_titles(titles, {}).pages] == titles
 
 
