@@ -51,17 +51,15 @@ summary() {
   cat "$logs/summaries" 2> /dev/null || true
 }
 
-mediawiki() { # from the packages of Debian, unless a wiki is given
-  if [ -n "${FIELDMARK_TEST_WIKI:-}" ]; then echo "using $FIELDMARK_TEST_WIKI"; return; fi
-  [ -d /usr/share/mediawiki ] && command -v php > /dev/null ||
-    debian_packages mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl php-gd
-}
-
-debian_packages() { # NAME...
-  local as_root=()
+system_packages() { # PROGRAM=PACKAGE...: Debian's packages of missing programs, and MediaWiki unless a wiki is given
+  local each missing=() as_root=()
+  for each; do command -v "${each%%=*}" > /dev/null || missing+=("${each#*=}"); done
+  [ -n "${FIELDMARK_TEST_WIKI:-}" ] || { [ -d /usr/share/mediawiki ] && command -v php > /dev/null; } ||
+    missing+=(mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl php-gd)
+  [ "${#missing[@]}" -gt 0 ] || { echo "already installed"; return; }
   [ "$(id -u)" = 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
 environment() { # FOLDER PACKAGES...: a new virtual environment; without pip's cache, which would hold gigabytes twice

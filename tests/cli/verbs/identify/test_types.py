@@ -63,7 +63,7 @@ def test_pandas_reads_the_types_of_all_columns(tables: Any, per: rows.Rows) -> N
     assert list(from_csv.loc[from_csv["status"] == "error", "error"].notna()) == [True]
 
 
-@pytest.mark.integration
+@pytest.mark.thorough
 def test_r_reads_the_types_of_all_columns(tables: Any) -> None:
     program = shutil.which("Rscript")
     if program is None:
