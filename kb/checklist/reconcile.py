@@ -390,11 +390,6 @@ def names_several(name: str, label: str) -> bool:
     return bool(is_marked or _SEVERAL.search(_IN_BRACKETS.sub("", label)))
 
 
-def binomials_in(label: str) -> list[str]:
-    """Return the words of a label that look like the scientific name of a species."""
-    return [f"{genus} {epithet}" for genus, epithet, _ in _BINOMIAL.findall(label)]
-
-
 def plain_label(name: str) -> str:
     """Return a label as words, without number and separators, with `Warbler, Wilson's` reordered."""
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))

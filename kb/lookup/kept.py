@@ -55,21 +55,16 @@ def _prefix(store: KnowledgeBase) -> str:
     return prefix_of_lookups(store.ledger)
 
 
-def as_arrays(postings: Postings, prefix: str = "") -> dict[str, NDArray[Any]]:
+def as_arrays(postings: Postings) -> dict[str, NDArray[Any]]:
     """Return postings as arrays to keep."""
     keys = as_bytes(list(postings.keys))
-    return {
-        f"{prefix}keys": keys,
-        f"{prefix}starts": postings.starts,
-        f"{prefix}rows": postings.rows,
-        f"{prefix}values": postings.values,
-    }
+    return {"keys": keys, "starts": postings.starts, "rows": postings.rows, "values": postings.values}
 
 
-def as_postings(arrays: Arrays, prefix: str = "") -> Postings:
+def as_postings(arrays: Arrays) -> Postings:
     """Return the postings in kept arrays."""
-    keys = {key: i for i, key in enumerate(from_bytes(arrays[f"{prefix}keys"]))}
-    return Postings(keys, *(arrays[prefix + name] for name in ("starts", "rows", "values")))
+    keys = {key: i for i, key in enumerate(from_bytes(arrays["keys"]))}
+    return Postings(keys, arrays["starts"], arrays["rows"], arrays["values"])
 
 
 def as_bytes(texts: list[str]) -> NDArray[np.uint8]:

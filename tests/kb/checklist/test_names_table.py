@@ -38,12 +38,6 @@ def test_a_bird_keeps_its_names_and_gets_further_languages(tmp_path: Path) -> No
     assert (owl.common_name, owl.names_by_language) == ("Snowy Owl", {"de": ("Schneeeule",)})
 
 
-def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path) -> None:
-    path = table(tmp_path, "Genus,Specific epithet,Family\nRana,Arvalis,Ranidae\nBufo,bufo,Bufonidae\n")
-    assert [taxon.scientific_name for taxon in read_names(path, load_checklist()).taxa] == ["Rana arvalis", "Bufo bufo"]
-    assert unused_columns(path) == []
-
-
 def test_a_name_of_another_class_is_not_that_of_a_bird(tmp_path: Path) -> None:
     rows = "scientific_name,common_name,class\nPsyche nova,Snowy Owl,Insecta\n"
     assert [taxon.taxon_id for taxon in read_names(table(tmp_path, rows), load_checklist()).taxa] == ["psyche-nova"]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from data.errors import BadInput, UnknownTaxon
-from data.records import LeftOut, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names_table import read_names
 from kb.checklist.selection import select, species_named
@@ -54,26 +53,6 @@ def test_an_unknown_row_is_left_out_with_its_line_number(tmp_path: Path) -> None
     assert found.left_out[0].detail.startswith("line 3; did you mean Northern Cardinal")
 
 
-def test_tables_can_add_taxa_outside_the_checklist(tmp_path: Path) -> None:
-    path = tmp_path / "frogs.csv"
-    path.write_text(
-        "scientific_name,common_name,class,family\nRana temporaria,Common Frog,Amphibia,Ranidae\nBufo bufo,,,\n",
-        encoding="utf-8",
-    )
-    found = read_names(path, CHECKLIST)
-    assert found.taxa == (
-        Taxon(
-            taxon_id="rana-temporaria",
-            scientific_name="Rana temporaria",
-            rank="species",
-            common_names=("Common Frog",),
-            lineage={"class": "Amphibia", "family": "Ranidae", "genus": "Rana"},
-        ),
-    )
-    assert [row.name for row in found.left_out] == ["Bufo bufo"]
-    assert isinstance(found.left_out[0], LeftOut)
-
-
 def test_a_table_can_add_names_of_one_word_but_no_genera(tmp_path: Path) -> None:
     path = tmp_path / "creatures.csv"
     path.write_text(
@@ -98,12 +77,6 @@ def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
     with pytest.raises(BadInput, match="Expected the scientific name") as bare:
         species_named(CHECKLIST, "Pikachu")
     assert bare.value.hint is not None and "needs --common-name or --lineage" in bare.value.hint
-
-
-def test_a_quoted_cell_may_span_several_lines(tmp_path: Path) -> None:
-    table = tmp_path / "birds.csv"
-    table.write_text('scientific_name,notes\n"Pica\npica","seen twice,\nonce in rain"\nBubo scandiacus,\n')
-    assert [taxon.taxon_id for taxon in read_names(table, load_checklist()).taxa] == ["pica-pica", "bubo-scandiacus"]
 
 
 def test_a_taxon_selects_the_species_below_it() -> None:

@@ -55,9 +55,8 @@ def test_the_tokens_of_the_answer_are_the_last_ones(
     assert (None if found is None else [token.token for token in found]) == kept
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_thoughts_between_the_marks_of_more_models_are_no_answer() -> None:
+    for reply in (
         "<|START_THINKING|>A crest. No?<|END_THINKING|><|START_RESPONSE|>Yes<|END_RESPONSE|>",
         "<|begin_of_thought|>\nA crest. No?\n<|end_of_thought|>\n\n<|begin_of_solution|>\nYes\n<|end_of_solution|>",
         "analysisA crest. No?assistantfinalYes",
@@ -66,35 +65,21 @@ def test_the_tokens_of_the_answer_are_the_last_ones(
         "<thoughts>A crest. No?</thoughts>Yes",
         "<|channel>thought\nA crest. No?<channel|>Yes",
         "<|channel|>analysis<|message|>A crest. No?<|end|><|channel|>final <|constrain|>json<|message|>Yes",
-    ],
-)
-def test_thoughts_between_the_marks_of_more_models_are_no_answer(reply: str) -> None:
-    thoughts, answer = separated(reply)
-    assert thoughts.startswith("A crest. No?")
-    assert answer == "Yes"
-
-
-@pytest.mark.parametrize(
-    "cut", ["<|START_THINKING|>A crest. Yes", "<|begin_of_thought|>Yes", "analysisWe see a crest. Yes"]
-)
-def test_thoughts_that_are_cut_off_have_no_answer(cut: str) -> None:
-    assert separated(cut)[1] is None
-
-
-def test_an_answer_before_its_reasons_is_the_answer() -> None:
+    ):
+        thoughts, answer = separated(reply)
+        assert thoughts.startswith("A crest. No?") and answer == "Yes", reply
+    for cut in ("<|START_THINKING|>A crest. Yes", "<|begin_of_thought|>Yes", "analysisWe see a crest. Yes"):
+        assert separated(cut)[1] is None, cut
     assert separated("B <reasoning>It has a crest.</reasoning>") == ("It has a crest.", "B")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_ordinary_words_are_no_marks_of_thoughts() -> None:
+    for text in (
         "The <reasoning> tag is odd. No.",
         '{"answer": "No", "reason": "no </think> here"}',
         "analysis of the plumage: a crest",
         "The final analysis: Yes",
         "An assistant: final",
         "No.<|end|>",
-    ],
-)
-def test_ordinary_words_are_no_marks_of_thoughts(text: str) -> None:
-    assert separated(text) == ("", text)
+    ):
+        assert separated(text) == ("", text)
