@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from data.errors import BadInput, MissingRequirement, UsageError
@@ -74,10 +75,11 @@ def plan_run(
     """
     if method != "decompose" and web is not None:
         raise UsageError(f"Web search is for the method decompose, not for {method}.")
+    plan = partial(RunPlan, method=method, settings=settings)
     if method == "similarity":
         if judge == "vision":
             raise UsageError("The method similarity compares vectors and asks no vision model.", hint="Omit --judge.")
-        return RunPlan(method=method, settings=settings, judge="encoder")
+        return plan(judge="encoder")
     if method == "visret":
         if judge == "vision":
             raise UsageError("The method visret compares drawings with photos and asks no vision model.")
@@ -89,9 +91,7 @@ def plan_run(
                 "to anchors or diffusers.",
             )
         text_model = "text" if "text" in endpoints and settings.visret.needs_instruction else None
-        return RunPlan(
-            method=method,
-            settings=settings,
+        return plan(
             judge="encoder",
             text_model=text_model,
             generator=origin,
@@ -101,7 +101,7 @@ def plan_run(
         if judge == "vision":
             raise UsageError("The method rewrite compares vectors and asks no vision model.", hint="Omit --judge.")
         text_model = _first_of(("text",), endpoints, instead="similarity")
-        return RunPlan(method=method, settings=settings, judge="encoder", text_model=text_model)
+        return plan(judge="encoder", text_model=text_model)
     if method in ("captions", "visa"):
         if judge is not None:
             raise UsageError(f"The method {method} has no judge.", hint="Omit --judge.")
@@ -112,16 +112,14 @@ def plan_run(
                     f"The method {method} needs a vision model: [llm.vision] is not set.",
                     hint="Set [llm.vision] in fieldmark.toml.",
                 )
-            return RunPlan(method=method, settings=settings, judge="vision", text_model=text_model, reads_texts=True)
-        return RunPlan(method=method, settings=settings, judge="encoder", reads_texts=True)
+            return plan(judge="vision", text_model=text_model, reads_texts=True)
+        return plan(judge="encoder", reads_texts=True)
     if method == "cotrr":
         if judge == "encoder":
             raise UsageError("The method cotrr needs a vision model.", hint="--method decompose supports encoders.")
         _first_of(("vision",), endpoints)
         # The vision model reads notes as well; a text model is used only if it is configured.
-        return RunPlan(
-            method=method, settings=settings, judge="vision", text_model=_first_of(("text", "vision"), endpoints)
-        )
+        return plan(judge="vision", text_model=_first_of(("text", "vision"), endpoints))
     chosen: JudgeName = judge or ("vision" if "vision" in endpoints else "encoder")
     if chosen == "vision":
         _first_of(("vision",), endpoints)
@@ -132,9 +130,7 @@ def plan_run(
     # Encoders take no web answer for looks, so only a writer of questions would read it.
     is_read = chosen == "vision" or (by_model and not decompose.direct)
     searches = is_read and ((chosen == "vision" and "search" in endpoints) if web is None else web)
-    return RunPlan(
-        method=method,
-        settings=settings,
+    return plan(
         judge=chosen,
         # A vision model writes questions as well.
         text_model=_first_of(("text", "vision"), endpoints) if by_model and not decompose.direct else None,

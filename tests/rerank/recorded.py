@@ -14,8 +14,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest, Context, Job, JobImage, QueryPart, RankedImage, TokenLogprobs
 from kb.endpoints.drawing.connection import Drawings
 from recognize import load_encoders
-from rerank import PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, run_jobs
+from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
 from rerank.captions.scores import SentenceScorer
 from rerank.captions.texts import VisionCaptioner
+from rerank.forecast import forecast
+from rerank.run_plan import JudgeName
 from rerank.visret.generators import FolderGenerator, PromptGenerator
 
 FOLDER = Path(__file__).with_name("recorded")
@@ -179,6 +182,9 @@ def describe(request: ChatRequest, asked: Asked) -> str:
     words = f"text {sha256_hex(asked.text)[:6]}, schema {schema}, first words {'/'.join(request.first_words)}"
     how = f"tokens {request.max_tokens}, temperature {request.temperature}, seed {request.seed}"
     return f"{asked.kind}: {where}; {words}; {how}, logprobs {request.top_logprobs}"
+
+
+JUDGES: tuple[JudgeName | None, ...] = (None, "vision", "encoder")
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------
@@ -426,8 +432,41 @@ def _row(row: RankedImage) -> str:
     return " | ".join([*parts, *([repr(row.evaluation)] if row.evaluation is not None else [])])
 
 
+PLANNED: dict[str, tuple[RerankSettings, ...]] = {
+    "cotrr": (DEFAULT, of_cotrr(window=4, orders=3), of_cotrr(stages="ranking"), AUTHORS),
+    "decompose": (DEFAULT, PAPER, of_decompose(DEFAULT, direct=True), of_decompose(context=False, questions_by="rule"),
+                  of_decompose(vision={"reasons": "before", "samples": 3})),
+    "visret": (DEFAULT, of_visret(generator="anchors"), of_visret(generator="diffusers", images=2)),
+    "captions": (DEFAULT, replace(DEFAULT, captions=replace(DEFAULT.captions, captioner="BLIP"))),
+}  # fmt: skip
+
+
+def plans() -> str:
+    """Return the plan of each method for each choice of judge, models and web, and its forecast."""
+    images = tuple(JobImage(image_id=str(i), path="", score=0.0) for i in range(6))
+    jobs = [Job(query_id="q", candidates=images, **query) for query in (TEXT, COMPOSED)]
+    lines = []
+    for method, endpoints, judge in product(METHODS, ("vision", "text", "image text search vision"), JUDGES):
+        for settings in PLANNED.get(method, (DEFAULT,)):
+            for web in (None, True, False) if method == "decompose" and settings == DEFAULT else (None,):
+                try:
+                    plan = plan_run(method, settings, endpoints=endpoints.split(), judge=judge, web=web)
+                    expected = forecast(plan, jobs)
+                    chosen = {each.name: getattr(plan, each.name) for each in fields(plan)[2:]}
+                    parts = [f"{name}={value}" for name, value in chosen.items() if value]
+                    parts += [f"{plan.models} {plan.context_models} {expected.n_calls} calls"]
+                    parts += [str(call) for call in (*expected.context_calls, *expected.calls)]
+                except FieldmarkError as error:
+                    parts = [f"{type(error).__name__}: {error} {error.hint or ''}"]
+                number = PLANNED.get(method, (DEFAULT,)).index(settings)
+                head = f"{method} {number}, judge {judge}, models {endpoints}, web {web}"
+                lines.append("\n  ".join([f"== {head}", *parts]))
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     with photos() as root:
         for method in CASES:
             (FOLDER / f"{method}.txt").write_text(recorded(method, root), encoding="utf-8")
+    (FOLDER / "plans.txt").write_text(plans(), encoding="utf-8")

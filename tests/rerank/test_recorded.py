@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank import METHODS
-from tests.rerank.recorded import CASES, FOLDER, photos, recorded
+from tests.rerank.recorded import CASES, FOLDER, photos, plans, recorded
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +17,16 @@ def root() -> Iterator[Path]:
         yield folder
 
 
+def in_cases(record: str) -> dict[str, str]:
+    return dict(case.partition("\n")[::2] for case in record.removeprefix("== ").split("\n== "))
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_are_those_on_record(method: str, root: Path) -> None:
-    found, expected = (
-        dict(zip(each.split("== ")[1:], each.split("== ")[1:], strict=True))
-        for each in (recorded(method, root), (FOLDER / f"{method}.txt").read_text(encoding="utf-8"))
-    )
-    assert len(found) == len(CASES[method])
-    assert list(found) == list(expected)
+    expected = in_cases((FOLDER / f"{method}.txt").read_text(encoding="utf-8"))
+    assert list(expected) == list(CASES[method])
+    assert in_cases(recorded(method, root)) == expected
+
+
+def test_plans_and_forecasts_are_those_on_record() -> None:
+    assert in_cases(plans()) == in_cases((FOLDER / "plans.txt").read_text(encoding="utf-8"))
