@@ -7,7 +7,7 @@ import json
 import kb
 from data.records import ChatReply, ChatRequest, Source, Term
 from kb.lookup.passages import NOT_ORDINARY
-from kb.lookup.variants import variant_of
+from kb.lookup.variants import Variant, sentences_without_looks, variant_of
 from tests.kb.lookup.shelf import entry
 from tests.memory_store import BagOfWords, ShelfStore
 
@@ -175,6 +175,13 @@ def test_no_mark_of_the_ordinary_adult_holds_for_another_plumage_or_age() -> Non
         found = passage(query)
         assert "A large duck; a broad flat bill." in found and NOT_ORDINARY in found, query
         assert not [mark for mark in ("green", "yellow", "orange", "mottled", "dark line") if mark in found], query
+
+
+def test_in_winter_sentences_on_another_plumage_are_left_out() -> None:
+    sentences = ["In summer the coat is red; it is grey in winter.", "The breeding male has red feet.", "It is shy."]
+    winter = Variant(kinds=frozenset({"winter"}))
+    assert sentences_without_looks(sentences, winter) == [sentences[0], sentences[2]]
+    assert sentences_without_looks(sentences, Variant(kinds=frozenset({"male"}))) == sentences
 
 
 def test_seasons_and_ages_lose_only_marks_that_do_not_hold_for_them() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import BadInput
+from data.errors import BadInput, StoreError
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
@@ -78,6 +78,17 @@ def test_names_synonyms_and_shared_names_stay_in_a_part(
     assert (taxon.common_names, taxon.names_by_language["en"]) == (("Admiral", "Red Admiral"), ("Red Admiral",))
     assert found.find("Vanessa atalanta rubria") is not None
     assert found.find("Prunella") is None
+
+
+def test_a_changed_byte_is_found_when_a_kept_checklist_is_opened(whole: StoredChecklist, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.sqlite"
+    part.keep(whole, named(whole, "Vanessa cardui"), kept)
+    content = kept.read_bytes()
+    for place in (70, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(StoreError, match="is damaged: its checksum differs") as caught:
+            StoredChecklist(kept)
+        assert "kb build --checklist FILE" in (caught.value.hint or "")
 
 
 def test_nothing_is_kept_of_avilist_and_of_an_own_list(whole: StoredChecklist, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from data.errors import CostStop, MalformedAnswer, Refused, SourceError, UsageError
+from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from kb.endpoints.budget import Budget
 from kb.endpoints.drawing.connection import DrawingCache, Drawings, ImageConnection
@@ -86,6 +86,8 @@ def test_drawings_are_paid_for_once_and_more_of_them_cost_only_the_rest(tmp_path
         draw(server, tmp_path, 2, extra_body={"quality": "low"})
         assert server.n_calls == 3, "other parameters, other drawings"
     assert draw(server, tmp_path, 3, offline=True).paths == more.paths
+    with pytest.raises(NotCached, match="No cached drawing of m@127"):
+        draw(server, tmp_path / "empty", offline=True)
 
 
 def one_at_a_time(call: Call) -> Reaction:
