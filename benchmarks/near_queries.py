@@ -20,7 +20,7 @@ import recognize
 from benchmarks.context import read
 from cli.common.settings import resolve
 from data.contracts import TextEncoder
-from kb.lookup.index import index_of, query_key
+from kb.lookup.lookup_index import index_of, query_key
 from kb.shipped import unpack_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from training.tables import markdown

@@ -24,7 +24,7 @@ from data.arrays import FloatArray, as_unit_rows
 from data.metrics.ranked import measure
 from data.places.gazetteer import place_of
 from data.records import RangeFact, Source
-from kb.ranges.reader import range_facts
+from kb.ranges.range_statements import range_facts
 from kb.sources.mediawiki.article_parser import parse_article
 from recognize.confidence.place import PlacePrior, support_of
 from recognize.scoring.stages import Ranking

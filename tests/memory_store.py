@@ -15,7 +15,7 @@ from data.contracts import TextEncoder
 from data.errors import MissingRequirement
 from data.records import Source, SpeciesEntry, Taxon, Term
 from kb.checklist.avilist import load_checklist
-from kb.lookup.index import shipped_terms
+from kb.lookup.lookup_index import shipped_terms
 
 DerivedT = TypeVar("DerivedT")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
     from kb.endpoints.budget import Budget, Meter
     from kb.endpoints.connection import Connection
-    from kb.endpoints.drawing.connection import ImageConnection
+    from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.endpoints.endpoint import Endpoint
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
@@ -108,7 +108,7 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from kb.endpoints.drawing.connection import DrawingCache, ImageConnection
+    from kb.endpoints.drawing.image_connection import DrawingCache, ImageConnection
 
     endpoint = settings.llm.get("image")
     if endpoint is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from data.contracts import ChatModel, TextImageEncoder
     from kb.endpoints.budget import Budget
     from kb.endpoints.connection import Connection
-    from kb.endpoints.drawing.connection import ImageConnection
+    from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
     from rerank.captions.scores import TextScorer
@@ -95,7 +95,7 @@ def open_generator(
     if visret.origin == "anchors" and anchors is not None:
         return AnchorGenerator(anchors), None
     if visret.origin == "diffusers":
-        from kb.endpoints.drawing.connection import DrawingCache
+        from kb.endpoints.drawing.image_connection import DrawingCache
         from kb.endpoints.drawing.pipeline import PipelineImages
 
         cache = DrawingCache(settings.home / DRAWINGS)

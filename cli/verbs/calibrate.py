@@ -122,8 +122,8 @@ def _folders(path: Path) -> Labels:
 
 def _table(path: Path) -> Labels:
     """Return the rows of a table; paths are relative to its folder."""
+    from kb.checklist.name_files import columns_of, read_names_file, table_rows
     from kb.checklist.names import fold
-    from kb.checklist.tables import columns_of, read_names_file, table_rows
 
     (first, heading), *rows = table_rows(read_names_file(path), path) or [(1, [])]
     at = next((i for i, cell in enumerate(heading) if fold(cell) in PATH_HEADINGS), None)

@@ -16,7 +16,7 @@ from kb.bundle.manifest import Manifest
 from kb.bundle.read_table import read_rows
 from kb.bundle.tables import Columns, Row, write_table
 from kb.checklist.shelf import kept_checklist
-from kb.checklist.stored.rows import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
+from kb.checklist.stored.index_rows import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
 from kb.store.layout import KnowledgeBaseInfo, Layout
 

@@ -14,11 +14,11 @@ from typing import Final, Literal
 from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
+from kb.checklist.altered_names import BirdNames, Fitting, NamesInMemory, SpeciesNames, StoredNames
 from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key, without_authorship
 from kb.checklist.selection import choices
-from kb.checklist.species_names import BirdNames, Fitting, NamesInMemory, SpeciesNames, StoredNames
 from kb.checklist.stored.stored_checklist import StoredChecklist
 
 MatchKind = Literal[

@@ -16,7 +16,7 @@ from data.records import Taxon
 from data.sqlite import storage_errors
 from kb.checklist.avilist import AVILIST_NAME, load_checklist
 from kb.checklist.stored.formats import open_checklist_file
-from kb.checklist.stored.index import Report, index_checklist
+from kb.checklist.stored.indexing import Report, index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.checklist.wiki_checklist import AND_WIKI, WIKI, WikiChecklist, WithTaxoboxes
 

@@ -18,9 +18,9 @@ from data.contracts import Checklist
 from data.errors import BadInput
 from data.foreign_json import load_json
 from data.records import Taxon, taxon_id
+from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, load_reconciler, reconciler_of
-from kb.checklist.tables import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48

@@ -16,7 +16,7 @@ from data.records import LeftOut, Removed, Taxon, Term
 from data.words import nearest
 from kb import reasons
 from kb.checklist.names import fold
-from kb.lookup.index import shipped_terms
+from kb.lookup.lookup_index import shipped_terms
 from kb.sources.page_keys import owner_of
 from kb.store.additions import STAGE, Addition
 from kb.store.layout import Layout

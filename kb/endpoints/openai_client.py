@@ -20,8 +20,8 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.foreign_json import parse_json
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.errors import error_in_answer, status_error, without_key
 from kb.endpoints.payload import shortened
+from kb.endpoints.server_errors import error_in_answer, status_error, without_key
 from kb.http_bodies import at_most
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings
 from kb.lookup.gathering import Explainer, gather
-from kb.lookup.index import Lookup, index_of, query_key
 from kb.lookup.learning import remember
+from kb.lookup.lookup_index import Lookup, index_of, query_key
 from kb.lookup.passages import compose
 from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase

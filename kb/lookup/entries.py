@@ -13,7 +13,7 @@ from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
 from data.words import nearest, plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, taxa_named
-from kb.lookup.index import index_of
+from kb.lookup.lookup_index import index_of
 from kb.lookup.species_list import why_missing
 
 if TYPE_CHECKING:

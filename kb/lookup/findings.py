@@ -13,7 +13,7 @@ from data.errors import SpaceMismatch
 from data.lexicon.word_groups import group_of
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.bm25 import tokens
-from kb.lookup.index import LookupIndex, index_of
+from kb.lookup.lookup_index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_lists
 from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, sex_age_part, variant_of

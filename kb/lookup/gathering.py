@@ -19,7 +19,7 @@ from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings, look_up
-from kb.lookup.index import Lookup, index_of
+from kb.lookup.lookup_index import Lookup, index_of
 from kb.lookup.passages import compose
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import ANSWER_ID

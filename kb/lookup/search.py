@@ -17,8 +17,8 @@ from kb.lookup.bm25 import tokens
 from kb.lookup.coverage import is_plain
 from kb.lookup.field_marks import MarkIndex
 from kb.lookup.findings import check_encoder, vector_of
-from kb.lookup.index import LookupIndex, index_of
 from kb.lookup.kept import Arrays, as_arrays, as_bytes, as_postings, from_bytes, kept
+from kb.lookup.lookup_index import LookupIndex, index_of
 from kb.lookup.species_list import MAX_NAME_WORDS, relatives
 from kb.lookup.variants import words_of_any
 from kb.lookup.wording import LETTERS, in_lexicon_words, is_listed, is_one_slip

@@ -10,9 +10,9 @@ from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
+from kb.checklist.name_files import columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
 from kb.checklist.selection import species_named
-from kb.checklist.tables import columns_of, read_names_file, scientific_name_in, table_rows
 from kb.sources.page_keys import is_web_address
 from kb.sources.web.web_source import page_of
 

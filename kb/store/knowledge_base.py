@@ -166,7 +166,7 @@ class KnowledgeBase(Closing):
 
     def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
         """Return the range statements in the texts of these species, in this order; empty for those without."""
-        from kb.ranges.reader import range_facts  # loads the gazetteer
+        from kb.ranges.range_statements import range_facts  # loads the gazetteer
 
         found = []
         for taxon_id in taxon_ids:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
-from kb.endpoints.drawing.connection import Drawings
+from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, rerank
 from rerank.captions.scores import SentenceScorer

@@ -25,7 +25,7 @@ from PIL import Image
 from data.errors import CutOff, FieldmarkError, MalformedAnswer, Refused, SourceUnavailable
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest, Context, Job, JobImage, QueryPart, RankedImage, TokenLogprobs
-from kb.endpoints.drawing.connection import Drawings
+from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
 from rerank.captions.scores import SentenceScorer

@@ -14,6 +14,7 @@ from functools import partial
 
 from data.batches import grouped
 from data.errors import BadInput
+from kb.checklist.name_files import are_named_in_parts, name_from_parts
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading, higher_of
 from kb.checklist.stored.usage import (
@@ -26,7 +27,6 @@ from kb.checklist.stored.usage import (
     licence_name,
     status_of,
 )
-from kb.checklist.tables import are_named_in_parts, name_from_parts
 
 METADATA = "metadata.yaml"
 N_AT_A_TIME = 10_000

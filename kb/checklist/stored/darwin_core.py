@@ -14,6 +14,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
+from kb.checklist.name_files import are_named_in_parts, common_names_in, name_from_parts
 from kb.checklist.scientific_names import LADDER
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.usage import (
@@ -25,7 +26,6 @@ from kb.checklist.stored.usage import (
     licence_name,
     status_of,
 )
-from kb.checklist.tables import are_named_in_parts, common_names_in, name_from_parts
 
 META: Final = "meta.xml"
 _ID: Final = "id"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from data.errors import BadInput
+from kb.checklist.name_files import are_named_in_parts
 from kb.checklist.stored import coldp, darwin_core, plain
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.usage import ChecklistFile
-from kb.checklist.tables import are_named_in_parts
 
 EXPECTED = (
     "Expected a Darwin Core archive or table (scientificName, taxonID, ...), a ColDP folder or zip, or a CSV with "

@@ -13,7 +13,7 @@ from data.contracts import Checklist
 from data.files import sha256_hex
 from data.records import Taxon
 from kb.checklist.scientific_names import LADDER
-from kb.checklist.stored.index import index_checklist
+from kb.checklist.stored.indexing import index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 

@@ -17,7 +17,7 @@ from data.contracts import Checklist
 from data.errors import StoreError
 from data.files import replacing
 from data.records import Taxon
-from kb.checklist.stored.rows import NameRow, TaxonRow, write_rows
+from kb.checklist.stored.index_rows import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
 
 MAX_TAXA: Final = 300_000

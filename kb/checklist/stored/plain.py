@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from kb.checklist.name_files import COLUMNS, SEVERAL, are_named_in_parts, common_names_in, name_from_parts, with_genus
 from kb.checklist.scientific_names import LADDER, parse_name
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.darwin_core import heading
 from kb.checklist.stored.usage import LANGUAGES, LETTERS_OF_CODE, ChecklistFile, Problems, Usage, language_code
-from kb.checklist.tables import COLUMNS, SEVERAL, are_named_in_parts, common_names_in, name_from_parts, with_genus
 
 EXPECTED: Final = "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms"
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)

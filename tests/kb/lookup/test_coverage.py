@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import kb
-from kb.lookup.index import shipped_terms
+from kb.lookup.lookup_index import shipped_terms
 from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, STORE, entry
 from tests.memory_store import ShelfStore
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from data.errors import BadImage, BadRequest, MalformedAnswer, NoEvidence, Refused, SourceError, SourceUnavailable
 from data.records import Job, RankedImage
-from kb.endpoints.drawing.connection import Drawings
+from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
 from rerank.captions.scores import SentenceScorer

@@ -13,7 +13,7 @@ from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from kb.checklist.shelf import Shelf, checklist_for, kept_checklist
 from kb.checklist.stored import part
-from kb.checklist.stored.rows import NameRow, TaxonRow, write_rows
+from kb.checklist.stored.index_rows import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from tests.kb.checklist.stored.checklist_files import darwin_core
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from data.errors import MissingRequirement
-from kb.endpoints.drawing.connection import DrawingCache
+from kb.endpoints.drawing.image_connection import DrawingCache
 from kb.endpoints.drawing.pipeline import PipelineImages
 
 ARGUMENTS = {"num_inference_steps": 1, "height": 32, "width": 32}

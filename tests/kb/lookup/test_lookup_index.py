@@ -9,7 +9,7 @@ from pathlib import Path
 import kb
 from data.records import Context, Source, Term
 from data.starter.knowledge import read_terms
-from kb.lookup.index import Lookup, glossary_of, index_of, shipped_terms
+from kb.lookup.lookup_index import Lookup, glossary_of, index_of, shipped_terms
 from kb.sources.starter import StarterSource
 from tests.kb.lookup.shelf import ENCODER, SPECIES, TERMS
 from tests.memory_store import BagOfWords, ShelfStore

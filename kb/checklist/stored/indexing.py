@@ -23,7 +23,7 @@ from data.sqlite import storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import LADDER, ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema
-from kb.checklist.stored.rows import write_meta
+from kb.checklist.stored.index_rows import write_meta
 from kb.checklist.stored.schema import seal
 from kb.checklist.stored.tree import Order, in_order
 from kb.checklist.stored.usage import ChecklistFile, Problems, Usage

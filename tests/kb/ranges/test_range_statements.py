@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from data.records import RangeFact
-from kb.ranges.reader import range_facts
+from kb.ranges.range_statements import range_facts
 
 READINGS = {
     "It breeds in Sweden and winters in Spain.": ["breeds Sweden", "winters Spain"],

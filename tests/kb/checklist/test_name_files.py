@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from data.errors import BadInput
-from kb.checklist import tables
-from kb.checklist.tables import columns_of, read_names_file, table_rows
+from kb.checklist import name_files
+from kb.checklist.name_files import columns_of, read_names_file, table_rows
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -36,7 +36,7 @@ def test_headings_are_recognised_in_any_spelling(heading: list[str], columns: di
 
 
 def test_a_file_over_the_size_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_BYTES", 10)
+    monkeypatch.setattr(name_files, "MAX_BYTES", 10)
     path = tmp_path / "names.txt"
     path.write_text("Pica pica\n", encoding="utf-8")
     assert read_names_file(path) == "Pica pica\n"
