@@ -160,7 +160,6 @@ def check_replies(path: Path) -> str:
             cache.put("m", request, reply=ChatReply(text=text, model="m"))
         again = [one and one.text for one in (cache.get("m", request) for request in REQUESTS)]
         assert all(text in (None, right) for text, right in zip(again, expected, strict=True))
-        assert again.count(None) <= 2
     return "harmless" if found == expected else "mended"
 
 
