@@ -1,14 +1,11 @@
-"""Products of pairs of photos and rows, in float64 or to float32 precision.
-
-Pairs of many photos are flat arrays, because a call of NumPy costs more than its work for one photo.
-"""
+"""Products of pairs of photos and rows, in float64 or to float32 precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,87 +61,27 @@ def dot_spaces(
         columns: columns of each space in one matrix for all.
     """
     products = np.empty((len(queries), len(pairs)))
-    spaces = list(
-        zip(
-            columns or (slice(None),) * len(matrices),
-            (query.astype(np.float64) for query in queries),
-            products,
-            strict=True,
-        )
-    )
-    blocks = _blocks(pairs, len(queries[0]))
-    for number, matrix in enumerate(matrices):
-        buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]))
-        for gathered, runs in _gathered(matrix, pairs, blocks):
-            exact = buffer[: len(gathered)]
-            exact[:] = gathered
-            for run in runs:
-                rows = run.rows(exact)
-                for part, query, product in spaces if columns else spaces[number : number + 1]:
-                    np.einsum("pij,pj->pi", rows[..., part], query[run.photos], out=run.pairs(product))
+    exact = [query.astype(np.float64) for query in queries]
+    spaces = range(len(queries))
+    for photo, of_photo in _by_photo(pairs, len(queries[0])):
+        for number, matrix in enumerate(matrices):
+            rows = matrix[pairs.items[of_photo]].astype(np.float64)
+            for space in spaces if columns else (number,):
+                part = rows[:, columns[space]] if columns else rows
+                np.einsum("ij,j->i", part, exact[space][photo], out=products[space, of_photo])
     return products
 
 
 def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
     """Return `dot_pairs` to float32 precision."""
     products = np.empty(len(pairs), dtype=np.float32)
-    for gathered, runs in _gathered(matrix, pairs, _blocks(pairs, len(queries))):
-        for run in runs:
-            # One row at a time: BLAS would share this small work between threads.
-            vectors = queries[run.photos, None, :, None]
-            np.matmul(run.rows(gathered)[:, :, None], vectors, out=run.pairs(products)[..., None, None])
+    for photo, of_photo in _by_photo(pairs, len(queries)):
+        np.einsum("ij,j->i", matrix[pairs.items[of_photo]], queries[photo], out=products[of_photo])
     return products
 
 
-class _Run(NamedTuple):
-    """Consecutive photos with the same number of pairs, or a part of the pairs of one photo."""
-
-    photos: slice
-    first: int
-    """First pair."""
-    n: int
-    """Pairs per photo."""
-    offset: int
-    """First row among the gathered rows."""
-
-    def pairs(self, of_all: NDArray[Any]) -> NDArray[Any]:
-        """Return the view of an array of all pairs, `(n_photos, n)`."""
-        n_photos = self.photos.stop - self.photos.start
-        return of_all[self.first : self.first + n_photos * self.n].reshape(n_photos, self.n)
-
-    def rows(self, gathered: NDArray[Any]) -> NDArray[Any]:
-        """Return the view of the gathered rows, `(n_photos, n, dim)`."""
-        n_photos = self.photos.stop - self.photos.start
-        return gathered[self.offset : self.offset + n_photos * self.n].reshape(n_photos, self.n, -1)
-
-
-def _gathered(
-    matrix: FloatArray, pairs: Pairs, blocks: Sequence[Sequence[_Run]]
-) -> Iterator[tuple[FloatArray, Sequence[_Run]]]:
-    """Yield the rows of the pairs, `(n, dim)`, with their runs; the next rows overwrite them."""
-    buffer = np.empty((min(_AT_ONCE, len(pairs)), matrix.shape[1]), dtype=np.float32)
-    for runs in blocks:
-        last = runs[-1]
-        rows = buffer[: last.offset + (last.photos.stop - last.photos.start) * last.n]
-        at = slice(runs[0].first, runs[0].first + len(rows))
-        matrix.take(pairs.items[at], axis=0, out=rows, mode="clip")  # without a mode NumPy copies twice
-        yield rows, runs
-
-
-def _blocks(pairs: Pairs, n_photos: int) -> list[list[_Run]]:
-    """Return blocks of runs with at most `_AT_ONCE` pairs."""
-    blocks: list[list[_Run]] = []
-    runs: list[_Run] = []
-    used = 0
+def _by_photo(pairs: Pairs, n_photos: int) -> Iterator[tuple[int, slice]]:
+    """Yield each photo with a part of its pairs, at most `_AT_ONCE`."""
     for photo, (start, end) in enumerate(pairwise(pairs.starts(n_photos).tolist())):
-        while start < end:
-            n = min(end - start, _AT_ONCE)
-            if used + n > _AT_ONCE:
-                blocks.append(runs)
-                runs, used = [], 0
-            if runs and runs[-1].n == n and runs[-1].photos.stop == photo:
-                runs[-1] = runs[-1]._replace(photos=slice(runs[-1].photos.start, photo + 1))
-            else:
-                runs.append(_Run(slice(photo, photo + 1), start, n, used))
-            start, used = start + n, used + n
-    return [*blocks, runs] if runs else blocks
+        for first in range(start, end, _AT_ONCE):
+            yield photo, slice(first, min(first + _AT_ONCE, end))
