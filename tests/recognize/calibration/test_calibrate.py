@@ -19,8 +19,7 @@ from recognize.calibration.sources import LabelledSource, photos_of_anchors, pho
 from recognize.confidence.calibration import calibration_bytes
 from recognize.evaluation.picture_hash import picture_hash
 from recognize.scoring.knowledge import Knowledge, read_knowledge
-from tests.toy.encoders import toy_encoders
-from tests.toy.look import PlainLook
+from tests.toy.encoders import PlainLook, toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
 N_SPECIES = 14
