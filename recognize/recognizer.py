@@ -149,6 +149,7 @@ class Recognizer:
             UsageError: if a setting does not belong to the preset or is out of range, or if no listed species is in
                 the store.
         """
+        # Long: each setting stands in the signature and in the docstring.
         if k < 1 or batch_size < 1 or (n_chunks is not None and n_chunks < 1):
             raise UsageError(f"Expected k, n_chunks and batch_size of at least 1, got {(k, n_chunks, batch_size)}")
         if not 0 <= min_confidence <= 1 or not (unknown_prior is None or 0 < unknown_prior < 1):
@@ -240,33 +241,16 @@ class Recognizer:
             evidence, chances = self._judged(rankings, queries, prior, is_seen)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
-            at = 0
+            at = -1
             for decoded in batch:
-                row = Identification(
-                    image=decoded.name,
-                    box=decoded.box,
-                    bird=decoded.bird,
-                    n_birds=decoded.n_birds,
-                    preset=self.preset,
-                    kb=str(self._store.path),
-                    seconds=round(decoded.seconds, 4),
-                    species_list=self.species_list.id if self.species_list else None,
-                    photos=decoded.photos,
-                )
+                row = self._row(decoded, seconds)
                 if decoded.photo is None:
-                    yield replace(row, status="error", error=decoded.error)
+                    yield row
                     continue
+                at += 1
                 if not self._shows_bird(decoded, queries.visual[at]):
-                    at += 1
-                    yield replace(
-                        row,
-                        status="no_bird",
-                        answer=Answer(rank="none", name=""),
-                        shows=other_kind(decoded.detections),
-                        place=decoded.photo.place,
-                        date=decoded.photo.date,
-                        seconds=round(decoded.seconds + seconds, 4),
-                    )
+                    nothing = Answer(rank="none", name="")
+                    yield replace(row, status="no_bird", answer=nothing, shows=other_kind(decoded.detections))
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
                 answer, without_list, without_place, confidences = self._answers(
@@ -291,13 +275,27 @@ class Recognizer:
                         confidences=confidences,
                         supports=self._supports(shown[at], taken[at], n=counts[at]),
                     ),
-                    place=decoded.photo.place,
-                    date=decoded.photo.date,
                     calibration=self.calibration_id,
                     unknown_prior=prior if self.calibration else None,
-                    seconds=round(decoded.seconds + seconds, 4),
                 )
-                at += 1
+
+    def _row(self, decoded: Decoded, seconds: float) -> Identification:
+        """Return the row of a photo without an answer, or with its error."""
+        row = Identification(
+            image=decoded.name,
+            box=decoded.box,
+            bird=decoded.bird,
+            n_birds=decoded.n_birds,
+            preset=self.preset,
+            kb=str(self._store.path),
+            seconds=round(decoded.seconds, 4),
+            species_list=self.species_list.id if self.species_list else None,
+            photos=decoded.photos,
+        )
+        if decoded.photo is None:
+            return replace(row, status="error", error=decoded.error)
+        place, date = decoded.photo.place, decoded.photo.date
+        return replace(row, place=place, date=date, seconds=round(decoded.seconds + seconds, 4))
 
     def estimate_unknown_prior(self, images: Sequence[Source]) -> float:
         """Return the estimated share of photos that show a species outside the store.

@@ -102,8 +102,8 @@ def default(
     (or their maximum or mean). Species that the visual encoder was trained on have a prototype score too. Scores are
     standardised per photo over (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no
     stage dominates by its scale; prototypes of other species complete few anchors and prototypes. The final score is
-    the weighted sum. A missing stage counts as 0, the average. Equal scores keep the order of
-    rows. The stages `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
+    the weighted sum. A missing stage counts as 0, the average. Equal scores keep the order of rows. The stages
+    `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
     chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
@@ -117,9 +117,8 @@ def default(
         batch = queries[photos]
         text = TextStage.of(knowledge, batch)
         anchors = AnchorStage(knowledge, batch.visual, anchor_pooling)
-        prototypes = _Prototypes(
-            knowledge, batch.visual, weights, prototype_scales[photos] if prototype_scales else None
-        )
+        scale = prototype_scales[photos] if prototype_scales else None
+        prototypes = _Prototypes(knowledge, batch.visual, weights, scale)
         text_scale, visual_scale = text_scales[photos], visual_scales[photos]
         chunks = find_pools(chunk_scores, m, text.mean)
         seen = find_pools(anchor_scores, m, anchors.cosines)
@@ -151,18 +150,11 @@ def default(
                 **named_encoders(knowledge, by_encoder),
             }
 
-        text_scores = np.full(len(species), np.nan)
-        has_text = best_chunk >= 0
-        text_scores[has_text] = chunk_scores[species.photos[has_text], best_chunk[has_text]]
+        text_scores = _rough_texts(chunk_scores, Pairs(species.photos, best_chunk))
         visual_scores = anchors.of_product(species, anchor_scores)
         rough = fuse(np.arange(len(species)), text_scores, visual_scores, prototypes.roughly(species, prototype_scores))
-        # The error of a score grows with the scaling of its stage.
-        doubts = DOUBT * (
-            max(abs(weights.text), abs(weights.trained_text)) * text_scale.stretch
-            + max(abs(weights.visual), abs(weights.trained_visual)) * visual_scale.stretch * anchors.stretch
-            + abs(weights.prototype) * prototypes.stretch
-        )
-        settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=doubts)
+        stretches = text_scale.stretch, visual_scale.stretch * anchors.stretch, prototypes.stretch
+        settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=_doubts(weights, *stretches))
         return rankings(
             settled,
             species[settled.order],
@@ -175,6 +167,14 @@ def default(
     if len(knowledge.trained):
         products.append(Product((queries.visual,), (knowledge.prototypes,)))
     return rank_photos(len(queries), products, rank)
+
+
+def _doubts(weights: FusionWeights, text: Scores, visual: Scores, prototype: Scores) -> Scores:
+    """Return the doubt on each photo's scores, which grows with the scaling of its stages."""
+    text_weight = max(abs(weights.text), abs(weights.trained_text))
+    visual_weight = max(abs(weights.visual), abs(weights.trained_visual))
+    doubts: Scores = DOUBT * (text_weight * text + visual_weight * visual + abs(weights.prototype) * prototype)
+    return doubts
 
 
 def _total(parts: tuple[Scores, ...]) -> Scores:
@@ -267,6 +267,13 @@ def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
         scales.means[photos] = means
         np.divide(1.0, deviations, out=scales.stretch[photos], where=deviations >= _ALIKE)
     return scales
+
+
+def _rough_texts(scores: FloatArray, rows: Pairs) -> Scores:
+    """Return the scores of chunks from the product; NaN for row -1, no chunk."""
+    found, has = np.full(len(rows), np.nan), rows.items >= 0
+    found[has] = scores[rows.photos[has], rows.items[has]]
+    return found
 
 
 def _text_cosines(text: TextStage, rows: Pairs) -> Scores:
