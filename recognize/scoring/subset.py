@@ -22,10 +22,7 @@ def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
     is_kept[species] = True
 
     def narrow(table: VectorTable) -> VectorTable:
-        rows = np.flatnonzero(is_kept[table.owners])
-        return VectorTable(
-            ids=tuple(table.ids[row] for row in rows), owners=table.owners[rows], vectors=table.vectors[rows]
-        )
+        return _taken(table, np.flatnonzero(is_kept[table.owners]))
 
     rows = np.flatnonzero(is_kept[knowledge.trained])
     return replace(
@@ -62,13 +59,13 @@ def without_species(knowledge: Knowledge, species: IntArray, names: Sequence[str
 def without_anchors(knowledge: Knowledge, rows: IntArray) -> Knowledge:
     """Return the knowledge without some of the anchors."""
     kept = np.setdiff1d(np.arange(len(knowledge.anchors.owners)), rows)
+    images = tuple(_taken(table, kept) for table in knowledge.images)
+    return replace(knowledge, anchors=_taken(knowledge.anchors, kept), images=images)
 
-    def narrow(table: VectorTable) -> VectorTable:
-        return VectorTable(
-            ids=tuple(table.ids[row] for row in kept), owners=table.owners[kept], vectors=table.vectors[kept]
-        )
 
-    return replace(knowledge, anchors=narrow(knowledge.anchors), images=tuple(map(narrow, knowledge.images)))
+def _taken(table: VectorTable, rows: IntArray) -> VectorTable:
+    ids = tuple(table.ids[row] for row in rows)
+    return VectorTable(ids=ids, owners=table.owners[rows], vectors=table.vectors[rows])
 
 
 def with_encoders(knowledge: Knowledge, kept: Sequence[int]) -> Knowledge:
@@ -133,15 +130,13 @@ def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, pho
     new_ids = tuple(f"photo {number}" for number in range(len(owners)))
 
     def merged(table: VectorTable, vectors: FloatArray) -> VectorTable:
-        kept = np.flatnonzero(~is_replaced[table.owners])
-        ids = (*(table.ids[row] for row in kept), *new_ids)
-        all_owners = np.concatenate([table.owners[kept], owners])
-        order = np.argsort(all_owners, kind="stable")
-        return VectorTable(
-            ids=tuple(ids[row] for row in order),
-            owners=all_owners[order],
-            vectors=np.concatenate([table.vectors[kept], vectors])[order],
+        kept = _taken(table, np.flatnonzero(~is_replaced[table.owners]))
+        joined = VectorTable(
+            ids=(*kept.ids, *new_ids),
+            owners=np.concatenate([kept.owners, owners]),
+            vectors=np.concatenate([kept.vectors, vectors]),
         )
+        return _taken(joined, np.argsort(joined.owners, kind="stable"))
 
     return replace(
         knowledge,
