@@ -12,9 +12,8 @@ from data.files import read_lines, sha256_hex
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
 from data.trec import TrecRow
-from rerank.candidates import FirstStage, jobs_of, with_first_stage
 from rerank.collection.files import id_of_path
-from rerank.query_set import located, read_query_set
+from rerank.query_set import FirstStage, jobs_of, located, read_query_set, with_first_stage
 from rerank.ranked_images import first_stage_ranks
 
 STEP = 1e-6  # between scores of a run that would be equal

@@ -1,15 +1,16 @@
-"""A query set: queries over one collection of images, in one JSON file."""
+"""Query sets: queries over one collection of images, in one JSON file, and the candidates of their jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final, Protocol
 
 from data.codec import loads
-from data.errors import BadInput, StoreError
+from data.errors import BadInput, StoreError, UsageError
 from data.files import read_lines
-from data.records import Job
+from data.records import Job, JobImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +71,110 @@ def located(job: Job, folder: Path) -> Job:
         candidates=tuple(replace(image, path=str(folder / image.path)) for image in job.candidates),
         reference_image=None if job.reference_image is None else str(folder / job.reference_image),
     )
+
+
+MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
+
+
+class PlacedImage(Protocol):
+    """An image of a run: a row of a TREC file, or a `RankedImage`."""
+
+    @property
+    def image_id(self) -> str:
+        """Id of the image."""
+
+    @property
+    def rank(self) -> int:
+        """Rank, from 1; it decides ties."""
+
+    @property
+    def score(self) -> float:
+        """Score; higher is better."""
+
+
+FirstStage = Mapping[str, Sequence[PlacedImage]]
+"""Query -> the images of a run."""
+
+
+def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: FirstStage | None = None) -> list[Job]:
+    """Return the queries of a set with their candidates: the images of a run, else their own, else the collection.
+
+    Args:
+        queries: the set.
+        within_subset: whether the small sets of images of the queries are the candidates.
+        first_stage: a run; queries that it lacks are left out.
+
+    Raises:
+        BadInput: if the run has an image that the collection lacks, or none of the queries.
+        UsageError: if the candidates are too many without a run, or the queries have no small sets.
+    """
+    if within_subset and not queries.subsets:
+        raise UsageError(f"within_subset: {queries.name} has no small sets of images.")
+    if queries.is_of_candidates:
+        jobs = list(queries.queries)
+        return jobs if first_stage is None else with_first_stage(jobs, first_stage)
+    n, size = len(queries.queries), len(queries.collection)
+    is_whole = first_stage is None and not within_subset and not queries.pools
+    if is_whole and n * size > MOST_CANDIDATES:
+        raise UsageError(
+            f"{queries.name}: {n:,} queries and {size:,} images are too many to rank without a first stage.",
+            hint="--set first_stage=RUN takes the images of a run, such as the first 50 of each query.",
+        )
+    collection = {name: JobImage(image_id=name, path=path, score=0.0) for name, path in queries.collection.items()}
+    jobs = []
+    for job in queries.queries:
+        known = collection
+        if within_subset:
+            known = {name: _known(collection, name, job) for name in queries.subsets[job.query_id]}
+        elif job.query_id in queries.pools:
+            known = {name: _known(collection, name, job) for name in queries.pools[job.query_id]}
+        elif job.query_id in queries.left_out:
+            known = {name: each for name, each in known.items() if name != queries.left_out[job.query_id]}
+        if first_stage is None:
+            jobs.append(replace(job, candidates=tuple(known.values())))
+            continue
+        ranked = [
+            image
+            for image in first_stage.get(job.query_id, ())
+            if image.image_id in known or image.image_id not in collection  # unknown images are an error
+        ]
+        if ranked:
+            jobs.append(_in_order_of(ranked, job, known))
+    return _checked(jobs)
+
+
+def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
+    """Return the jobs with the images of a run as candidates; queries that it lacks are left out.
+
+    Raises:
+        BadInput: if the run has none of the queries, or an image that is not a candidate.
+    """
+    return _checked(
+        [
+            _in_order_of(ranked, job, {image.image_id: image for image in job.candidates})
+            for job in jobs
+            if (ranked := first_stage.get(job.query_id))
+        ]
+    )
+
+
+def _in_order_of(ranked: Sequence[PlacedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
+    """Return the job with images of a run as candidates, by falling score, ties by rank."""
+    best_first = sorted(ranked, key=lambda image: (-image.score, image.rank))
+    candidates = (
+        JobImage(image_id=image.image_id, path=_known(known, image.image_id, job).path, score=image.score)
+        for image in best_first
+    )
+    return replace(job, candidates=tuple(candidates))
+
+
+def _known(known: Mapping[str, JobImage], image_id: str, job: Job) -> JobImage:
+    if image_id not in known:
+        raise BadInput(f"Image {image_id!r} of query {job.query_id!r} is not among its candidates.")
+    return known[image_id]
+
+
+def _checked(jobs: list[Job]) -> list[Job]:
+    if not jobs:
+        raise BadInput("The first stage has none of the queries of the job.")
+    return jobs

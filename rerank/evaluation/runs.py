@@ -13,10 +13,9 @@ from data.errors import BadInput, StoreError
 from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import TrecRow, parse_run, read_qrels
-from rerank.candidates import FirstStage
 from rerank.evaluation.measures import RankedList
 from rerank.evaluation.request import FIRST_STAGE
-from rerank.query_set import QuerySet
+from rerank.query_set import FirstStage, QuerySet
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
