@@ -32,7 +32,7 @@ from rerank.captions.scores import SentenceScorer
 from rerank.captions.texts import VisionCaptioner
 from rerank.forecast import forecast
 from rerank.run_plan import JudgeName
-from rerank.visret.generators import FolderGenerator, PromptGenerator
+from rerank.visret.generators import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
 
 FOLDER = Path(__file__).with_name("recorded")
 COLOURS = {"red": 40, "navy": 90, "yellow": 70, "green": 20, "white": 80, "brown": 30, "orange": 60, "gray": 50}
@@ -327,6 +327,8 @@ CASES: dict[str, dict[str, Case]] = {
         "no questions": case(fault=at("visa questions", "Sure!")),
         "refused questions": case(fault=at("visa questions", MalformedAnswer("no"))),
         "server down": case(fault=at("visa questions", SourceUnavailable("503"))),
+        "refused answer": case(fault=lambda asked: Refused("No.") if asked.photos and "Where?" in asked.text else None),
+        "a text model answers nothing": case(fault=at("visa questions", '{"phrases": [], "questions": ["A?"]}')),
         "uncertain": case(fault=lambda asked: "Uncertain." if "Where?" in asked.text and asked.photos else None),
     },
     "visret": {
@@ -346,6 +348,9 @@ CASES: dict[str, dict[str, Case]] = {
         "not drawn and unknown words": case(query={"text": "qqq"}, drawings=("broken",)),
         "folder": case(drawings=("q-1", "q-3")),
         "empty folder": case(drawings=("other-1",)),
+        "anchors": case(drawings=("anchors",)),
+        "one anchor": case(of_visret(sample=2), CHAT, drawings=("anchors",)),
+        "no anchors": case(query={"text": "a wren"}, drawings=("anchors",)),
     },
     "rewrite": {
         "default": case(),
@@ -393,7 +398,7 @@ def _run(method: str, case: Case, root: Path) -> str:
         vision=chat if case.judge == "vision" else None,
         context=lambda query: Context(query=query, passage=f"A crest is a tuft: {query}\n</background>", found=True),
         parts=lambda _: [CREST],
-        generator=_folder(root, case.drawings) if "-" in case.drawings[0] else PromptGenerator(draw),
+        generator=_generator(root, case.drawings, encoders.text_image[0], draw),
         captioner=VisionCaptioner(chat),
         scorer=SentenceScorer(encoders.sentence),
         root=root,
@@ -413,7 +418,13 @@ def _run(method: str, case: Case, root: Path) -> str:
     return "".join(f"{line}\n" for line in lines).replace(str(root), "PHOTOS")
 
 
-def _folder(root: Path, names: tuple[str, ...]) -> FolderGenerator:
+def _generator(root: Path, names: tuple[str, ...], encoder: Any, draw: Any) -> Generator:
+    if names == ("anchors",):
+        vectors = encoder.encode_texts(["a red bird", "a white bird with a red head"])
+        found = NamedVectors(space=encoder.space, species=("Blue Jay",), ids=("a", "b"), vectors=vectors)
+        return AnchorGenerator(lambda text, n: found if "red" in text and n == 3 else None)
+    if "-" not in names[0]:
+        return PromptGenerator(draw)
     folder = root / f"drawings {names[0]}"
     folder.mkdir(exist_ok=True)
     for name, colour in zip(names, COLOURS, strict=False):
