@@ -8,8 +8,7 @@ from data.records import Failure, LeftOut, PageRef, Taxon
 from kb import reasons
 from kb.checklist.names import fold
 from kb.sources.article_source import left_out
-from kb.sources.mediawiki.locate import Locator
-from kb.sources.mediawiki.match import assign, candidates, merged, page_ref
+from kb.sources.mediawiki.locate import Locator, assign, candidates, merged, page_ref
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 
 KnownPage = tuple[Taxon | str, PageRef]

@@ -11,8 +11,7 @@ from data.records import LeftOut, PageRef, Taxon, taxon_id
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.wiki_checklist import WithTaxoboxes
-from kb.sources.mediawiki.locate import Locator, without_brackets
-from kb.sources.mediawiki.match import page_ref
+from kb.sources.mediawiki.locate import Locator, page_ref, without_brackets
 from kb.sources.mediawiki.wiki_pages import WikiPage
 
 RANKS: Final = ("genus", "family")

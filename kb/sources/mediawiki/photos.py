@@ -17,7 +17,7 @@ from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
 from kb.sources.mediawiki.api_answers import Json, number, record, records, steps, text
-from kb.sources.mediawiki.figures import is_map_or_icon, is_photo
+from kb.sources.mediawiki.article_parser import is_map_or_icon, is_photo
 from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, check_redirect, wiki_workers
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
 from kb.sources.parsers import soup_of

@@ -1,27 +1,30 @@
-"""Look-ups of wiki pages: titles, redirects, revisions and clues from the first section."""
+"""Look-ups of a wiki: titles, redirects, revisions, clues from the first section, members of categories, lists."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
-from urllib.parse import quote, urljoin
+from typing import Any, Final
+from urllib.parse import parse_qs, quote, unquote, urljoin
+
+from bs4 import Tag
 
 from data.codec import from_json, to_json
-from data.errors import MalformedAnswer
+from data.errors import BadInput, MalformedAnswer
+from kb.http import split_address
 from kb.sources.licences import short_licence
 from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, steps, text, usable
-from kb.sources.mediawiki.categories import members_below
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 from kb.sources.mediawiki.lookup_journal import LookupJournal
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
+from kb.sources.parsers import soup_of
 
 PAGES_PER_LISTING = 500
 SHOWN_FROM = 20
-"""Requests from which a look-up shows its progress."""
+"""Requests or categories from which a look-up shows its progress."""
 Report = Callable[[str, int, int], None]
 LONGEST_TITLE_BYTES = 255
 _NEVER_IN_TITLES = re.compile(r"[#<>\[\]{}|\x00-\x1f\x7f]")
@@ -34,6 +37,22 @@ _LOOKUP: Mapping[str, str | int] = {
 }
 _REVISIONS: Mapping[str, str | int] = {"prop": "info|pageprops", "ppprop": "disambiguation"}  # a few bytes a page
 _SITE: Mapping[str, str | int] = {"meta": "siteinfo", "siprop": "general|statistics|rightsinfo|namespaces"}
+MEMBERS_PER_REQUEST: Final = 500
+MOST_CATEGORIES: Final = 5_000
+"""Each costs a request; more are a sign of a group that is better chosen in another way."""
+# Links under these headings are not part of the list.
+_OTHER_SECTIONS = frozenset(
+    {"see also", "references", "external links", "notes", "further reading", "sources", "bibliography", "footnotes"}
+)
+_OUTSIDE = (
+    ".navbox, .infobox, .sidebar, .hatnote, .dablink, .metadata, .reflist, .references, .mw-references-wrap, #toc, "
+    ".toc, .mw-editsection, .gallerytext, .thumb, figure, sup, .catlinks, .portal, .noprint, .ambox, style, script"
+)
+_NAMESPACE = re.compile(
+    r"^(?:File|Image|Category|Template|Help|Special|Wikipedia|Project|Portal|Talk|User|MediaWiki|Module|Draft|Book|TimedText|Media"
+    r"|[A-Za-z ]+ talk):",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,3 +266,137 @@ def _unusable(title: str, redirects: Sequence[str]) -> WikiPage:
     return WikiPage(
         title=title, revision=None, redirects=tuple(dict.fromkeys(redirects)), clues=Clues(is_unusable=True)
     )
+
+
+def members_below(
+    client: WikiClient,
+    category: str,
+    *,
+    depth: int,
+    journal: LookupJournal,
+    report: Report,
+) -> list[str]:
+    """Return the article titles in a category (with namespace) and in its subcategories down to `depth`.
+
+    The order is that of the wiki, level by level. Three categories are requested at a time.
+
+    Raises:
+        BadInput: for more than `MOST_CATEGORIES` subcategories, as soon as that is known.
+    """
+    level, seen, n_done = [category], {category}, 0
+    titles: dict[str, None] = {}
+    for below in range(depth + 1):
+        following: list[str] = []
+        for pages, subcategories in _level(client, level, journal):
+            n_done += 1
+            titles |= dict.fromkeys(pages)
+            if below < depth:
+                fresh = [each for each in subcategories if each not in seen]
+                seen.update(fresh)
+                following += fresh
+            if len(seen) >= SHOWN_FROM:
+                report("categories", n_done, len(seen))
+            if len(seen) > MOST_CATEGORIES:
+                raise _too_many(category, client.host)
+        level = following
+    return list(titles)
+
+
+def _level(client: WikiClient, categories: list[str], journal: LookupJournal) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield pages and subcategories of each category, in this order."""
+
+    def ask(category: str) -> tuple[list[str], list[str]]:
+        found = journal.answer(
+            ["members", category], lambda: _members(client, category), keep=lambda found: not found[2]
+        )
+        return found[0], found[1]
+
+    if len(categories) == 1:  # a dead wiki gets a single request
+        yield ask(categories[0])
+    elif categories:
+        with wiki_workers("categories") as pool:
+            yield from pool.map(ask, categories)
+
+
+def _members(client: WikiClient, category: str) -> tuple[list[str], list[str], int]:
+    """Return pages, subcategories, and how many members are unusable."""
+    n_unusable = 0
+    pages: list[str] = []
+    subcategories: list[str] = []
+    for part in client.query(
+        {
+            "list": "categorymembers",
+            "cmtitle": category,
+            "cmlimit": MEMBERS_PER_REQUEST,
+            "cmtype": "page|subcat",
+            "cmprop": "title|type",
+        }
+    ):
+        members, n_dropped = usable(part.get("categorymembers", []), texts=("title",), where=category)
+        n_unusable += n_dropped
+        for member in members:
+            if member.get("type") == "subcat" or member.get("ns") == 14:
+                subcategories.append(member["title"])
+            elif member.get("ns") == 0:
+                pages.append(member["title"])
+    return pages, subcategories, n_unusable
+
+
+def _too_many(category: str, host: str) -> BadInput:
+    return BadInput(
+        f"{category} on {host} has more than {MOST_CATEGORIES:,} subcategories, one request each.",
+        hint="Choose smaller groups, such as families (--taxon may be repeated), or add --checklist FILE: its names "
+        "are looked up 50 per request.",
+    )
+
+
+def links_in_list(html: str, site: SiteInfo) -> list[str]:
+    """Return the article titles linked in the lists and tables of a page, each once, in order.
+
+    Red links are included. A page without lists and tables gives the links of its text.
+    """
+    soup = soup_of(html)
+    root = soup.select_one(".mw-parser-output") or soup
+    for tag in root.select(_OUTSIDE):
+        tag.decompose()
+    listed = [link for link in root.find_all("a") if link.find_parent(["li", "td", "th", "dd"])]
+    titles: dict[str, None] = {}
+    for link in listed or root.find_all("a"):
+        title = title_of_link(link, site)
+        if title and not _is_in_other_section(link):
+            titles.setdefault(title)
+    return list(titles)
+
+
+def title_of_link(link: Tag, site: SiteInfo) -> str | None:
+    """Return the title of the linked article; None for another namespace, another site, or a part of this page."""
+    classes = set(link.get_attribute_list("class"))
+    address = str(link.get("href") or "")
+    if (
+        not address
+        or address.startswith("#")
+        or classes & {"external", "extiw", "image", "mw-file-description", "internal"}
+    ):
+        return None
+    parts = split_address(address)
+    own = split_address(site.page_address)
+    if parts.netloc and parts.netloc != own.netloc:
+        return None
+    query = parse_qs(parts.query)
+    if "title" in query:  # a red link, or a wiki without short addresses
+        title = query["title"][0]
+    else:
+        prefix = own.path.replace("$1", "")
+        if parts.path.startswith("./"):  # Parsoid
+            title = unquote(parts.path[2:])
+        elif prefix and parts.path.startswith(prefix):
+            title = unquote(parts.path[len(prefix) :])
+        else:
+            return None
+    title = clean_title(title.split("#")[0])
+    return None if not title or _NAMESPACE.match(title) else title
+
+
+def _is_in_other_section(link: Tag) -> bool:
+    heading = link.find_previous(["h2", "h3"])
+    return isinstance(heading, Tag) and " ".join(heading.get_text().split()).lower() in _OTHER_SECTIONS

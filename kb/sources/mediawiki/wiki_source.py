@@ -18,12 +18,11 @@ from kb.sources.mediawiki.api_answers import Json, number, record, records, text
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.changed_pages import newest_pages
 from kb.sources.mediawiki.clues import Match, clues_from_article, match_page
-from kb.sources.mediawiki.list_pages import links_in_list
 from kb.sources.mediawiki.locate import Locator
 from kb.sources.mediawiki.lookup_journal import LookupJournal
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import N_CONCURRENT, WikiClient, wiki_workers
-from kb.sources.mediawiki.wiki_pages import Report, WikiPages
+from kb.sources.mediawiki.wiki_pages import Report, WikiPages, links_in_list
 
 CATEGORY_DEPTH = 3
 NO_TAXON = "The wiki has no page, category or list of that name; try --category, --list or --names."

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from data.files import sha256_hex
 from data.records import Article, Figure, Source
-from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.mediawiki.figures import is_map_or_icon
+from kb.sources.mediawiki.article_parser import is_map_or_icon, parse_article
 from kb.sources.mediawiki.taxobox_html import stated_taxon
 
 SAVED = Path(__file__).with_name("saved_pages.jsonl")

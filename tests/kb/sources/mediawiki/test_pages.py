@@ -13,7 +13,7 @@ from data.records import LeftOut, PageRef, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
-from kb.sources.mediawiki import categories
+from kb.sources.mediawiki import wiki_pages
 from kb.sources.mediawiki.group_articles import with_group_articles
 from kb.sources.mediawiki.lookup_journal import LookupJournal
 from kb.sources.mediawiki.wiki_source import WikipediaSource
@@ -68,7 +68,7 @@ def test_each_category_is_asked_for_once_three_at_a_time_in_the_wikis_order(
     assert len(asked) == len(set(asked)) == 31
     assert wiki.most_at_once == 3
     assert shown[-1] == ("categories", 31, 31)
-    monkeypatch.setattr(categories, "MOST_CATEGORIES", 20)
+    monkeypatch.setattr(wiki_pages, "MOST_CATEGORIES", 20)
     wiki.requests.clear()
     with pytest.raises(BadInput, match=r"Category:Insects on .* has more than 20 subcategories") as caught:
         source.titles_in_category("Insects")
