@@ -83,6 +83,8 @@ class FaultyWiki(LoopbackServer):
         self.delay_s = 0.0
         self.categories: dict[str, list[str]] = {}
         """Title of a category -> titles of its pages and of the categories below it."""
+        self.revisions: dict[str, int] = {}
+        """Title -> revision of edited pages; by default, the place of the page."""
         self.language = "en"
         self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
         self.n_pages: int | None = None
@@ -149,9 +151,14 @@ class FaultyWiki(LoopbackServer):
         title = self._target(fields["page"])
         if title not in self.pages:
             return {"error": {"code": "missingtitle", "info": "The page you specified doesn't exist."}}
-        revision = 1 + list(self.pages).index(title)
         return {
-            "parse": {"title": title, "revid": revision, "text": self.pages[title], "categories": [], "properties": {}}
+            "parse": {
+                "title": title,
+                "revid": self._revision(title),
+                "text": self.pages[title],
+                "categories": [],
+                "properties": {},
+            }
         }
 
     def _query(self, fields: dict[str, str]) -> Any:
@@ -189,6 +196,9 @@ class FaultyWiki(LoopbackServer):
             ]
         return found
 
+    def _revision(self, title: str) -> int:
+        return self.revisions.get(title, 1 + list(self.pages).index(title))
+
     def _target(self, title: str) -> str:
         steps = self._steps(title)
         return steps[-1]["to"] if steps else title
@@ -204,7 +214,7 @@ class FaultyWiki(LoopbackServer):
         if title not in self.pages:
             return {"ns": 0, "title": title, "missing": True}
         content = {"slots": {"main": {"content": self.wikitext.get(title, self.pages[title])}}}
-        revision = 1 + list(self.pages).index(title)
+        revision = self._revision(title)
         redirects = [{"ns": 0, "title": t} for t in self.pages if self._target(t) == title != t]
         return {
             "ns": 0, "title": title, "lastrevid": revision, "redirects": redirects,

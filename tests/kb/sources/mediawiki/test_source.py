@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from data.errors import BadInput, MissingContact, SourceUnavailable
+from data.errors import BadInput, MissingContact, SourceUnavailable, UnknownTaxon
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.sources.article_source import AnchorBatch
@@ -133,6 +133,38 @@ def test_unclaimed_pages_report_duplicates_but_not_unrequested_species(
     assert "Merlin" not in left
 
 
+def test_an_update_asks_for_revisions_and_matches_only_changed_pages(wiki: FaultyWiki, source: WikipediaSource) -> None:
+    wiki.pages |= {"Bill": "<p>A beak.</p>", "Lore": "<p>A part.</p>"}
+    taxa = [bird(name) for name in ("Northern Cardinal", "Eurasian Hoopoe", "Merlin")]
+    places = [*source.locate(taxa), *source.locate_terms([("bill", None), ("lore", None)])]
+    known: list[tuple[Taxon | str, PageRef]] = [(what, page) for what, page in places if isinstance(page, PageRef)]
+    unchanged = {page.subject_id: page.revision for _, page in known}
+    assert len(unchanged) == 5
+
+    def newest() -> dict[str, int | str | None]:
+        found = [page for _, page in source.newest(known)]
+        pages = {page.subject_id: page.revision for page in found if isinstance(page, PageRef)}
+        return {**pages, **{page.name: page.reason for page in found if isinstance(page, LeftOut)}}
+
+    before = source.n_requests
+    assert newest() == unchanged
+    assert source.n_requests == before + 1
+    wiki.revisions |= {"Merlin": 90, "Bill": 91}
+    assert newest() == {**unchanged, "falco-columbarius": 90, "term:bill": 91}
+    # moved, deleted, and made a disambiguation
+    wiki.wikitext["Red bird"] = wiki.wikitext["Northern cardinal"]
+    wiki.pages |= {"Red bird": "<p>-</p>", "Northern cardinal": "#REDIRECT Red bird", "Lore": "#REDIRECT Bill"}
+    wiki.revisions["Red bird"] = 92
+    del wiki.pages["Eurasian hoopoe"]
+    wiki.wikitext["Merlin"] = "'''Merlin''' may refer to:\n* A bird"
+    assert newest() == {
+        "cardinalis-cardinalis": 92, "Upupa epops": "no page", "Falco columbarius": "disambiguation",
+        "term:bill": 91, "term:lore": 91,
+    }  # fmt: skip
+    [(_, moved)] = source.newest(known[:1])
+    assert moved == PageRef(subject_id="cardinalis-cardinalis", title="Red bird", revision=92)
+
+
 def test_fetch_leaves_out_pages_that_changed_subject(wiki: FaultyWiki, source: WikipediaSource) -> None:
     rows = "<tr><td>Class:</td><td>Amphibia</td></tr><tr><td>Genus:</td><td>Bufo</td></tr>"
     box = f'<table class="infobox biota">{rows}</table>'
@@ -192,6 +224,40 @@ def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: Wikip
     assert isinstance(found["Merlin"], tuple)
     assert all(isinstance(found[title], LeftOut) for title in bad)
     assert len(wiki.requests) == 1
+
+
+def test_species_below_a_taxon_of_the_wiki_are_those_of_its_categories_and_lists(wiki: FaultyWiki) -> None:
+    """A page in them whose taxobox states another classification is left out."""
+
+    def box(*rows: str) -> str:
+        cells = "".join(f"<tr><td>{row.replace(' ', ':</td><td>', 1)}</td></tr>" for row in rows)
+        return f'<table class="infobox biota">{cells}</table>'
+
+    wiki.wikitext = {
+        "Butterflies": "{{Automatic taxobox|taxon=Lepidoptera}}",
+        "Red admiral": "{{Speciesbox|taxon=Vanessa atalanta}}",
+        "Bird": "{{Automatic taxobox|taxon=Aves}}",
+    }
+    wiki.pages = {
+        "Butterflies": '<ul><li><a href="/wiki/Peacock">Peacock</a></li></ul>',
+        "Red admiral": box("Order Lepidoptera", "Genus Vanessa", "Species V. atalanta"),
+        "Honey bee": box("Order Hymenoptera", "Genus Apis"),
+        "Bird": box("Class Aves", "Order Lepidoptera"),
+    }
+    wiki.categories = {"Category:Lepidoptera": ["Red admiral", "Honey bee"], "Category:Moths": ["Emperor moth"]}
+    source = WikipediaSource(wiki.api_url, contact=None)
+    assert source.titles_below("Butterflies") == ["Red admiral", "Honey bee", "Peacock"]
+    assert source.titles_below("Red admiral") == ["Red admiral"]
+    assert source.titles_below("Moths") == ["Emperor moth"]  # a category without an article
+    with pytest.raises(UnknownTaxon):
+        source.titles_below("None such")
+    source.leaves_out_birds = True
+    pages = [PageRef(subject_id=title, title=title) for title in ("Red admiral", "Honey bee", "Bird")]
+    found = {page.title: result for page, result in source.fetch(pages)}
+    assert isinstance(found["Red admiral"], FetchedPage)
+    below = "not below Lepidoptera, Moths, Vanessa"
+    assert found["Honey bee"] == LeftOut(name="Honey bee", reason="about another subject", detail=below)
+    assert found["Bird"] == LeftOut(name="Bird", reason="not in the checklist", detail="Aves")
 
 
 # --- an odd wiki -----------------------------------------------------------------------------------------------------
