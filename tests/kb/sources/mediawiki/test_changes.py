@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,22 +85,18 @@ def test_moved_and_deleted_pages_match_a_fresh_build(
     wiki.edit("Northern cardinal", "'''Northern cardinal''' may refer to:\n* A bird\n* A team\n__DISAMBIG__")
     wiki.edit("House sparrow", "#REDIRECT [[Great tit]]")
     found = kb.update(tmp_path / "a.kb", [source], encoders)
-    assert {(change.name, change.kind, change.detail.split(" ->")[0]) for change in found.changes} == {
+    changes = {(change.name, change.kind, change.detail.split(" ->")[0]) for change in found.changes}
+    # A redirect to another bird may give either of two reasons.
+    changes -= {("Passer domesticus", "taken out", reason) for reason in ("duplicate page", "about another subject")}
+    assert changes == {
         ("Bubo scandiacus", "taken out", "no page"),
         ("Corvus corax", "moved", "Common raven"),
         ("Cardinalis cardinalis", "taken out", "disambiguation"),
-        ("Passer domesticus", "taken out", found_reason(found.changes, "Passer domesticus")),
         ("Raven lore", "moved", "Common raven"),
     }
+    assert len(found.changes) == 5
     assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
     assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
-
-
-def found_reason(changes: tuple[Change, ...], name: str) -> str:
-    """Return why a name was taken out; a redirect to another bird may give either of two reasons."""
-    [reason] = [change.detail for change in changes if change.name == name]
-    assert reason in ("duplicate page", "about another subject")
-    return reason
 
 
 def test_photo_and_credit_changes_do_not_refetch_the_text(
@@ -120,12 +115,3 @@ def test_photo_and_credit_changes_do_not_refetch_the_text(
         [entry] = store.species(["turdus-merula"])
         assert entry.anchors[0].author == "Another Painter"
     assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
-
-
-def test_the_update_command_needs_no_address(wiki: OwnWiki, encoders: Encoders, tmp_path: Path, cli: Any) -> None:
-    built(tmp_path / "a.kb", wiki, encoders)
-    wiki.edit("Great tit", page_text(*BIRDS[-1], more="The cheeks are white."))
-    outcome = cli.call("update", "--kb", "a.kb", check=True)
-    assert "Parus major" in outcome.stdout
-    assert "texts distilled    1" in outcome.stdout
-    assert "changes            none" in cli.call("update", "--kb", "a.kb", check=True).stdout
