@@ -221,3 +221,14 @@ def test_a_collection_gives_its_hidden_half_and_two_sets_of_anchors(tmp_path: Pa
     assert [i for i, row in enumerate(rows) if row["split"] == "test"] == collection.hidden.tolist()
     for name, mode in (("train", "three"), ("wiki", "wiki")):
         assert [i for i, row in enumerate(rows) if name in row["anchors"].split()] == sorted(collection.anchors(mode))
+
+
+def test_no_test_photo_of_the_shared_collection_is_an_anchor(shared: Path, tmp_path: Path) -> None:
+    convert([shared / "birds"], tmp_path / "birds.csv")
+    with (tmp_path / "birds.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    tested = [row for row in rows if row["split"] == "test"]
+    assert len(tested) == 902 and not any(row["anchors"] for row in tested)
+    species = {name: {row["label"] for row in rows if name in row["anchors"].split()} for name in ("train", "wiki")}
+    assert (len(species["train"]), len(species["wiki"])) == (976, 758)
+    assert {row["label"] for row in tested} <= species["train"]
