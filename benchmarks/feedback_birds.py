@@ -27,8 +27,7 @@ from data.images.decode import ENCODER_SIDE, read_image
 from data.records import ChatReply, ChatRequest
 from data.starter.knowledge import read_species
 from papers.feedback.actor import ActorRun, LabelledQuery, act
-from papers.feedback.chart import chart
-from papers.feedback.report import SINGLE, FeedbackFigures, figures_of
+from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
 from recognize.starter.encoders import StarterPair, Weights
 from recognize.starter.heads import read_heads
 from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of

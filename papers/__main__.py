@@ -34,7 +34,8 @@ def convert(sources: tuple[Path, ...], target: Path, split: str | None, images: 
     """
     from papers.datasets.convert import convert as convert_files
 
-    name = convert_files(sources, target, split=split, images=images, needs_images=images is not None)
+    with output.log_to_stderr("papers"):
+        name = convert_files(sources, target, split=split, images=images, needs_images=images is not None)
     output.note(f"{name}: {target}")
 
 

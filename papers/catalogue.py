@@ -174,7 +174,11 @@ class Paper:
 
 
 def expanded(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a file with the steps of its runs: for each retriever, a run and its figures."""
+    """Return the content of a file with the steps of its runs: for each retriever, a run and its figures.
+
+    A run that is measured itself has no step for its figures.
+    """
+    content.setdefault("steps", {})
     retrievers: dict[str, str] = content.pop("retrievers", {})
     of_run: dict[str, list[str]] = {}
     for name, run in content.pop("runs", {}).items():
@@ -186,16 +190,22 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
                 {**calls, "times": ["0 new calls"], "basis": f"cached after the step {name}"}
                 for calls in run.get("calls", ())
             ]
+            is_measured = run.get("is_measured", False)
+            given = arguments if is_measured else ["rerank", "{data}", *arguments]
+            written = ["--format", "csv"] if is_measured else ["--output", stem]
             more = {key: value for key, value in run.items() if key not in ("is_repeated", "run", "title", "calls")}
             title = run["title"] + (f" ({retrievers[suffix]})" if suffix else "")
             content["steps"][step] = {
                 "encodes": ["images"],
                 **more,
                 "title": title,
-                "run": ["rerank", "{data}", *arguments, "--set", profile, "--output", stem],
+                "run": [*given, "--set", profile, *written],
                 "after": [f"{each}{suffix}" for each in run.get("after", ())],
                 "calls": again if suffix and not run.get("is_repeated") else run.get("calls", ()),
             }
+            of_run.setdefault(name, []).append(step)
+            if is_measured:
+                continue
             measure = ["eval", "rerank", f"{step}={stem}.jsonl", "--jobs", "{data}", "-k", "1", "-k", "10", "-k", "30"]
             content["steps"][f"{step}-figures"] = {
                 "title": f"Measures: {title}",
@@ -204,7 +214,7 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
                 "is_measured": True,
                 "models": run.get("models", {}),
             }
-            of_run.setdefault(name, []).extend((step, f"{step}-figures"))
+            of_run[name].append(f"{step}-figures")
     for table in content["tables"].values():
         table.setdefault("steps", [step for name in table.pop("runs", ()) for step in of_run[name]])
     return content

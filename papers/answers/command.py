@@ -15,7 +15,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from papers.answers.evidence import Evidence, Per
-    from papers.answers.row import AnswerRow
+    from papers.answers.report import AnswerRow
 
 DEPTHS = (1, 10)
 
@@ -81,8 +81,7 @@ def answers(
     from data.prompts import Prompts
     from papers.answers.evidence import NoPicture
     from papers.answers.inputs import drawing_settings, open_models, read_evidence
-    from papers.answers.judge import AnswerJudge
-    from papers.answers.reader import PLACEHOLDERS, AnswerReader
+    from papers.answers.reader import PLACEHOLDERS, AnswerJudge, AnswerReader
     from papers.answers.report import report_of
     from papers.answers.run import run_answers
     from papers.answers.tables import as_text, forecast_text

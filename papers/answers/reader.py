@@ -1,4 +1,4 @@
-"""Reader of questions: a vision model that is shown the evidence."""
+"""Reader of questions, a vision model that is shown the evidence; and judge of its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.contracts import ChatModel
 from data.errors import BadImage
 from data.images import MAX_SIDE
 from data.images.jpeg import jpeg_of
-from data.prompts import Prompts
+from data.prompts import Prompts, quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from papers.answers.evidence import Picture
 from papers.datasets.benchmark import VisualQuestion
@@ -23,6 +23,7 @@ PLACEHOLDERS: Final = {
     "answer_judge": ("question", "reference", "answer"),
 }
 """Prompts of reader and judge: `papers/prompts`."""
+JUDGE_TOKENS: Final = 300
 MAX_TOKENS: Final = 1_000  # of reasoning and answer, as in the authors' code
 
 
@@ -76,3 +77,28 @@ class AnswerReader:
         for n, each in enumerate(shown, start=1):
             kind = "Drawing" if each.picture.is_drawing else "Photo"
             yield ChatMessage(role="user", text=f"{kind} {n}: {each.picture.entity}", images=(each.jpeg,))
+
+
+class AnswerJudge:
+    """Asks a model for the score of an answer, 0 to 1.
+
+    Args:
+        chat: the model.
+        prompts: the prompt `answer_judge`.
+
+    Source:
+        The rubric of Visual-RAG (Wu et al., 2025b), as in VisRet, figure 11: shares of key features, .5 off for a
+        hallucination, redundant information marked. Differs: our own prompt and examples, temperature 0.
+    """
+
+    def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None) -> None:
+        self._chat = chat
+        self._prompts = prompts or Prompts("papers", PLACEHOLDERS)
+
+    async def judge(self, question: VisualQuestion, answer: str) -> ChatReply:
+        """Return the model's reply; errors are those of the model."""
+        prompt = self._prompts.fill(
+            "answer_judge", question=question.text, reference=" OR ".join(question.answers), answer=quoted(answer)
+        )
+        message = ChatMessage(role="user", text=prompt)
+        return await self._chat.reply(ChatRequest(messages=(message,), max_tokens=JUDGE_TOKENS))

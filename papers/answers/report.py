@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from data.metrics import N_TEST_RESAMPLES
 from data.metrics.ranked import Measured, measure
 from data.metrics.significance import PairedTest, holm, paired_test
-from papers.answers.row import AnswerRow, Outcome
 from rerank.ranked_images import total_cost
 
 FAULTS: Final[tuple[Outcome, ...]] = ("refused", "cut off", "no answer", "unreadable judgement")
@@ -115,3 +114,44 @@ def _figures(name: str, rows: Sequence[AnswerRow], n_resamples: int, seed: int) 
         faults={outcome: outcomes[outcome] for outcome in FAULTS},
         cost_usd=total_cost(row.cost_usd for row in rows),
     )
+
+
+Outcome = Literal["judged", "refused", "cut off", "no answer", "unreadable judgement"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRow:
+    """An answer to a question from one kind of evidence: one line of `python -m papers answers`."""
+
+    question_id: str
+    """Id of the question."""
+    evidence: str
+    """Pictures of the reader: `no image`, `drawing`, or a run and its depth."""
+    question: str
+    """The question."""
+    references: tuple[str, ...]
+    """Reference answers; any one is right."""
+    images: tuple[str, ...] = ()
+    """Ids of the pictures shown, in order."""
+    answer: str | None = None
+    """The reader's answer; null if there is none."""
+    reasoning: str = ""
+    """The reader's reasoning."""
+    outcome: Outcome | None = None
+    """`judged`, or why the score is 0: `refused` or `cut off` by the reader, `no answer`, `unreadable judgement`."""
+    score: float | None = None
+    """Score, 0 to 1; null in case of an error."""
+    hallucination: bool = False
+    """Marked for features that no reference lists."""
+    redundant: bool = False
+    """Marked for information that was not asked for."""
+    judgement: str = ""
+    """The judge's reply."""
+    note: str = ""
+    """Pictures left out because they cannot be read."""
+    status: Literal["ok", "error"] = "ok"
+    """Whether the answer was measured."""
+    error: str | None = None
+    """Why it was not."""
+    cost_usd: float | None = 0.0
+    """Cost of answer and judgement in US dollars; null if a price is unknown."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from data.errors import BadInput, CostStop, CutOff, FieldmarkError, NotCached, Refused, SourceError
 from papers.answers.evidence import Evidence
-from papers.answers.judge import AnswerJudge
-from papers.answers.reader import AnswerReader
+from papers.answers.reader import AnswerJudge, AnswerReader
 from papers.answers.replies import read_answer, read_verdict
-from papers.answers.row import AnswerRow
+from papers.answers.report import AnswerRow
 from papers.datasets.benchmark import VisualQuestion
 from rerank.ranked_images import total_cost
 from rerank.scheduling import all_of, current_query

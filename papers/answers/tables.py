@@ -74,14 +74,14 @@ def forecast_text(
 
 
 def _calls(questions: Sequence[VisualQuestion], evidence: Sequence[Evidence]) -> Iterator[Calls]:
-    from papers.answers import judge, reader
+    from papers.answers import reader
     from rerank.forecast import Calls
 
     for each in evidence:
         for question in questions:
             n = each.n_pictures(question)
             yield Calls(n=1, model="vision", photos=n, tokens_in=PROMPT, tokens_out=reader.MAX_TOKENS)
-            yield Calls(n=1, model="text", tokens_in=RUBRIC, tokens_out=judge.MAX_TOKENS)
+            yield Calls(n=1, model="text", tokens_in=RUBRIC, tokens_out=reader.JUDGE_TOKENS)
 
 
 def _drawing_calls(questions: Sequence[VisualQuestion], visret: VisretSettings | None) -> Iterator[Calls]:

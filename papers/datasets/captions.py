@@ -33,11 +33,6 @@ class _Photo:
     """Query id and caption."""
 
 
-def is_captions(payload: object) -> bool:
-    """Return whether a JSON document holds photos with captions."""
-    return isinstance(payload, dict) and isinstance(payload.get("images"), list)
-
-
 def read_captions(file: Path, payload: Mapping[str, object], *, split: str | None = None) -> Benchmark:
     """Return the queries in Karpathy's or COCO's form.
 

@@ -22,16 +22,6 @@ _SET: Final = "COCO2017_unlabeled"
 _IMAGES: Final = "unlabeled2017"
 
 
-def is_circo(payload: object) -> bool:
-    """Return whether a JSON document holds queries of CIRCO."""
-    return (
-        isinstance(payload, list)
-        and bool(payload)
-        and isinstance(payload[0], dict)
-        and "reference_img_id" in payload[0]
-    )
-
-
 def read_circo(file: Path, payload: list[object], images: Path | None = None) -> Benchmark:
     """Return the queries of a split; `images` is the folder of the photos, if they are not beside `annotations`.
 

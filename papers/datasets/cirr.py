@@ -16,11 +16,6 @@ from papers.datasets.benchmark import Benchmark
 from papers.datasets.cells import cell, number_or_name, text, texts
 
 
-def is_cirr(payload: object) -> bool:
-    """Return whether a JSON document holds queries of CIRR."""
-    return isinstance(payload, list) and bool(payload) and isinstance(payload[0], dict) and "pairid" in payload[0]
-
-
 def read_cirr(file: Path, payload: list[object]) -> Benchmark:
     """Return the queries of a split.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -15,13 +16,14 @@ from data.files import write_atomic
 from data.labelled_photos import LabelledPhoto
 from data.records import Job
 from papers.datasets.benchmark import MEASURES, Benchmark
-from papers.datasets.inquire import is_rerank_folder, read_rerank
+from papers.datasets.inquire import read_rerank
 from papers.datasets.inquire_labels import label_of
 from papers.datasets.published import read_benchmark
 from papers.datasets.species_photos import read_species
 from rerank.query_set import QuerySet
 from training.collection import read_collection
 
+_log = logging.getLogger(__name__)
 COLUMNS: Final = ("path", "label", "split", "anchors")
 
 
@@ -100,24 +102,23 @@ def _as_table(photos: Iterable[LabelledPhoto], sets: Mapping[int, Sequence[str]]
 
 def _query_set(source: Path, output: Path, split: str | None, images: Path | None, *, needs_images: bool) -> QuerySet:
     if source.is_dir() or source.suffix == ".parquet":
-        if source.is_dir() and not is_rerank_folder(source):
-            raise BadInput(f"{source} holds no Parquet files or metadata of INQUIRE-Rerank.")
         jobs = read_rerank(source.absolute(), split=split, images=images or output.with_suffix("").absolute())
         return QuerySet(name="INQUIRE-Rerank", queries=tuple(jobs), labels=inquire_labels(jobs))
     benchmark = read_benchmark(source.absolute(), split=split, images=images)
     if benchmark is None:
-        raise BadInput(f"{source} is of no known form.", hint="docs/howto/reproduce.md lists the data sets.")
+        raise BadInput(f"{source} is of no known form.", hint="docs/reproduce/index.md lists the data sets.")
     return query_set_of(benchmark, images=images, needs_images=needs_images)
 
 
 def query_set_of(benchmark: Benchmark, *, images: Path | None = None, needs_images: bool = True) -> QuerySet:
     """Return a data set as a query set, with the files of its images."""
+    file: Callable[[str], str] = str
     try:
         file = benchmark.image_folder(images).file
-    except BadInput:
+    except BadInput as error:
         if needs_images or not benchmark.collection:
             raise
-        file = str
+        _log.warning("%s The query set can be evaluated, not ranked.", error)
     labels = {query_id: {"aspect": aspects} for query_id, aspects in benchmark.aspects.items()}
     if benchmark.name == "INQUIRE-Rerank-Hard":
         labels = inquire_labels(benchmark.queries)

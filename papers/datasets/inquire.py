@@ -1,4 +1,4 @@
-"""Reader of INQUIRE-Rerank as published: Parquet files, a folder of images with metadata, or the Hard subset.
+"""Reader of INQUIRE-Rerank as published: Parquet files, or the Hard subset.
 
 The published rows have no query id: queries are identified by their text and get the id of INQUIRE's query list.
 Nothing is downloaded, and no part of the data set is shipped.
@@ -6,7 +6,6 @@ Nothing is downloaded, and no part of the data set is shipped.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -38,8 +37,7 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
     """Return a job for each query of INQUIRE-Rerank, in the order in which the queries appear.
 
     Args:
-        source: a Parquet file; a folder with Parquet files; or a folder of images with a `metadata.jsonl` or
-            `metadata.csv` in it or in a folder per split, with a column `file_name` besides those of the rows.
+        source: a Parquet file, or a folder with Parquet files.
         split: `test` or `validation`; None reads all. The split of a file is the start of its name, or the name of its
             folder.
         images: folder for the images inside Parquet files; None does not write them, and the paths of the job then
@@ -49,37 +47,14 @@ def read_rerank(source: Path, *, split: str | None = None, images: Path | None =
         BadInput: if there are no such files, one is damaged, a column is missing, a cell is invalid, or an image is
             listed twice for a query.
     """
-    parquet, tables = _files(source)
-    chosen = [path for path in (parquet or tables) if split is None or _is_of(path, split)]
+    found = [source] if source.suffix == ".parquet" else sorted(source.rglob("*.parquet"))
+    chosen = [path for path in found if split is None or _is_of(path, split)]
     if not chosen:
-        wanted = f"files of the split {split!r}" if parquet or tables else "Parquet files or a metadata.jsonl"
         raise BadInput(
-            f"{source} contains no {wanted}",
+            f"{source} contains no {f'files of the split {split!r}' if found else 'Parquet files'}",
             hint="Give the folder of INQUIRE-Rerank as downloaded, or one of its Parquet files.",
         )
-    rows = (row for path in chosen for row in (_parquet_rows(path, images) if parquet else _folder_rows(path)))
-    return _jobs(rows, source)
-
-
-def is_rerank_folder(folder: Path) -> bool:
-    """Return whether a folder holds Parquet files or metadata of INQUIRE-Rerank."""
-    return any(_files(folder))
-
-
-def _files(source: Path) -> tuple[list[Path], list[Path]]:
-    """Return the Parquet files and the metadata tables of the data set."""
-    parquet = [source] if source.suffix == ".parquet" else sorted(source.rglob("*.parquet"))
-    return parquet, [path for path in sorted(source.rglob("metadata.*")) if path.suffix in (".jsonl", ".csv")]
-
-
-def is_hard(payload: object) -> bool:
-    """Return whether a JSON document holds queries of INQUIRE-Rerank-Hard."""
-    return (
-        isinstance(payload, list)
-        and bool(payload)
-        and isinstance(payload[0], dict)
-        and {"query", "images"} <= payload[0].keys()
-    )
+    return _jobs((row for path in chosen for row in _parquet_rows(path, images)), source)
 
 
 def read_hard(path: Path) -> list[Job]:
@@ -160,27 +135,8 @@ def _parquet_cells(path: Path, *, with_images: bool) -> Iterator[dict[str, objec
         raise BadInput(f"Cannot read {path} as a Parquet file: {why}") from error
 
 
-def _folder_rows(path: Path) -> Iterator[_Row]:
-    entries: Iterable[Mapping[str, object]]
-    lines = read_lines(path)
-    try:
-        entries = (
-            [dict(load_json(line)) for line in lines if line.strip()]
-            if path.suffix == ".jsonl"
-            else list(csv.DictReader((f"{line}\n" for line in lines), restkey=""))
-        )
-    except (ValueError, TypeError, csv.Error) as error:
-        raise BadInput(f"{path}: expected a JSON object per line, or CSV: {error}") from error
-    for cells in entries:
-        _check_columns({*cells}, path, "file_name")
-        name = cells["file_name"]
-        if not isinstance(name, str) or not name.strip():
-            raise BadInput(f"{path.name}: expected a path as file_name, got {name!r}")
-        yield _row(cells, str(path.parent / name), path)
-
-
-def _check_columns(names: set[str], path: Path, *more: str) -> None:
-    missing = sorted({*NEEDED, *more} - names)
+def _check_columns(names: set[str], path: Path) -> None:
+    missing = sorted({*NEEDED} - names)
     if missing:
         raise BadInput(f"{path.name} has no column {missing[0]}", hint=f"Columns: {', '.join(sorted(names))}.")
 

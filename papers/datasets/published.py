@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,13 @@ from data.errors import BadInput, UsageError
 from data.files import read_lines
 from data.foreign_json import load_json
 from papers.datasets.benchmark import Benchmark
-from papers.datasets.captions import is_captions, read_caption_table, read_captions
-from papers.datasets.circo import is_circo, read_circo
-from papers.datasets.cirr import is_cirr, read_cirr
-from papers.datasets.inquire import is_hard, read_hard
+from papers.datasets.captions import read_caption_table, read_captions
+from papers.datasets.circo import read_circo
+from papers.datasets.cirr import read_cirr
+from papers.datasets.inquire import read_hard
 from papers.datasets.msr_vtt import is_msr_vtt, read_msr_vtt
-from papers.datasets.visdial import is_chatir, is_visdial, read_chatir, read_visdial
-from papers.datasets.visual_rag import is_visual_rag, read_visual_rag
+from papers.datasets.visdial import read_chatir, read_visdial
+from papers.datasets.visual_rag import read_visual_rag
 
 
 def read_benchmark(file: Path, *, split: str | None = None, images: Path | None = None) -> Benchmark | None:
@@ -34,7 +35,7 @@ def read_benchmark(file: Path, *, split: str | None = None, images: Path | None 
     if file.suffix == ".csv":
         return read_caption_table(file, split=split)
     if file.suffix == ".jsonl":
-        if not is_visual_rag(_first_line(file)):
+        if not re.search(r'^\s*\{.*"images":', _first_line(file)):
             return None
         _check_unsplit(file, split)
         return read_visual_rag(file, read_lines(file))
@@ -47,20 +48,21 @@ def read_benchmark(file: Path, *, split: str | None = None, images: Path | None 
             f"{file.name} is damaged or incomplete: {error}",
             hint="Expected one JSON document; JSON lines are named .jsonl.",
         ) from error
-    if is_captions(payload):
-        return read_captions(file, payload, split=split)
     if is_msr_vtt(payload):
         return read_msr_vtt(file, payload, split=split, images=images)
-    if is_hard(payload):
-        _check_unsplit(file, split)
-        return _inquire_hard(file)
-    for is_of, read in (
-        (is_cirr, read_cirr),
-        (is_circo, partial(read_circo, images=images)),
-        (is_chatir, read_chatir),
-        (is_visdial, read_visdial),
+    first = payload[0] if isinstance(payload, list) and payload else payload
+    if not isinstance(first, dict):
+        return None
+    if isinstance(payload, dict) and isinstance(payload.get("images"), list):
+        return read_captions(file, payload, split=split)
+    for keys, read in (
+        (("query", "images"), _inquire_hard),
+        (("pairid",), read_cirr),
+        (("reference_img_id",), partial(read_circo, images=images)),
+        (("img", "dialog"), read_chatir),
+        (("data", "split"), read_visdial),
     ):
-        if is_of(payload):
+        if first.keys() >= set(keys):
             _check_unsplit(file, split)
             return read(file, payload)
     return None
@@ -75,7 +77,7 @@ def _first_line(file: Path) -> str:
         return ""
 
 
-def _inquire_hard(file: Path) -> Benchmark:
+def _inquire_hard(file: Path, _payload: object) -> Benchmark:
     jobs = read_hard(file)
     pools = {job.query_id: tuple(image.image_id for image in job.candidates) for job in jobs}
     return Benchmark(

@@ -18,19 +18,6 @@ from papers.datasets.benchmark import Benchmark
 from papers.datasets.cells import cell, number_or_name, text, texts
 
 
-def is_chatir(payload: object) -> bool:
-    """Return whether a JSON document holds dialogues in ChatIR's form."""
-    return (
-        isinstance(payload, list) and bool(payload) and isinstance(payload[0], dict)
-        and {"img", "dialog"} <= payload[0].keys()
-    )  # fmt: skip
-
-
-def is_visdial(payload: object) -> bool:
-    """Return whether a JSON document holds dialogues in VisDial's form."""
-    return isinstance(payload, dict) and isinstance(payload.get("data"), dict) and "dialogs" in payload["data"]
-
-
 def read_chatir(file: Path, payload: list[object]) -> Benchmark:
     """Return a query for each round of each dialogue, with the paths of photos as their ids.
 

@@ -21,15 +21,6 @@ from papers.datasets.cells import cell, text, texts
 ENTITIES: Final = ("entity_1", "entity_2")
 
 
-def is_visual_rag(line: str) -> bool:
-    """Return whether a line holds a question with labelled images."""
-    try:
-        entry = load_json(line)
-    except ValueError:
-        return False
-    return isinstance(entry, dict) and {"question", "images"} <= entry.keys()
-
-
 def read_visual_rag(file: Path, lines: Sequence[str]) -> Benchmark:
     """Return the questions; query ids are the places of the lines from 0, with `_entity_1` or `_entity_2` for two.
 

@@ -83,8 +83,7 @@ def feedback(
 
     Example: python -m papers feedback --images photos/ --method rocchio --method captions --plot recall.svg
     """
-    from papers.feedback.chart import chart
-    from papers.feedback.report import figures_of
+    from papers.feedback.report import chart, figures_of
     from papers.feedback.unfinished import UnfinishedRuns
     from rerank.feedback.session import state_of
 
@@ -128,7 +127,7 @@ def feedback(
 
         output.write(output.as_json(to_json(figures)))
     else:
-        from papers.feedback.tables import as_csv, as_text
+        from papers.feedback.report import as_csv, as_text
 
         output.write(as_csv(figures).rstrip() if form == "csv" else as_text(figures))
     if figures.failed:
@@ -147,8 +146,7 @@ def _labelled(
     jobs: Path | None, collection: ImageCollection, images: Path, template: str
 ) -> tuple[LabelledQueries, ImageCollection]:
     """Return the queries, and the collection that they are searched in."""
-    from papers.feedback.labelled import queries_of_file, queries_of_folders
-    from papers.feedback.part import PartOfCollection
+    from papers.feedback.labelled import PartOfCollection, queries_of_file, queries_of_folders
 
     if jobs is None:
         return queries_of_folders(collection, template), collection

@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 
 from papers.answers.replies import Verdict, read_answer, read_verdict
-from papers.answers.row import AnswerRow
+from papers.answers.report import AnswerRow
 from tests.conftest import ROOT, Outcome
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 

@@ -16,6 +16,12 @@ from tests.servers.openai_server import Answer, Status
 SMALL = ("--set", "k=3", "--turns", "3")
 
 
+@pytest.fixture(autouse=True)
+def knowledge(built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the knowledge base of the drawings; unpacking the shipped one takes seconds."""
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
+
+
 @pytest.fixture
 def measure(papers: Any, coloured: Path, plain_encoders: None) -> Callable[..., Any]:
     """Return a function that measures, and returns the run and its JSON."""

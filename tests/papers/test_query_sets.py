@@ -295,7 +295,6 @@ ROWS = [  # query, image, score, relevant
     (KNOWN, 11, 0.31, 1), (OTHER, 21, 0.25, 0), (KNOWN, 12, 0.35, 0),
     (OTHER, 22, 0.28, 1), (KNOWN, 13, 0.30, 1), (OTHER, 11, 0.20, 0),
 ]  # fmt: skip
-HEADER = "file_name,query,relevant,clip_score,inat24_image_id"
 
 
 def picture(number: int) -> bytes:
@@ -348,61 +347,45 @@ def test_rows_of_inquire_become_a_job_for_each_query_and_pictures_are_written_on
     assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
 
 
-def test_metadata_of_inquire_gives_the_same_jobs_as_jsonl_and_csv(tmp_path: Path) -> None:
-    rows = [
-        {"file_name": f"{i}.jpg", "query": query, "relevant": relevant, "clip_score": score, "inat24_image_id": i}
-        for query, i, score, relevant in ROWS
-    ]
-    write(tmp_path / "a" / "test" / "metadata.jsonl", lines(*rows))
-    (tmp_path / "b" / "test").mkdir(parents=True)
-    with (tmp_path / "b" / "test" / "metadata.csv").open("w", newline="") as out:
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows(row | {"relevant": bool(row["relevant"])} for row in rows)
-    for folder in "ab":
-        jobs = read_rerank(tmp_path / folder, split="test")
-        assert relevances(jobs) == EXPECTED
-        assert jobs[0].candidates[2].path == str(tmp_path / folder / "test" / "13.jpg")
-    with pytest.raises(BadInput, match="no files of the split 'validation'"):
-        read_rerank(tmp_path / "a", split="validation")
-    spreadsheet = f'\ufeff{HEADER}\r\na.jpg,"red, and\r\nsmall",1,0.5,1,one cell too many\r\n'
-    (tmp_path / "c").mkdir()
-    (tmp_path / "c" / "metadata.csv").write_bytes(spreadsheet.encode())
-    (job,) = read_rerank(tmp_path / "c")
-    assert (job.text, job.relevant) == ("red, and small", ("1",))
+def test_a_split_of_inquire_is_its_files_and_equal_queries_are_one(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a" / "test-00000-of-00001.parquet", ROWS[:1])
+    write_parquet(tmp_path / "a" / "validation" / "00000.parquet", ROWS[1:2])
+    assert [job.text for job in read_rerank(tmp_path / "a", split="validation")] == [OTHER]
+    assert len(read_rerank(tmp_path / "a")) == 2
+    with pytest.raises(BadInput, match="no files of the split 'train'"):
+        read_rerank(tmp_path / "a", split="train")
     write_parquet(tmp_path / "d" / "test.parquet", [(KNOWN, 1, 0.3, 1), (f"  {KNOWN.upper()} ", 2, 0.2, 0)])
     (job,) = read_rerank(tmp_path / "d")  # queries that differ in case and spaces alone are one
     assert [image.image_id for image in job.candidates] == ["1", "2"]
 
 
 def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
-    cells = {"file_name": "a.jpg", "query": KNOWN, "relevant": 1, "clip_score": 0.5, "inat24_image_id": 1}
-    number, as_json = "expected a number as clip_score and 0 or 1", "metadata.jsonl"
-    cases: list[tuple[str, str | bytes, str]] = [
-        ("test.parquet", b"PAR1 cut off", "as a Parquet file"),
-        (as_json, "[1, 2]\n", "expected a JSON object per line"),
-        (as_json, '{"query": \n', "expected a JSON object per line"),
-        (as_json, "{}".encode("utf-16"), "is not UTF-8 text"),
-        ("metadata.csv", f"{HEADER}\n", "contains no query with images"),
-        ("metadata.csv", "file_name,relevant,clip_score,inat24_image_id,query\na.jpg,1,0.5,1\n", "text as query"),
-        (as_json, lines({**cells, "clip_score": "high"}), number),
-        (as_json, lines({**cells, "clip_score": "nan"}), number),
-        (as_json, lines({**cells, "clip_score": True}), number),
-        (as_json, lines({**cells, "relevant": "perhaps"}), number),
-        (as_json, lines({**cells, "relevant": 2}), number),
-        (as_json, lines({**cells, "inat24_image_id": None}), "invalid image id None"),
-        (as_json, lines({**cells, "inat24_image_id": "../../x"}), "invalid image id"),
-        (as_json, lines({**cells, "file_name": None}), "expected a path as file_name"),
-        (as_json, lines({key: cells[key] for key in cells if key != "clip_score"}), "has no column clip_score"),
-        (as_json, lines(cells, cells), "Image 1 is listed twice"),
-        ("readme.txt", "", r"no Parquet files or a metadata\.jsonl"),
-    ]
-    for i, (name, content, why) in enumerate(cases):
-        file = tmp_path / str(i) / name
-        file.parent.mkdir()
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    cells: dict[str, Any] = {"query": KNOWN, "relevant": "1", "clip_score": 0.5, "inat24_image_id": "1"}
+    number, file = "expected a number as clip_score and 0 or 1", tmp_path / "test.parquet"
+    for change, why in (
+        ({"clip_score": "high"}, number),
+        ({"clip_score": float("nan")}, number),
+        ({"clip_score": True}, number),
+        ({"relevant": "perhaps"}, number),
+        ({"relevant": "2"}, number),
+        ({"query": " "}, "expected text as query"),
+        ({"inat24_image_id": None}, "invalid image id None"),
+        ({"inat24_image_id": "../../x"}, "invalid image id"),
+    ):
+        pq.write_table(pa.table({name: [cell] for name, cell in (cells | change).items()}), file)
         with pytest.raises(BadInput, match=why):
-            read_rerank(file.parent)
+            read_rerank(file)
+    write_parquet(file, drop=("clip_score",))
+    with pytest.raises(BadInput, match="has no column clip_score"):
+        read_rerank(file)
+    write_parquet(file, [ROWS[0], ROWS[0]])
+    with pytest.raises(BadInput, match="Image 11 is listed twice"):
+        read_rerank(file)
+    file.write_bytes(b"PAR1 cut off")
+    with pytest.raises(BadInput, match="as a Parquet file"):
+        read_rerank(file)
+    with pytest.raises(BadInput, match="contains no Parquet files"):
+        read_rerank(tmp_path / "none")
 
 
 LABELS = files("papers.datasets").joinpath("inquire_labels.csv").read_text(encoding="utf-8")
