@@ -16,7 +16,7 @@ BESIDE = ("papers", "training", "benchmarks", "docs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """A function and the text from the comment above it to its end."""
+    """A function and its text, with the line above it."""
 
     name: str
     n_lines: int
@@ -87,15 +87,10 @@ def facts_of(name: str, text: str) -> Source:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             docstrings.append(ast.get_docstring(node) or "")
             if not isinstance(node, ast.ClassDef):
-                first = min(node.lineno, *(each.lineno for each in node.decorator_list), node.lineno) - 1
-                while first and lines[first - 1].strip().startswith("#"):
-                    first -= 1
-                last = node.end_lineno or node.lineno
-                functions.append(
-                    Function(
-                        name=node.name, n_lines=last - node.lineno + 1, text="\n".join(lines[first:last])
-                    )
-                )  # fmt: skip
+                first, last = node.lineno, node.end_lineno or node.lineno
+                above = min([first, *(each.lineno for each in node.decorator_list)]) - 2
+                text = "\n".join(lines[max(above, 0) : last])
+                functions.append(Function(name=node.name, n_lines=last - first + 1, text=text))
     return Source(
         name=name,
         text=text,
