@@ -37,7 +37,7 @@ def command_of(paper: str) -> click.Command:
     @click.option("--dry-run", is_flag=True, help="Print the data layout, the commands and their cost, and stop.")
     @options.format_option("table", "csv", "json")
     @click.pass_context
-    def command(ctx: click.Context, **given: object) -> None:
+    def command(ctx: click.Context, /, **given: object) -> None:
         if (code := _measure(paper, **given)) != 0:  # type: ignore[arg-type]  # click has checked
             ctx.exit(code)
 

@@ -51,6 +51,7 @@ class RunPlan:
         return (("search",) if self.context_search else ()) + (("text",) if self.context_model else ())
 
 
+# Long: a branch for each method, as a table of their needs.
 def plan_run(
     method: str,
     settings: RerankSettings,

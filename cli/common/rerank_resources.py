@@ -145,6 +145,7 @@ class OpenResources:
         return sum(connection.n_retries for connection in self.connections)
 
 
+# Long: all resources are opened in one exit stack, in the order in which they need each other.
 @contextmanager
 def open_resources(
     settings: Settings,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kb.sources.mediawiki.lookup_journal import LookupJournal
 
 
+# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.option("--taxon", "taxa", multiple=True, metavar="T",
               help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip
@@ -184,6 +185,7 @@ def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
     journal.remove()
 
 
+# Long: a branch for each way to name the species of a build, which share the wiki that is opened.
 def select(
     given: BuildArguments,
     settings: Settings,

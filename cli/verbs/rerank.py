@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from data.arrays import FloatArray
     from data.contracts import TextImageEncoder
     from data.records import Job, RankedImage
-    from rerank.similarity import PhotoFile
+    from rerank.photo_vectors import PhotoFile
 
 
+# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.argument("job", type=click.Path(exists=True, path_type=Path), metavar="JOB")
 @click.option("--query", metavar="TEXT", help="Query for a folder of photos.")

@@ -45,6 +45,7 @@ from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
 
 
+# Long: more than half of it documents the parameters.
 def build(
     path: str | Path,
     taxa: Sequence[Taxon],

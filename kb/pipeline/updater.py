@@ -38,6 +38,7 @@ from kb.store.stage_outputs import AnchorOutput, read_origins
 STAGES: tuple[Stage, ...] = ("fetch", "distil", "anchor", "encode", "index")
 
 
+# Long: half of it documents the parameters and errors.
 def update(
     path: str | Path,
     sources: Sequence[ArticleSource],

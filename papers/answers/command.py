@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DEPTHS = (1, 10)
 
 
+# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.argument("questions", type=options.FILE, metavar="QUESTIONS")
 @click.argument("runs", nargs=-1, metavar="[[NAME=]RUN]...")

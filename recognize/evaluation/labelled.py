@@ -123,6 +123,7 @@ def select_photos(
     )
 
 
+# Long: a quarter of it documents the parameters; the steps share the photos and splits.
 def evaluate_photos(
     store: KnowledgeStore,
     encoders: Encoders,

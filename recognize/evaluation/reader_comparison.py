@@ -109,6 +109,7 @@ class ReaderResources:
     sources: SourceTexts
 
 
+# Long: a third of it documents the parameters; each setup adds to the same figures.
 def compare_readers(
     store: KnowledgeStore,
     encoders: Encoders,

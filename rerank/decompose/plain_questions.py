@@ -55,6 +55,7 @@ def direct_question(query: str, parts: Sequence[QueryPart] = ()) -> Question:
     )
 
 
+# Long: one pass over the parts of a query, which takes their words out of the rest as it goes.
 def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool) -> tuple[Question, ...]:
     """Return a question for each named taxon and its sex or age, each clause with a term, and the remainder.
 

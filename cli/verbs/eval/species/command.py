@@ -20,6 +20,7 @@ READ_PRESETS = ("vr-rag-v1",)  # with a reader and no --preset: asking about all
 COMPARED_PRESETS = ("vr-rag-v1", "direct-rag")
 
 
+# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|TABLE")
 @options.kb_option("Knowledge base.")
