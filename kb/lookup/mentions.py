@@ -91,7 +91,8 @@ class NameFinder:
                     for key in keys:
                         if term not in (held := table.setdefault(key, [])):
                             held.append(term)
-        self._names = [(fold(name), taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
+        named = [(fold(name), taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
+        self._folded_names, self._owners = [name for name, _ in named], [taxon_id for _, taxon_id in named]
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
         """Register groups by the last word of English names, and families by their English names."""
@@ -217,11 +218,11 @@ class NameFinder:
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
         near = process.extract(
-            fold(text), [name for name, _ in self._names], scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
+            fold(text), self._folded_names, scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
         )
         best: dict[str, float] = {}
         for _, score, row in near:
-            taxon_id = self._names[row][1]
+            taxon_id = self._owners[row]
             best[taxon_id] = max(score / 100, best.get(taxon_id, 0.0))
         return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
 
