@@ -86,9 +86,3 @@ def encode_views(encoder: ImageEncoder, birds: Sequence[Views]) -> FloatArray:
         return vectors
     starts = np.cumsum([0, *(len(views) for views in birds[:-1])])
     return as_unit_rows(np.add.reduceat(as_unit_rows(vectors).astype(np.float64), starts, axis=0))
-
-
-def encode_birds(encoder: ImageEncoder, pictures: Sequence[Image], boxes: Sequence[Sequence[Box]]) -> FloatArray:
-    """Return a float32 unit row for each bird of each picture, in order; one for a picture without boxes."""
-    birds = [views for picture, found in zip(pictures, boxes, strict=True) for views in views_of(picture, found)]
-    return encode_views(encoder, birds)

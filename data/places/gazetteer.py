@@ -119,13 +119,6 @@ def distance_km(one: Place, other: Place) -> float:
 
 
 @cache
-def land_km2() -> float:
-    """Return the area of all land but Antarctica."""
-    antarctica = _table().countries.index("Antarctica") + 1
-    return float(np.count_nonzero((_countries() > 0) & (_countries() != antarctica), axis=1) @ _AREAS)
-
-
-@cache
 def names() -> Mapping[str, str]:
     """Return folded name -> name of all places."""
     return {fold(other): name for name, entry in _table().entries.items() for other in (name, *entry.others)}

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from data.arrays import FloatArray, as_unit_rows
-from data.images.views import MARGIN, crop_to, encode_birds, encode_views, views_of
+from data.images.views import MARGIN, crop_to, encode_views, views_of
 from data.records import Box
 
 
@@ -55,20 +55,14 @@ def test_birds_beside_each_other_have_regions_around_them() -> None:
         assert crop.width < wide.width < 200
 
 
-def test_the_vector_of_a_bird_is_the_mean_of_its_views() -> None:
+def test_the_vector_of_a_bird_is_the_mean_of_its_views_and_each_bird_of_each_photo_has_a_row() -> None:
     encoder, picture = MeanColour(), photo(RED)
     views = encoder.encode_images([picture, crop_to(picture, RED[0], MARGIN)])
-    assert encode_birds(encoder, [picture], [[RED[0]]]) == pytest.approx(as_unit_rows(views.mean(0)[None]), abs=1e-6)
-
-
-def test_a_photo_without_boxes_is_encoded_as_before() -> None:
-    encoder, picture = MeanColour(), photo(RED)
-    assert (encode_birds(encoder, [picture], [[]]) == encoder.encode_images([picture])).all()
-
-
-def test_each_bird_of_each_photo_has_a_row() -> None:
-    pictures = [photo(SMALL_RED, SMALL_GREEN), photo(), photo(RED)]
-    rows = encode_birds(MeanColour(), pictures, [[SMALL_RED[0], SMALL_GREEN[0]], [], [RED[0]]])
+    rows = encode_views(encoder, views_of(picture, [RED[0]]))
+    assert rows == pytest.approx(as_unit_rows(views.mean(0)[None]), abs=1e-6)
+    assert (encode_views(encoder, views_of(picture, [])) == encoder.encode_images([picture])).all(), "no box"
+    two = views_of(photo(SMALL_RED, SMALL_GREEN), [SMALL_RED[0], SMALL_GREEN[0]])
+    rows = encode_views(encoder, [*two, *views_of(photo(), []), *views_of(picture, [RED[0]])])
     assert rows.argmax(axis=1).tolist() == [0, 1, 2, 0]
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
 

@@ -14,7 +14,7 @@ import recognize
 from data.contracts import Encoders
 from data.images import views
 from data.images.decode import read_image
-from data.images.views import boxes_of, encode_birds, views_mark
+from data.images.views import boxes_of, encode_views, views_mark, views_of
 from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
 from kb import OwnPhoto
@@ -44,7 +44,8 @@ def test_an_anchor_has_the_vector_of_its_best_bird(tmp_path: Path) -> None:
     pictures = [read_image(drawing.png()) for drawing in drawings_of(MAGPIE, "anchor")]
     boxes = [boxes_of(found)[:1] for found in encoders.detector.detect(pictures)]
     assert all(boxes)
-    expected = encode_birds(encoders.visual, pictures, boxes)
+    birds = [views for picture, found in zip(pictures, boxes, strict=True) for views in views_of(picture, found)]
+    expected = encode_views(encoders.visual, birds)
     found = anchor_vectors(tmp_path / "with.kb", encoders)
     assert sorted(found.tolist()) == pytest.approx(np.array(sorted(expected.tolist())), abs=1e-6)
     whole = anchor_vectors(tmp_path / "without.kb", replace(encoders, detector=None))
