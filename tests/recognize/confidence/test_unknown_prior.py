@@ -134,3 +134,8 @@ def test_photos_without_a_bird_do_not_count(store: Any, encoders: Any, calibrati
     prior = recognizer.estimate_unknown_prior([*photos, *blank])
     assert prior == recognizer.estimate_unknown_prior(photos)
     assert [row.status for row in recognizer.identify([*photos, *blank])][-6:] == ["no_bird"] * 6
+
+
+def test_unreadable_photos_alone_are_rows_with_errors(store: Any, encoders: Any, calibration: Any) -> None:
+    rows = list(Recognizer(store, encoders, calibration=calibration).identify([b"", b"none"]))
+    assert [row.status for row in rows] == ["error", "error"]

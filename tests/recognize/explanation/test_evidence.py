@@ -188,3 +188,9 @@ def test_marks_beyond_the_listed_parts_are_listed_separately(encoders: Any) -> N
     store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
     why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
     assert "The breast is red in A a and blue in B b. Only the A a description mentions red tail." in why.text
+
+
+def test_a_missing_description_is_stated(encoders: Any) -> None:
+    store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    assert "no description of A a" in why.text

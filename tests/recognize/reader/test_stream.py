@@ -124,3 +124,9 @@ def test_the_cost_limit_ends_the_stream_after_finished_rows() -> None:
         assert next(stream).reader.agreement == 1.0
         with pytest.raises(CostStop):
             next(stream)
+
+
+def test_choosing_no_candidate_gives_the_answer_none() -> None:
+    (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
+    assert (found.answer, found.status) == (Answer(rank="none", name=""), "not_sure")
+    assert (found.reader.choice, found.reader.agreement) == (None, 1.0)

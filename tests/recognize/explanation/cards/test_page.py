@@ -163,6 +163,8 @@ def test_differing_marks_are_tabulated_and_highlighted(photo: Path) -> None:
     assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
     assert re.findall("<li>(.*?)</li>", found.html) == ["white crest"]
     assert "same genus" in found.text
+    alike = page(photo, replace(OTHER, summary="A white crest."), summary="A white crest.")
+    assert "Its description mentions the same marks as that of Blue Jay." in alike.text
 
 
 def test_marks_within_the_genus_come_first_and_female_marks_last(photo: Path) -> None:
