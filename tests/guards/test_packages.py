@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 
 import fieldmark
+import kb
+import recognize
+import rerank
+from data.version import fieldmark_version
 from tests.guards.sources import ROOT
 
 # The Python API of DESIGN section 2.
@@ -82,6 +86,12 @@ def test_public_names_are_sorted_documented_and_hide_no_module(package: str) -> 
     # Importing a module of the same name would replace the function.
     modules = {path.stem for path in [*(ROOT / package).glob("*.py"), *(ROOT / package).glob("*/__init__.py/..")]}
     assert modules & set(names) == set()
+
+
+def test_fieldmark_has_the_version_and_the_packages() -> None:
+    assert fieldmark.__version__ == fieldmark_version()
+    assert [fieldmark.kb, fieldmark.recognize, fieldmark.rerank] == [kb, recognize, rerank]
+    assert not hasattr(fieldmark, "nothing")
 
 
 def cpu_seconds(code: str) -> float:
