@@ -11,6 +11,7 @@ from cli.common import wiring
 from cli.common.language_models import DRAWINGS, connect_images, connect_model
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
+from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, TextImageEncoder
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
+    from rerank.scheduling import FairChat
     from rerank.settings import CaptionSettings, VisretSettings
     from rerank.visret.generators import Generator, NamedVectors
 
@@ -144,6 +146,33 @@ class OpenResources:
         """Repeated attempts."""
         return sum(connection.n_retries for connection in self.connections)
 
+    def cost_lines(self, n_queries: int) -> list[str]:
+        """Return the model calls of a run and their cost; nothing if no model may be asked."""
+        if self.budget is None:
+            return []
+        meter = self.budget.meter
+        made = plural(meter.calls, "model call")
+        calls = f"{made}, {meter.cached:,} from the cache, {plural(self.n_retries, 'retry', 'retries')}"
+        if meter.unpriced:
+            return [calls, "cost unknown: set price_in and price_out"]
+        lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
+        return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
+
+
+def _connected(
+    settings: Settings, models: Sequence[str], stack: ExitStack, *, budget: Budget, offline: bool
+) -> tuple[list[Connection], dict[str, FairChat]]:
+    """Connect to models, closed with the stack; return the connections, and kind -> model that queries share fairly."""
+    from rerank.scheduling import FairChat
+
+    opened = [stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in models]
+    is_limited = budget.limit_usd is not None
+    chats = {
+        name: FairChat(each, n_in_flight=settings.llm[name].max_concurrent, finishes_first=is_limited)
+        for name, each in zip(models, opened, strict=True)
+    }
+    return opened, chats
+
 
 # Long: all resources are opened in one exit stack, in the order in which they need each other.
 @contextmanager
@@ -171,7 +200,6 @@ def open_resources(
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.prompting import Prompts
-    from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
         encoders = wiring.load_encoders(wiring.profile_of(settings)).text_image if encoder is None else (encoder,)
@@ -183,18 +211,14 @@ def open_resources(
         profile: str | None = settings.profile
         if plan.needs_knowledge:
             store = stack.enter_context(wiring.open_knowledge_base(settings))
+            allowed = replace(
+                context,
+                wiki=context.wiki if plan.uses_wiki else "never",
+                web=context.web if plan.context_search else "never",
+            )
+            model = None if plan.context_model else False
             sources = stack.enter_context(
-                wiring.open_context_sources(
-                    settings,
-                    context=replace(
-                        context,
-                        wiki=context.wiki if plan.uses_wiki else "never",
-                        web=context.web if plan.context_search else "never",
-                    ),
-                    model=None if plan.context_model else False,
-                    budget=budget,
-                    offline=offline,
-                )
+                wiring.open_context_sources(settings, context=allowed, model=model, budget=budget, offline=offline)
             )
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
             species = wiring.species_scorer(store) if plan.judge == "encoder" else None
@@ -202,17 +226,7 @@ def open_resources(
             if plan.generator == "anchors":
                 own = wiring.load_encoders(profile).text_image[0] if encoder is None else encoder
                 anchors = named_anchors(store, own.space)
-        connections = [
-            stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
-        ]
-        chats = {
-            name: FairChat(
-                connection,
-                n_in_flight=settings.llm[name].max_concurrent,
-                finishes_first=budget.limit_usd is not None,
-            )
-            for name, connection in zip(plan.models, connections, strict=True)
-        }
+        connections, chats = _connected(settings, plan.models, stack, budget=budget, offline=offline)
         if plan.generator is not None:
             visret = plan.settings.visret
             generator, images = open_generator(settings, visret, stack, anchors=anchors, budget=budget, offline=offline)
@@ -220,9 +234,8 @@ def open_resources(
         stack.enter_context(cache)
         captioner = scorer = None
         if plan.reads_texts:
-            captioner, scorer = text_baseline(
-                settings, plan.settings.captions, chats.get("vision"), cache=cache, profile=profile
-            )
+            of_captions, vision = plan.settings.captions, chats.get("vision")
+            captioner, scorer = text_baseline(settings, of_captions, vision, cache=cache, profile=profile)
         encoders = () if encoder is None else (encoder,)
         if plan.judge == "encoder" and encoder is None:
             encoders = wiring.load_encoders(profile).text_image

@@ -199,8 +199,8 @@ def resolve(
 ) -> Settings:
     """Return the general settings in force; `flags` that are not None win over `read_values`."""
     values = read_values(environment=environment, folder=folder, file=file, sets=sets)
-    configured = [kind for kind in ENDPOINTS if any(key.startswith(f"llm.{kind}.") for key in values)]
-    llm: dict[str, Endpoint] = {kind: _endpoint(kind, values) for kind in configured}
+    given = [kind for kind in ENDPOINTS if any(key.startswith(f"llm.{kind}.") for key in values)]
+    llm: dict[str, Endpoint] = {kind: _endpoint(kind, values) for kind in given}
     return of_table("", Settings(llm=llm), values, flags or {})
 
 

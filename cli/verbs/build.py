@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,11 @@ import click
 from cli.common import exit_codes, options, output, reports
 from cli.common.engines import open_engine
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
-from cli.common.progress import named_calls
-from cli.common.reports import note_group_once
+from cli.common.progress import Meter, named_calls
 from cli.common.settings import Settings
-from cli.common.wiring import load_encoders, open_checklist, open_web
-from cli.verbs.build_selection import BuildArguments
-from data.errors import CostStop, MissingContact, SourceUnavailable, UnknownTaxon
+from cli.common.wiring import load_encoders
+from cli.verbs.build_selection import BuildArguments, kept_look_ups, select
+from data.errors import CostStop
 from data.records import STAGES
 from kb import reasons
 from kb.distill.distiller_names import DISTILLERS
@@ -27,9 +25,10 @@ from kb.pipeline.settings import BuildSettings
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
-    from data.contracts import Checklist
+    from data.contracts import Encoders
+    from data.records import Status
+    from kb.distill.distillers import AnyDistiller
     from kb.pipeline.selection import Selection
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
 
 
 # Long: parse, wire, call and print; a part of it would take most of the options.
@@ -85,77 +84,45 @@ def build(
 
     Example: kb build --taxon Aves --kb birds.kb --contact you@example.org
     """
+    import kb as library
+    from kb.checklist.selection import limits_of
+    from kb.lookup.species_list import unread_text
+    from kb.pipeline.selection import require_species
+    from kb.store.status import family_coverage
+
     given = BuildArguments(is_dry_run=dry_run, has_api_url=api_url is not None, **chosen)
     settings = options.settings(kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller)
-    method = options.method_settings("build", BuildSettings)
+    options.method_settings("build", BuildSettings)  # to report invalid ones before the first request
     path = settings.kb or given.default_path
+    began = time.monotonic()
     with ExitStack() as stack:
         if dry_run:
             output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
             return
-        import kb as library
-        from kb.checklist.names_table import unused_columns
-        from kb.checklist.selection import limits_of
-        from kb.pipeline.begin import profile_to_build
-        from kb.pipeline.selection import require_species, with_names_as_checklist, with_profile
-        from kb.store.status import family_coverage
-
-        chosen_profile = profile_to_build(path, settings.profile)
-        began = time.monotonic()
         distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
-        spaces = load_encoders(chosen_profile).anchor_spaces if given.kind == "starter" else ()
         meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
-        journal = stack.enter_context(kept_look_ups(settings, path))
-        selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
-        if chosen_profile is None and given.kind != "starter":
-            chosen_profile, selection = with_profile(selection)
-        if given.names is not None:
-            if unused := unused_columns(given.names):
-                output.warn(f"{given.names}: columns that are not used: {', '.join(unused)}")
-            if given.checklist is None:
-                scratch = Path(stack.enter_context(TemporaryDirectory()))
-                selection = with_names_as_checklist(selection, given.names, path, scratch)
-        encoders = load_encoders(chosen_profile)
+        selection, encoders = _selected(given, settings, path, stack, meter)
         stopped: CostStop | None = None
         try:
-            status = library.build(
-                path,
-                (),
-                selection.source,
-                encoders,
-                terms=selection.terms,
-                located=selection.located,
-                selection=selection.name,
-                limit=given.limit,
-                only=given.only,
-                distiller=distilling.distiller,
-                settings=method,
-                checklist=selection.checklist,
-                language=settings.language,
-                progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
-                engine=stack.enter_context(open_engine(settings)),
-            )
+            status = _built(given, settings, path, selection, encoders, distilling.distiller, stack, meter)
         except CostStop as error:
             stopped = error
             with library.open(path) as store:
                 status = store.status()
     if given.only is None and stopped is None:
         require_species(status, selection)
-    seconds = f"{time.monotonic() - began:.1f}"
     with library.open(path) as store:
-        coverage = reports.coverage_text(family_coverage(store.ledger))
-    cost = {
-        "with article": coverage,
-        **usage_fields(distilling),
-        "requests": selection.source.n_requests or None,
-        "seconds": seconds,
-    }
-    output.write(reports.status_text(status, path, cost=cost))
-    if selection.source.n_requests and (unread := _unread_text(path)):
-        output.warn(unread)
-    if not options.invocation().quiet:
-        with library.open(path) as store:
-            note_group_once(store, settings.home)
+        cost = {
+            "with article": reports.coverage_text(family_coverage(store.ledger)),
+            **usage_fields(distilling),
+            "requests": selection.source.n_requests or None,
+            "seconds": f"{time.monotonic() - began:.1f}",
+        }
+        output.write(reports.status_text(status, path, cost=cost))
+        if selection.source.n_requests and (unread := unread_text(store)):
+            output.warn(unread)
+        if not options.invocation().quiet:
+            reports.note_group_once(store, settings.home)
     limits = limits_of(selection.checklist) if selection.checklist is not None else ""
     if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
         output.note(limits)
@@ -165,125 +132,58 @@ def build(
         ctx.exit(exit_codes.PARTLY)
 
 
-@contextmanager
-def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
-    """Open the journal of look-ups of this knowledge base; it stays only for a build that is stopped in its course."""
-    from data.files import sha256_hex
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
+def _selected(
+    given: BuildArguments, settings: Settings, path: Path, stack: ExitStack, meter: Meter
+) -> tuple[Selection, Encoders]:
+    """Return the species and pages of a build, with its checklist, and the encoders of the knowledge base."""
+    from kb.checklist.names_table import unused_columns
+    from kb.pipeline.begin import profile_to_build
+    from kb.pipeline.selection import with_names_as_checklist, with_profile
 
-    wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
-    name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
-    journal = LookupJournal(settings.home / "look-ups" / f"{name}.sqlite")
-    try:
-        yield journal
-    except (SourceUnavailable, KeyboardInterrupt):
-        journal.close()
-        raise
-    except BaseException:
-        journal.remove()
-        raise
-    journal.remove()
+    profile = profile_to_build(path, settings.profile)
+    spaces = load_encoders(profile).anchor_spaces if given.kind == "starter" else ()
+    journal = stack.enter_context(kept_look_ups(settings, path))
+    selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
+    if profile is None and given.kind != "starter":
+        profile, selection = with_profile(selection)
+    if given.names is not None:
+        if unused := unused_columns(given.names):
+            output.warn(f"{given.names}: columns that are not used: {', '.join(unused)}")
+        if given.checklist is None:
+            scratch = Path(stack.enter_context(TemporaryDirectory()))
+            selection = with_names_as_checklist(selection, given.names, path, scratch)
+    return selection, load_encoders(profile)
 
 
-# Long: a branch for each way to name the species of a build, which share the wiki that is opened.
-def select(
+def _built(
     given: BuildArguments,
     settings: Settings,
-    stack: ExitStack,
     path: Path,
-    *,
-    spaces: tuple[str, ...] = (),
-    journal: LookupJournal | None = None,
-    report: Callable[..., None] = lambda *_: None,
-) -> Selection:
-    """Open the source and return the selected species and pages."""
-    from kb.pipeline import selection
+    selection: Selection,
+    encoders: Encoders,
+    distiller: AnyDistiller,
+    stack: ExitStack,
+    meter: Meter,
+) -> Status:
+    import kb as library
 
-    if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
-        from kb.sources.own import OwnSource
-
-        return selection.Selection(source=OwnSource(), located=(), name="")
-    if given.kind == "starter":
-        return selection.select_shipped(given.taxa, spaces=spaces)
-    checklist = open_checklist(settings, given.checklist, path)
-    from kb.checklist.avilist import load_checklist
-    from kb.checklist.stored.of_species import is_of_build
-
-    is_of_names = given.checklist is None and is_of_build(checklist)
-    if is_of_names and given.names is not None:  # this table takes the place of the earlier one
-        checklist = load_checklist()
-    if given.pages is not None:
-        return selection.select_pages(given.pages, path, lambda: open_web(settings, stack), checklist=checklist)
-    if given.kind == "folder":
-        folder = given.folder or Path()
-        return selection.select_from_folder(
-            folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
-        )
-    from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
-    from kb.sources.mediawiki.wiki_source import WikipediaSource
-
-    def open_wiki() -> WikipediaSource:
-        wiki = WikipediaSource(
-            settings.api_url,
-            contact=settings.contact,
-            language=settings.language or _language_of(path),
-            name_languages=(settings.language or _language_of(path), "en"),
-            allow_any_licence=settings.licences == "any",
-        )
-        stack.callback(wiki.close)
-        wiki.keep_look_ups(journal or LookupJournal(), report)
-        return wiki
-
-    def from_wiki(checklist: Checklist) -> Selection:
-        return selection.select_from_wiki(
-            open_wiki,
-            given.taxa,
-            list_page=given.list_page,
-            category=given.category,
-            names=given.names,
-            terms=given.terms,
-            checklist=checklist,
-        )
-
-    is_by_default = is_of_names or (given.checklist is None and bool(checklist.group))
-    if is_by_default and (given.names is not None or not given.taxa):
-        checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
-    try:
-        return from_wiki(checklist)
-    except UnknownTaxon as unlisted:
-        if not is_by_default:
-            raise
-        try:
-            found = from_wiki(WikiChecklist())
-        except MissingContact as error:
-            output.note(f"The wiki was not asked for {', '.join(given.taxa)}: {error} {error.hint}")
-        except UnknownTaxon as missing:
-            where = f"{checklist.name}, nor in {missing.where}"
-            raise UnknownTaxon(
-                missing.name, suggestions=unlisted.suggestions, where=where, limits=missing.limits
-            ) from None
-        else:
-            output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
-            return found
-        raise
-
-
-def _unread_text(path: Path) -> str:
-    """Return a sentence on articles in languages that their distiller does not read."""
-    import kb
-    from kb.lookup.species_list import unread_text
-
-    with kb.open(path) as store:
-        return unread_text(store)
-
-
-def _language_of(path: Path) -> str:
-    """Return the language of the knowledge base at `path`; English if there is none."""
-    from kb.store.layout import Layout
-
-    layout = Layout(path)
-    return layout.require().language if layout.toml.exists() else "en"
+    return library.build(
+        path,
+        (),
+        selection.source,
+        encoders,
+        terms=selection.terms,
+        located=selection.located,
+        selection=selection.name,
+        limit=given.limit,
+        only=given.only,
+        distiller=distiller,
+        settings=options.method_settings("build", BuildSettings),
+        checklist=selection.checklist,
+        language=settings.language,
+        progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
+        engine=stack.enter_context(open_engine(settings)),
+    )
 
 
 def plan_text(

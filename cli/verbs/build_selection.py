@@ -1,15 +1,25 @@
-"""Source and selection of `kb build`, checked before anything is opened."""
+"""Source, species and pages of `kb build`: arguments, checked before anything is opened, and their selection."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from data.errors import UsageError
+from cli.common import output
+from cli.common.settings import Settings
+from cli.common.wiring import open_checklist, open_web
+from data.errors import MissingContact, SourceUnavailable, UnknownTaxon, UsageError
 from data.records import Stage
 from kb.checklist.wiki_checklist import WIKI
+
+if TYPE_CHECKING:
+    from data.contracts import Checklist
+    from kb.pipeline.selection import Selection
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
 
 SourceKind = Literal["wikipedia", "folder", "starter", "pages"]
 
@@ -116,3 +126,132 @@ class BuildArguments:
         if not slug:
             raise UsageError("The knowledge base has no name.", hint="Add --kb DIR.")
         return Path(f"{slug}.kb")
+
+
+@contextmanager
+def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
+    """Open the journal of look-ups of this knowledge base; it stays only for a build that is stopped in its course."""
+    from data.files import sha256_hex
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
+
+    wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
+    name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
+    journal = LookupJournal(settings.home / "look-ups" / f"{name}.sqlite")
+    try:
+        yield journal
+    except (SourceUnavailable, KeyboardInterrupt):
+        journal.close()
+        raise
+    except BaseException:
+        journal.remove()
+        raise
+    journal.remove()
+
+
+def select(
+    given: BuildArguments,
+    settings: Settings,
+    stack: ExitStack,
+    path: Path,
+    *,
+    spaces: tuple[str, ...] = (),
+    journal: LookupJournal | None = None,
+    report: Callable[..., None] = lambda *_: None,
+) -> Selection:
+    """Open the source and return the selected species and pages."""
+    from kb.pipeline import selection
+
+    if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
+        from kb.sources.own import OwnSource
+
+        return selection.Selection(source=OwnSource(), located=(), name="")
+    if given.kind == "starter":
+        return selection.select_shipped(given.taxa, spaces=spaces)
+    checklist = open_checklist(settings, given.checklist, path)
+    from kb.checklist.avilist import load_checklist
+    from kb.checklist.stored.of_species import is_of_build
+
+    is_of_names = given.checklist is None and is_of_build(checklist)
+    if is_of_names and given.names is not None:  # this table takes the place of the earlier one
+        checklist = load_checklist()
+    if given.pages is not None:
+        return selection.select_pages(given.pages, path, lambda: open_web(settings, stack), checklist=checklist)
+    if given.kind == "folder":
+        folder = given.folder or Path()
+        return selection.select_from_folder(
+            folder, given.taxa, names=given.names, terms=given.terms, checklist=checklist
+        )
+    is_by_default = is_of_names or (given.checklist is None and bool(checklist.group))
+    return _from_wiki(
+        given, settings, stack, path, checklist, is_by_default=is_by_default, journal=journal, report=report
+    )
+
+
+def _from_wiki(
+    given: BuildArguments,
+    settings: Settings,
+    stack: ExitStack,
+    path: Path,
+    checklist: Checklist,
+    *,
+    is_by_default: bool,
+    journal: LookupJournal | None,
+    report: Callable[..., None],
+) -> Selection:
+    """Return the selection from a wiki; a taxon that the default checklist lacks is looked for in its taxoboxes."""
+    from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
+    from kb.pipeline import selection
+    from kb.sources.mediawiki.lookup_journal import LookupJournal
+    from kb.sources.mediawiki.wiki_source import WikipediaSource
+
+    def open_wiki() -> WikipediaSource:
+        wiki = WikipediaSource(
+            settings.api_url,
+            contact=settings.contact,
+            language=settings.language or _language_of(path),
+            name_languages=(settings.language or _language_of(path), "en"),
+            allow_any_licence=settings.licences == "any",
+        )
+        stack.callback(wiki.close)
+        wiki.keep_look_ups(journal or LookupJournal(), report)
+        return wiki
+
+    def from_wiki(checklist: Checklist) -> Selection:
+        return selection.select_from_wiki(
+            open_wiki,
+            given.taxa,
+            list_page=given.list_page,
+            category=given.category,
+            names=given.names,
+            terms=given.terms,
+            checklist=checklist,
+        )
+
+    if is_by_default and (given.names is not None or not given.taxa):
+        checklist = WithTaxoboxes(checklist)  # pages of other groups state their species themselves
+    try:
+        return from_wiki(checklist)
+    except UnknownTaxon as unlisted:
+        if not is_by_default:
+            raise
+        try:
+            found = from_wiki(WikiChecklist())
+        except MissingContact as error:
+            output.note(f"The wiki was not asked for {', '.join(given.taxa)}: {error} {error.hint}")
+        except UnknownTaxon as missing:
+            where = f"{checklist.name}, nor in {missing.where}"
+            raise UnknownTaxon(
+                missing.name, suggestions=unlisted.suggestions, where=where, limits=missing.limits
+            ) from None
+        else:
+            output.note(f"{', '.join(given.taxa)}: not in {checklist.name}, so taxoboxes of the wiki name the species.")
+            return found
+        raise
+
+
+def _language_of(path: Path) -> str:
+    """Return the language of the knowledge base at `path`; English if there is none."""
+    from kb.store.layout import Layout
+
+    layout = Layout(path)
+    return layout.require().language if layout.toml.exists() else "en"

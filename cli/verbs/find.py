@@ -15,7 +15,6 @@ from cli.common import exit_codes, options, output, wiring
 from cli.common.photo_folders import ENCODER_HELP, open_photos
 from cli.common.progress import named_calls
 from cli.common.rerank_resources import OpenResources, open_resources
-from cli.verbs.rerank_output import costs
 from data.errors import UsageError
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
@@ -27,7 +26,7 @@ from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 
 if TYPE_CHECKING:
     from data.contracts import ImageCollection
-    from data.records import RankedImage
+    from data.records import Job, RankedImage
 
 FORMATS: Final = ("table", "jsonl", "trec", "parquet", "html")
 COLUMNS: Final = {
@@ -87,8 +86,6 @@ def find(
     import asyncio
 
     from cli.common.named_species import named_search
-    from data.records import Job
-    from rerank.job import query_id_of
     from rerank.visible_words import check_length
 
     text = " ".join(" ".join(query).split())
@@ -101,13 +98,7 @@ def find(
         visret=options.method_settings("rerank.visret", VisretSettings),
     )
     plan = plan_run(method, methods, endpoints=settings.llm)
-    reference = None if photo is None else str(photo.absolute())
-    job = Job(
-        query_id=query_id_of(text or ("" if photo is None else photo.stem)),
-        text=text,
-        candidates=(),
-        reference_image=reference,
-    )
+    job = _job(text, photo)
     made = wiring.load_text_image_encoder(encoder or settings.profile)
     with ExitStack() as stack:
         collection = stack.enter_context(open_photos(images, made, settings, quiet=quiet))
@@ -150,8 +141,17 @@ def find(
         ctx.exit(exit_codes.PARTLY)
 
 
+def _job(text: str, photo: Path | None) -> Job:
+    """Return the query as a job without candidates."""
+    from data.records import Job
+    from rerank.job import query_id_of
+
+    name, reference = ("", None) if photo is None else (photo.stem, str(photo.absolute()))
+    return Job(query_id=query_id_of(text or name), text=text, candidates=(), reference_image=reference)
+
+
 def _note_counts(tally: Tally, opened: OpenResources, *, quiet: bool) -> None:
-    counts = [*tally.lines(), *costs(opened, n_queries=1)]
+    counts = [*tally.lines(), *opened.cost_lines(1)]
     if counts and not quiet:
         output.note("; ".join(counts))
 

@@ -16,7 +16,6 @@ from cli.common.photo_folders import open_photos
 from cli.common.progress import counted_calls, named_calls
 from cli.common.rerank_resources import open_resources
 from cli.common.settings import Settings
-from cli.verbs.rerank_output import RowWriter, forecast_text, summary
 from data.errors import UsageError
 from data.process_memory import paused_collector
 from data.words import plural
@@ -36,10 +35,15 @@ from rerank.settings import (
 )
 
 if TYPE_CHECKING:
+    from cli.common.rerank_resources import OpenResources
     from data.arrays import FloatArray
     from data.contracts import TextImageEncoder
     from data.records import Job, RankedImage
-    from rerank.photo_vectors import PhotoFile
+    from rerank.forecast import Forecast, PricedModel
+    from rerank.methods import RerankResources
+    from rerank.run import RunResult
+    from rerank.run_plan import RunPlan
+    from rerank.similarity import PhotoFile
 
 
 # Long: parse, wire, call and print; a part of it would take most of the options.
@@ -106,23 +110,11 @@ def rerank(
     from rerank.evaluation.runs import read_first_stage
     from rerank.forecast import forecast
     from rerank.job import check_ids, read_jobs
-    from rerank.methods import make_reranker
-    from rerank.run import run_jobs
 
-    for option, value in (("--samples", samples), ("--web", web), ("--context", context)):
-        if value is not None and method != "decompose":
-            raise UsageError(f"{option} is for --method decompose, not for {method}.")
+    _check_method(method, {"--samples": samples, "--web": web, "--context": context})
     stem = _checked_stem(stem, job)
     settings = options.settings(kb=kb)
-    base = preset_settings(preset, method)
-    methods = RerankSettings(
-        decompose=options.method_settings("rerank.decompose", DecomposeSettings, base=base.decompose, context=context),
-        vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
-        cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
-        visret=options.method_settings("rerank.visret", VisretSettings, base=base.visret),
-        captions=options.method_settings("rerank.captions", CaptionSettings, base=base.captions),
-        depth=base.depth if depth is None else depth,
-    )
+    methods = _settings_of_methods(preset_settings(preset, method), context=context, samples=samples, depth=depth)
     sources, is_web_wanted = context_of_run(settings, methods, method=method, preset=preset, web=web)
     plan = plan_run(method, methods, endpoints=settings.llm, judge=judge, web=is_web_wanted)
     if web and not plan.context_search:
@@ -151,30 +143,65 @@ def rerank(
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
         vectors = partial(photo_vectors, jobs, opened.resources.encoders, settings, depth=methods.depth, quiet=quiet)
-        reranker = make_reranker(method, replace(opened.resources, settings=methods, photo_vectors=vectors))
+        resources = replace(opened.resources, settings=methods, photo_vectors=vectors)
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
-        with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
-            n_done = n_failed = 0
-
-            def take(of: Job, ranked: list[RankedImage]) -> None:
-                nonlocal n_done, n_failed
-                n_done, n_failed = n_done + len(ranked), n_failed + sum(row.status == "error" for row in ranked)
-                writer.take(of, ranked)
-                meter(n_done, n_failed)
-
-            result = run_jobs(jobs, reranker, on_ranked=take)
-        writer.close()
+        result = _ranked(jobs, method, resources, writer, quiet=quiet)
         if not quiet:
             output.note(summary(result, opened))
+    _warn(result)
+    if result.tally.is_void:
+        ctx.exit(exit_codes.ALL_FAILED)
+    if not result.is_complete:
+        ctx.exit(exit_codes.PARTLY)
+
+
+def _warn(result: RunResult) -> None:
     result.raise_if_all_failed()
     if failed := result.failed:
         output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {result.reasons}")
     for line in result.tally.warnings():
         output.warn(line)
-    if result.tally.is_void:
-        ctx.exit(exit_codes.ALL_FAILED)
-    if not result.is_complete:
-        ctx.exit(exit_codes.PARTLY)
+
+
+def _check_method(method: str, of_decompose: Mapping[str, object]) -> None:
+    for option, value in of_decompose.items():
+        if value is not None and method != "decompose":
+            raise UsageError(f"{option} is for --method decompose, not for {method}.")
+
+
+def _settings_of_methods(
+    base: RerankSettings, *, context: bool | None, samples: int | None, depth: int | None
+) -> RerankSettings:
+    """Return the settings of a preset with those of this run."""
+    return RerankSettings(
+        decompose=options.method_settings("rerank.decompose", DecomposeSettings, base=base.decompose, context=context),
+        vision=options.method_settings("rerank.vision", VisionSettings, base=base.vision, samples=samples),
+        cotrr=options.method_settings("rerank.cotrr", CotrrSettings, base=base.cotrr),
+        visret=options.method_settings("rerank.visret", VisretSettings, base=base.visret),
+        captions=options.method_settings("rerank.captions", CaptionSettings, base=base.captions),
+        depth=base.depth if depth is None else depth,
+    )
+
+
+def _ranked(
+    jobs: Sequence[Job], method: str, resources: RerankResources, writer: RowWriter, *, quiet: bool
+) -> RunResult:
+    """Rank the photos of the jobs, with their rows written and counted on stderr."""
+    from rerank.methods import make_reranker
+    from rerank.run import run_jobs
+
+    n_done = n_failed = 0
+    with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
+
+        def take(of: Job, ranked: list[RankedImage]) -> None:
+            nonlocal n_done, n_failed
+            n_done, n_failed = n_done + len(ranked), n_failed + sum(row.status == "error" for row in ranked)
+            writer.take(of, ranked)
+            meter(n_done, n_failed)
+
+        result = run_jobs(jobs, make_reranker(method, resources), on_ranked=take)
+    writer.close()
+    return result
 
 
 def _checked_stem(stem: Path | None, job: Path) -> Path | None:
@@ -256,3 +283,63 @@ def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int
     scores = {row.image_id: row.score for row in rows}
     candidates = (replace(image, score=scores.get(image.image_id, -1.0)) for image in job.candidates)
     return replace(job, candidates=tuple(candidates))
+
+
+class RowWriter:
+    """Writes rows to stdout in the order of the jobs as soon as possible, or two files at the end."""
+
+    def __init__(self, jobs: Sequence[Job], *, form: str, stem: Path | None, tag: str) -> None:
+        self._jobs, self._form, self._stem, self._tag = jobs, form, stem, tag
+        self._done: dict[str, list[RankedImage]] = {}
+        self._n_written = 0
+
+    def take(self, job: Job, ranked: list[RankedImage]) -> None:
+        """Take the rows of a completed job."""
+        self._done[job.query_id] = ranked
+        if self._stem is None:
+            while self._n_written < len(self._jobs) and self._jobs[self._n_written].query_id in self._done:
+                rows = self._done[self._jobs[self._n_written].query_id]
+                output.write_rows(self._lines(self._form, rows))
+                self._n_written += 1
+
+    def close(self) -> None:
+        """Write the files, if files were asked for."""
+        from data.files import write_atomic
+
+        if self._stem is not None:
+            for form in ("trec", "jsonl"):
+                text = "".join(self._lines(form, self._done[job.query_id]) for job in self._jobs)
+                write_atomic(self._stem.with_name(f"{self._stem.name}.{form}"), text.encode())
+
+    def _lines(self, form: str, rows: Sequence[RankedImage]) -> str:
+        if form == "trec":
+            from rerank.job import trec_lines
+
+            if all(row.status == "error" for row in rows):
+                return ""  # a TREC run cannot mark a failed query: its rows would show first-stage order
+            return "".join(f"{line}\n" for line in trec_lines(rows, tag=self._tag))
+        return output.json_lines(rows)
+
+
+def summary(result: RunResult, opened: OpenResources) -> str:
+    """Return one line on a run: counts, and the model calls with their cost."""
+    n_queries = len(result.rows)
+    parts = [f"{plural(n_queries, 'query', 'queries')}, {plural(result.n_images, 'photo')}"]
+    return "; ".join([*parts, *result.tally.lines(), *opened.cost_lines(n_queries)])
+
+
+def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:
+    """Return the upper bounds of a run: model calls and cost."""
+    by = "judge" if plan.method in ("decompose", "cotrr") else "compared by"
+    shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, by: plan.judge}
+    if forecast.n_calls:
+        shown["model calls, without retries"] = forecast.n_calls
+        if forecast.context_calls:
+            shown["of these for context"] = sum(call.n for call in forecast.context_calls)
+        cost = forecast.cost_usd(models)
+        shown["approximate cost, at most"] = (
+            "unknown: set price_in and price_out"
+            if cost is None
+            else f"${cost:.2f}, ${cost / max(1, forecast.n_queries):.4f} per query"
+        )
+    return output.as_fields(shown)

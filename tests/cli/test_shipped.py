@@ -60,17 +60,6 @@ def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings:
             assert shares[0] == row["answer"]["confidence"]
 
 
-def test_a_copy_has_a_confidence_also_when_its_species_change(cli: Any, drawings: Path, unpacked: Path) -> None:
-    (whole,) = (unpacked / "starter").glob("*.kb")
-    shutil.copytree(whole, "copy.kb")
-    for _ in range(2):
-        command = ("identify", drawings / "bubo-scandiacus.png", "--kb", "copy.kb", "--format", "jsonl")
-        row = json.loads(cli.call(*command, check=True).stdout)
-        assert row["calibration"].startswith("estimated-")
-        assert 0 < row["answer"]["p_unknown"] < 1
-        cli.call("remove", "--kb", "copy.kb", "Mallard", check=False)
-
-
 def test_the_shipped_knowledge_is_listed_without_kb_and_has_no_ranges(
     cli: Any, drawings: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,11 +74,11 @@ def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp
 
 
 def test_paths_are_relative_to_their_file_and_those_of_flags_to_the_working_folder(tmp_path: Path) -> None:
-    write(tmp_path, 'kb = "birds.kb"\nprompts = "~/prompts"\n[rerank]\nimages = "photos"')
+    write(tmp_path, 'kb = "birds.kb"\nprompts = "~/prompts"\n[rerank]\nfirst_stage = "first.trec"')
     found = resolve({}, environment={}, folder=tmp_path)
     assert (found.kb, found.prompts) == (tmp_path / "birds.kb", Path.home() / "prompts")
     assert resolve({"kb": Path("x.kb")}, environment={}, folder=tmp_path).kb == Path("x.kb")
-    assert read_values(environment={}, folder=tmp_path)["rerank.images"] == tmp_path / "photos"
+    assert read_values(environment={}, folder=tmp_path)["rerank.first_stage"] == tmp_path / "first.trec"
 
 
 def test_texts_are_parsed_by_the_type_of_the_field(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_an_invalid_set_is_a_usage_error(cli: Any, pair: str, message: str) -> N
 
 def test_help_lists_the_settings_of_the_command(cli: Any) -> None:
     words = " ".join(cli.call("rerank", "--help", check=True).stdout.split())
-    assert "Settings: first_stage, images, within_subset, decompose.direct, " in words
+    assert "Settings: first_stage, within_subset, decompose.direct, " in words
 
 
 def test_a_table_of_a_model_is_an_endpoint_and_the_environment_changes_it(tmp_path: Path) -> None:

@@ -119,3 +119,22 @@ def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, 
     assert "It is common in gardens." in found["summary"]["text"]
     assert found["source"]["url"] == "https://example.org/admiral"
     assert (found["taxon"]["lineage"]["order"], found["taxon"]["lineage"]["genus"]) == ("Lepidoptera", "Pyrameis")
+
+
+def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warns(
+    cli: Any, folder_kb: str, tmp_path: Path
+) -> None:
+    (tmp_path / "admiral.txt").write_text(TEXT)
+    admiral = ("--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--lineage", "class=Insecta")
+    new = cli.call("add", "--kb", "new.kb", *admiral, "--text", "admiral.txt", check=True)
+    assert "trained on birds" not in new.stderr
+    bird = cli.call("add", "--kb", "bird.kb", "--name", "Snowy Owl", "--text", "admiral.txt", "--as-is", check=True)
+    assert "trained on birds" not in bird.stderr
+    profiles = [
+        json.loads(cli.call("status", "--kb", kb, "--format", "json", check=True).stdout)["profile"]
+        for kb in ("new.kb", "bird.kb", folder_kb)
+    ]
+    assert profiles == ["general", "starter", "starter"]
+    mixed = cli.call("add", "--kb", folder_kb, *admiral, "--text", "admiral.txt", check=True)
+    assert "1 species of this knowledge base is no bird" in mixed.stderr
+    assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr

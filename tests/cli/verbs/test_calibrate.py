@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageFilter
 
+from tests.cli.conftest import documented_keys
 from tests.drawn_birds import drawn_bird
 from tests.made_once import made_once
 
@@ -142,7 +143,10 @@ def test_species_outside_the_knowledge_base_are_named(cli: Any, own: Path, label
 
 
 def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) -> None:
-    cli.call("calibrate", "--kb", own, "--photos", labelled, "--preset", "vr-rag-v2", "--quiet", check=True)
+    of_preset = ("--preset", "vr-rag-v2", "--format", "json", "--quiet")
+    found = json.loads(cli.call("calibrate", "--kb", own, "--photos", labelled, *of_preset, check=True).stdout)
+    assert set(found) == documented_keys("kb calibrate --format json")
+    assert (found["n_species"], found["calibrated"]["calibration_error"] < 0.3) == (20, True)
     assert [path.name for path in (own / "calibration").iterdir()] == ["vr-rag-v2.json"]
     mine, default = (
         {row["calibration"] for row in identified(cli, own, labelled / "Pica pica", "--preset", preset)}

@@ -239,13 +239,6 @@ def test_a_custom_prompt_is_used_and_checked_before_a_call(cli: Any, own_kb: Pat
         assert "contains an unknown placeholder" in outcome.stderr
 
 
-def test_a_required_model_that_is_not_configured_exits_with_3(cli: Any, built_kb: Path) -> None:
-    for flag in ("--model", "--web"):
-        outcome = cli.call("context", "amplexus", "--kb", built_kb, flag)
-        assert outcome.exit_code == 3
-        assert "[llm." in outcome.stderr
-
-
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     for name, content in (("q.txt", "\n"), ("q.csv", "a,b\n1,2\n"), ("q.jsonl", "{}\n")):
         (tmp_path / name).write_text(content)

@@ -11,9 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import CommandLine
-from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
-
-REFUSED = Status(status=400, error={"message": "Rejected by the safety system.", "code": "content_policy_violation"})
+from tests.servers.openai_server import Call, OpenAIServer, Reaction
 
 
 def served(call: Call) -> Reaction:
@@ -54,14 +52,6 @@ def test_a_collection_is_searched_by_drawings(find: Any) -> None:
     assert find("a red bird", "visret", "--offline", "--top", "2")[1] == [row | {"cost_usd": 0.0} for row in rows]
     assert find("a red bird", "visret", "--max-cost", "0.01", toml="[rerank.visret]\nimages = 4\n")[0].exit_code != 0
     assert server.n_calls == 2
-
-
-def test_a_refused_drawing_is_counted_and_the_query_searched_by_its_text(find: Any) -> None:
-    run, rows, _ = find("a red bird", "visret", by=lambda call: REFUSED if "images" in call.path else "a bird")
-    assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr
-    assert [row["image_id"] for row in rows] == [row["image_id"] for row in find("a red bird", "similarity")[1]]
-    run, rows, _ = find("красная", "visret", by=lambda call: REFUSED)
-    assert run.exit_code not in (0, 7) and rows == [] and "The query was not drawn." in run.stderr
 
 
 def test_anchors_search_without_any_model(find: Any) -> None:

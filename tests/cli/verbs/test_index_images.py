@@ -68,17 +68,3 @@ def test_a_run_that_is_killed_resumes_to_the_index_of_a_whole_run(cli: CommandLi
     with open_collection(folder, encoder) as resumed, open_collection(folder, encoder, home=cli.folder) as whole:
         assert 0 < resumed.update.n_new <= 128 and whole.update.n_new == 160
         assert resumed.ids == whole.ids and np.array_equal(resumed.scores(query), whole.scores(query))
-
-
-def test_a_folder_that_is_indexed_now_is_reported(
-    cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from data.files import writer_lock
-    from recognize import load_encoders
-    from rerank.collection import opening
-
-    monkeypatch.setattr(opening, "_WAIT_S", 0.0)
-    own = opening.index_folder(drawings.resolve(), load_encoders("starter").text_image[0].space)
-    with writer_lock(own / "lock"):
-        run = cli.call("index-images", drawings)
-    assert run.exit_code == 3 and "Another process is indexing" in run.stderr

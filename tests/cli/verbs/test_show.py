@@ -43,16 +43,6 @@ def test_show_lists_range_statements_with_their_sentences(cli: Any, tmp_path: Pa
     assert "read as: breeds Greenland; winters southern Canada" in text
 
 
-def test_a_quoted_sentence_counts_as_quoted_and_the_one_before_it_is_context(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("The female has brown wings. It has two black spots on the hindwing.")
-    lineage = ("--lineage", "order=Lepidoptera")
-    cli.call("add", "--kb", "a.kb", "--name", "Aus bus", *lineage, "--text", "a.txt", check=True)
-    text = cli.call("show", "Aus bus", "--kb", "a.kb", check=True).stdout
-    assert "context: The female has brown wings." in text
-    assert "evidence:" not in text
-    assert "(all sentences quoted from the article)" in text
-
-
 def test_photos_held_as_vectors_are_counted_not_listed_by_hash() -> None:
     photo = Anchor(
         anchor_id="a" * 64, subject_id="avis-avis", sha256="a" * 64, file="1.jpg", author="Ann", licence="CC0"

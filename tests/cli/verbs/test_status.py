@@ -42,13 +42,6 @@ def test_status_lists_left_out_names_with_reasons(cli: Any, tmp_path: Path) -> N
     assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)
 
 
-def test_the_knowledge_base_can_be_set_by_environment_variable(
-    cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
-    assert cli.call("status").stdout == cli.call("status", "--kb", built_kb).stdout
-
-
 def test_an_unfinished_build_is_reported(
     cli: Any, tmp_path: Path, drawings: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 
 def test_taxa_works_without_a_knowledge_base(cli: Any) -> None:
@@ -32,40 +28,6 @@ def test_taxa_counts_species_in_the_knowledge_base(cli: Any, built_kb: Path) -> 
     text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
     assert "in knowledge base" in text
     assert text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
-
-
-@pytest.mark.parametrize(
-    ("name", "species", "rule"),
-    [
-        ("Accipiter badius", "Tachyspiza badia", "synonym: Accipiter badius"),
-        ("067.Anna_Hummingbird", "Calypte anna", "English name (possessive): Anna's Hummingbird"),
-        ("T. merula", "Turdus merula", "scientific name (abbreviation): Turdus merula"),
-        ("northern cardinals", "Cardinalis cardinalis", "English name (plural): Northern Cardinal"),
-    ],
-)
-def test_a_name_follows_the_rules_of_a_file(cli: Any, name: str, species: str, rule: str) -> None:
-    (found,) = json.loads(cli.call("taxa", name, "--format", "json", check=True).stdout)
-    assert (found["scientific_name"], found["matched_as"]) == (species, rule)
-
-
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [
-        ("Turdus sp.", "a genus without a species"),
-        ("Mallard x Gadwall", "a hybrid"),
-        ("Western/Clark's Grebe", "several species"),
-        ("C. anna", "several species"),
-    ],
-)
-def test_a_name_of_no_single_species_exits_with_5(cli: Any, name: str, what: str) -> None:
-    outcome = cli.call("taxa", name)
-    assert outcome.exit_code == 5
-    assert f'"{name}" names {what}, expected one taxon.' in outcome.stderr
-
-
-@pytest.mark.parametrize("name", ["Vanessa atalanta", "Amanitaceae", "Tagpfauenauge"])
-def test_quite_other_names_are_not_suggested(cli: Any, name: str) -> None:
-    assert "Did you mean" not in cli.call("taxa", name).stderr
 
 
 def test_names_of_a_file_are_reported_in_file_order(cli: Any, tmp_path: Path) -> None:
@@ -107,16 +69,17 @@ def test_matches_are_written_as_csv(cli: Any, tmp_path: Path) -> None:
     assert lines[2] == "Turdus,,,,,,,not a species,"
 
 
-@pytest.mark.parametrize("arguments", [(), ("Mallard", "--file", "names.txt"), ("Mallard", "--format", "csv")])
-def test_exactly_one_of_name_and_file_is_required(cli: Any, arguments: tuple[str, ...]) -> None:
-    assert cli.call("taxa", *arguments).exit_code == 2
-
-
-def test_spreadsheet_formulas_are_escaped_in_csv(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "names.txt").write_text("=HYPERLINK(1)\nTurdus merula\n")
-    rows = list(csv.DictReader(io.StringIO(cli.call("taxa", "--file", "names.txt", "--format", "csv").stdout)))
-    assert [row["name"] for row in rows] == ["'=HYPERLINK(1)", "Turdus merula"]
-
-
-def test_a_missing_file_of_names_exits_with_5(cli: Any, tmp_path: Path) -> None:
-    assert cli.call("taxa", "--file", tmp_path / "nowhere.txt").exit_code == 5
+def test_what_names_no_single_taxon_is_refused_with_a_reason(cli: Any) -> None:
+    for arguments, code, message in (
+        (("Turdus sp.",), 5, '"Turdus sp." names a genus without a species, expected one taxon.'),
+        (("Mallard x Gadwall",), 5, '"Mallard x Gadwall" names a hybrid, expected one taxon.'),
+        (("Western/Clark's Grebe",), 5, "names several species, expected one taxon.\nhint: Did you mean "),
+        (("Nothern Cardnal",), 5, "Did you mean Northern Cardinal"),
+        (("--file", "nowhere.txt"), 5, "File not found: nowhere.txt"),
+        ((), 2, "Expected either a NAME or --file FILE."),
+        (("Mallard", "--file", "names.txt"), 2, "Expected either a NAME or --file FILE."),
+        (("Mallard", "--format", "csv"), 2, "--format csv needs --file."),
+        (("Mallard", "--checklist", "wiki"), 2, "--checklist wiki is for kb build"),
+    ):
+        outcome = cli.call("taxa", *arguments)
+        assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)

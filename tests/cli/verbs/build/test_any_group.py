@@ -108,39 +108,15 @@ def test_names_of_any_group_are_taken_from_pages_redirects_and_genus_articles(cl
     assert checklist(cli) == "AviList 2025, wiki"
 
 
-def test_a_table_of_names_is_the_checklist_of_a_base_without_birds(cli: CommandLine, wiki: OwnWiki) -> None:
-    Path("survey.csv").write_text(
-        "scientific_name,common_name,common_name_de,family\nVanessa atalanta,Admiral,Roter Admiral,Nymphalidae\n"
-        "Vanessa nova,New Lady,Neue Dame,Nymphalidae\nAmanita muscaria,,,\nRana fusca,,,\n"
-    )
-    build(cli, wiki, "--names", "survey.csv")
-    assert set(held(cli)) == {"Vanessa atalanta", "Amanita muscaria"}
-    assert {name: reason for name, (reason, _) in left_out(cli).items()} == {
-        "Vanessa nova": "no page", "Rana fusca": "no page",
-    }  # fmt: skip
-    assert checklist(cli) == "survey, wiki"
-    missing = json.loads(cli.call("species", "--kb", "b.kb", "--missing", "--format", "json", check=True).stdout)
-    assert [row["scientific_name"] for row in missing if not row["is_included"]] == ["Vanessa nova"]
-    assert "Vanessa nova" in cli.call("taxa", "Neue Dame", "--kb", "b.kb", check=True).stdout
-    build(cli, wiki, "--category", "Oddities")
-    assert "Malus domestica" in held(cli) and checklist(cli) == "survey, wiki"
-
-
-def test_a_species_page_replaces_the_article_on_its_genus(cli: CommandLine, wiki: OwnWiki) -> None:
-    build(cli, wiki, "--category", "Oddities")
-    assert "Tiliqua" in held(cli)
-    box = "{{Speciesbox|name=Shingleback|genus=Tiliqua|species=rugosa}}"
-    wiki.edit("Shingleback", f"{box}\nA lizard.\n\n== Description ==\nThe tail is short and brown.\n")
-    try:
-        Path("names.txt").write_text("Tiliqua rugosa\n")
-        wiki.edit("Tiliqua rugosa", "#REDIRECT [[Shingleback]]")
-        build(cli, wiki, "--names", "names.txt")
-        assert "Tiliqua" not in held(cli) and held(cli)["Tiliqua rugosa"] == "Shingleback"
-        assert left_out(cli)["Tiliqua"] == ("not a species", "genus; its species have their own articles")
-        cli.call("remove", "Tiliqua rugosa", "--kb", "b.kb", check=True)
-        cli.call("update", "--kb", "b.kb", check=True)
-        assert held(cli)["Tiliqua"] == "Tiliqua*"
-        cli.call("verify", "--kb", "b.kb", check=True)
-    finally:
-        wiki.delete("Tiliqua rugosa")
-        wiki.delete("Shingleback")
+def test_a_further_build_keeps_the_wiki_as_checklist_and_unknown_names_are_refused(
+    cli: CommandLine, wiki: OwnWiki
+) -> None:
+    build(cli, wiki, "--checklist", "wiki", "--list", "List of butterflies")
+    Path("names.txt").write_text("Amanita muscaria\n")
+    build(cli, wiki, "--names", "names.txt")
+    assert held(cli) == {"Vanessa atalanta": "Red admiral", "Amanita muscaria": "Fly agaric"}
+    assert "Vanessa atalanta" in cli.call("taxa", "red admiral", "--kb", "b.kb", check=True).stdout
+    assert "Did you mean Red admiral?" in cli.call("taxa", "red admirel", "--kb", "b.kb").stderr
+    done = cli.call("build", "--taxon", "Lepidopteria", "--kb", "c.kb", "--api-url", wiki.api_url)
+    assert done.exit_code == 5 and 'Unknown taxon "Lepidopteria": not in AviList 2025, nor in 127.0.0.1' in done.stderr
+    assert "hint: The wiki has no page, category or list of that name; try --category" in done.stderr

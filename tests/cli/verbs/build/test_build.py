@@ -47,71 +47,47 @@ def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) ->
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 
-def test_only_runs_a_single_stage(cli: Any) -> None:
-    outcome = cli.call("build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "a.kb", "--only", "resolve")
-    assert outcome.exit_code == 0
-    assert "resolve" in outcome.stderr
-    assert "fetch" not in outcome.stderr
-    report = fields(outcome.stdout)
-    assert (report["articles"], report["summaries"]) == ("0", "0")
-
-
-def test_limit_is_the_maximum_number_of_species(cli: Any) -> None:
-    outcome = cli.call("build", "--source", "starter", "--limit", "3", "--kb", "three.kb", check=True)
-    assert fields(outcome.stdout)["species"] == "3"
-
-
-def test_a_dry_run_writes_nothing(cli: Any, tmp_path: Path) -> None:
-    outcome = cli.call("build", "--source", "starter", "--dry-run", check=True)
-    report = fields(outcome.stdout)
-    assert report["taxa looked up"] == report["pages found"]
-    assert outcome.stdout.endswith("Nothing was written.\n")
+def test_a_dry_run_one_stage_and_a_limit(cli: Any, tmp_path: Path) -> None:
+    build = ("build", "--source", "starter")
+    planned = cli.call(*build, "--dry-run", check=True).stdout
+    assert fields(planned)["taxa looked up"] == fields(planned)["pages found"]
+    assert planned.endswith("Nothing was written.\n")
     assert list(tmp_path.iterdir()) == []
+    outcome = cli.call(*build, "--taxon", "Tyto alba", "--kb", "a.kb", "--only", "resolve", check=True)
+    assert "resolve" in outcome.stderr and "fetch" not in outcome.stderr
+    assert (fields(outcome.stdout)["articles"], fields(outcome.stdout)["summaries"]) == ("0", "0")
+    assert fields(cli.call(*build, "--limit", "3", "--kb", "b.kb", check=True).stdout)["species"] == "3"
 
 
-def test_an_unknown_taxon_exits_with_5_before_any_request(cli: Any, tmp_path: Path) -> None:
-    outcome = cli.call("build", "--taxon", "Strigiformis")
-    assert outcome.exit_code == 5
-    assert "Did you mean Strigiformes" in outcome.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_wikipedia_without_a_contact_exits_with_3(cli: Any, tmp_path: Path) -> None:
-    outcome = cli.call("build", "--taxon", "Strigiformes")
-    assert outcome.exit_code == 3
-    assert "FIELDMARK_CONTACT" in outcome.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_with_other_files_is_refused(cli: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_built_is_refused_before_any_request(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
-    outcome = cli.call("build", "--source", "starter", "--kb", "mine")
-    assert outcome.exit_code == 2
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    for arguments, code, message in (
+        (("--taxon", "Strigiformis"), 5, "Did you mean Strigiformes"),
+        (("--taxon", "Strigiformes"), 3, "FIELDMARK_CONTACT"),
+        (("--taxon", "Tyto alba", "--api-url", "http://127.0.0.1:9/api.php"), 6, "127.0.0.1:9"),
+        (("--source", "starter", "--kb", "mine"), 2, "mine"),
+        ((), 2, "Specify --taxon, --list, --category or --names."),
+    ):
+        outcome = cli.call("build", *arguments)
+        assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.txt"]
 
 
-def test_a_folder_of_articles_is_a_source(cli: Any, tmp_path: Path) -> None:
-    article = tmp_path / "birds" / "Snowy Owl" / "article.txt"
-    article.parent.mkdir(parents=True)
-    article.write_text("## Description\nA large white owl with yellow eyes and feathered feet.\n")
+def test_a_folder_of_articles_is_a_source_of_species_and_terms(cli: Any, tmp_path: Path) -> None:
+    texts = {"Snowy Owl": "A large white owl with yellow eyes.", "Terms/Osmeterium": "An osmeterium is a forked organ."}
+    for name, text in {**texts, "Mallard": "A green duck."}.items():
+        (tmp_path / "birds" / name).mkdir(parents=True)
+        (tmp_path / "birds" / name / "article.txt").write_text(f"## Description\n{text}\n")
     (tmp_path / "birds" / "Garden gnome").mkdir()
-    outcome = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", check=True)
-    report = fields(outcome.stdout)
-    assert (report["species"], report["summaries"]) == ("1", "1")
-    assert "no reference photos 1" in report["notes"]
-    assert "not in the checklist 1" in report["left out"]
+    (tmp_path / "terms.txt").write_text("osmeterium\n")
+    source = ("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", "--terms", "terms.txt")
+    report = fields(cli.call(*source, check=True).stdout)
+    assert (report["species"], report["summaries"], report["terms"]) == ("1", "1", "1")
+    assert report["notes"] == "no reference photos 1"
+    assert report["left out"] == "not in the checklist 1"
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
     assert "white" in shown["summary"]["text"]
-
-
-def test_terms_are_built_with_species(cli: Any, tmp_path: Path) -> None:
-    for name, text in (("Snowy Owl", "A white owl."), ("Terms/Osmeterium", "An osmeterium is a forked organ.")):
-        (tmp_path / "birds" / name).mkdir(parents=True)
-        (tmp_path / "birds" / name / "article.txt").write_text(f"{text}\n")
-    (tmp_path / "terms.txt").write_text("osmeterium\n")
-    given = ("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", "--terms", "terms.txt")
-    assert fields(cli.call(*given, check=True).stdout)["terms"] == "1"
     assert "forked organ" in cli.call("show", "osmeterium", "--kb", "strigiformes.kb", check=True).stdout
 
 
@@ -133,22 +109,6 @@ class TestWithRealWiki:
         again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         assert int(fields(again.stdout)["requests"]) < int(report["requests"])
         assert "fetch" not in again.stderr, "stored bodies are not fetched again"
-
-    def test_a_taxon_narrows_the_selection_of_a_list_page(self, cli: Any, wiki_api_url: str) -> None:
-        plan = (
-            "build",
-            "--api-url",
-            wiki_api_url,
-            "--list",
-            "List of birds by common name",
-            "--dry-run",
-            "--kb",
-            "x.kb",
-        )
-        everything = fields(cli.run(*plan, check=True).stdout)
-        narrowed = fields(cli.run(*plan, "--taxon", "Passeriformes", check=True).stdout)
-        assert 0 < int(narrowed["pages found"]) < int(everything["pages found"])
-        assert "not asked for" not in narrowed.get("left out", "")
 
     @pytest.mark.parametrize("option", ["--list", "--category"])
     def test_an_unknown_list_or_category_exits_with_5(

@@ -53,17 +53,6 @@ def fields(text: str) -> dict[str, str]:
     return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
 
 
-def test_a_dry_run_estimates_calls_and_cost_without_a_call(cli: Any, owls: list[str], server: OpenAIServer) -> None:
-    plan = fields(cli.call(*owls, "--distiller", "model-two-pass", "--dry-run", check=True).stdout)
-    assert plan["to distil"] == "6 pages"
-    assert plan["model calls"].startswith("12")
-    assert re.fullmatch(r"about [\d,]+ in, [\d,]+ out \(for articles of the usual length\)", plan["tokens"])
-    assert plan["time"].endswith("2 at a time")
-    assert re.fullmatch(r"about \$0\.\d\d", plan["cost"])
-    assert server.n_calls == 0
-    assert not Path("owls.kb").exists()
-
-
 def test_a_dry_run_measures_fetched_articles_and_skips_finished_pages(
     cli: Any, owls: list[str], server: OpenAIServer
 ) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 from tests.conftest import MEDIAWIKI, CommandLine, skip_or_fail
 from tests.servers.own_wiki import BIRDS, OwnWiki, running
-from training.creatures.butterflies import BUTTERFLIES
 
 pytestmark = pytest.mark.integration
 
@@ -122,22 +121,3 @@ def test_a_german_wiki_gives_german_names_with_english_ones_beside_them(
     if checklist == "t.csv":
         assert "Peacock" in call(cli, "species", "--missing").stdout
         assert "Distelfalter" in call(cli, "show", "ヒメアカタテハ").stdout
-
-
-def test_photos_get_german_names_and_any_other_language_that_is_asked_for(
-    cli: CommandLine, german: OwnWiki, tmp_path: Path
-) -> None:
-    call(cli, "build", "--list", "Liste der Edelfalter", "--checklist", "wiki", "--language", "de",
-         "--api-url", german.api_url)  # fmt: skip
-    for drawn, name in zip(BUTTERFLIES, ("Vanessa cardui", "Vanessa atalanta", "Vanessa gonerilla"), strict=False):
-        for number in range(4):
-            drawn.draw(number).save(tmp_path / f"{name} {number}.png")
-        photos = [part for number in range(3) for part in ("--photo", f"{name} {number}.png")]
-        call(cli, "add", "--name", name, *photos)
-    row = json.loads(call(cli, "identify", "Vanessa cardui 3.png", "--format", "jsonl").stdout)
-    assert (row["answer"]["name"], row["answer"]["common_name"]) == ("Vanessa cardui", "Distelfalter")
-    names = {each["scientific_name"]: each["common_name"] for each in row["candidates"]}
-    assert names["Vanessa atalanta"] == "Admiral"
-    assert "Distelfalter (Vanessa cardui)" in call(cli, "identify", "Vanessa cardui 3.png").stdout
-    english = call(cli, "identify", "Vanessa cardui 3.png", "--language", "en").stdout
-    assert "Painted lady (Vanessa cardui)" in english

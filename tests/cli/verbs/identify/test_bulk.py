@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
-import time
 import tracemalloc
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 
 from cli.common.resumable import ResumableOutput
 
 N_PHOTOS = 400
 N_BAD = 3
-TOP = 5
 # 300 more decoded photos would take 120 MB if held in memory; memory of threads and caches varies by about 40 MB.
 MOST_GROWTH_KB = 90 * 1024
 
@@ -41,36 +35,6 @@ def many(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def n_lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def test_each_photo_has_its_rows_once_after_two_kills(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
-    out = tmp_path / "names.parquet"
-    rows = tmp_path / "names.parquet.part"
-    half, n_photos = [many / "1", many / "2"], N_PHOTOS // 2
-    arguments = ["identify", *map(str, half), "--kb", str(built_kb), "--rows", "candidates", "--output", str(out)]
-    arguments += ["--top", str(TOP)]
-    command = [*cli.command(), *arguments]
-    for share in (0.2, 0.5):
-        ours = subprocess.Popen(command, env=cli.environment(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 600
-        while n_lines(rows) < share * n_photos * TOP and ours.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        os.kill(ours.pid, signal.SIGKILL)
-        assert ours.wait(timeout=300) == -signal.SIGKILL, "it finished before it could be killed"
-        assert not out.exists()
-    last = cli.run(*arguments, "--set", "progress=jsonl")
-    assert last.exit_code == 7, "the damaged ones could not be read"
-    reports = [json.loads(line) for line in last.stderr.splitlines() if line.startswith("{")]
-    assert reports[-1]["done"] == reports[-1]["total"] < n_photos * 0.6, "the run resumed instead of starting again"
-
-    table = pandas.read_parquet(out)
-    n_rows = Counter(table["image"])
-    assert set(n_rows) == {str(path) for folder in half for path in folder.rglob("*.jpg")}
-    assert {name: n for name, n in n_rows.items() if n != TOP} == {
-        str(many / "2" / f"bad-{number}.jpg"): 1 for number in range(N_BAD)
-    }
-    assert not table.duplicated(["image", "rank"]).any()
-    assert not rows.exists()
 
 
 def test_memory_does_not_grow_with_the_number_of_photos(cli: Any, built_kb: Path, many: Path, tmp_path: Path) -> None:
@@ -95,6 +59,7 @@ def test_memory_does_not_grow_with_the_number_of_photos(cli: Any, built_kb: Path
     assert n_lines(tmp_path / "all.jsonl") == N_PHOTOS + N_BAD
 
 
+@pytest.mark.integration
 def test_resuming_reads_rows_one_by_one(tmp_path: Path) -> None:
     """20 MB of rows take less than a tenth of that in memory."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import re
@@ -51,20 +50,6 @@ def test_candidates_have_the_score_of_each_stage(cli: Any, built_kb: Path, drawi
     assert {"text", "visual"} <= row["candidates"][0]["scores"].keys()
     assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
     assert row["answer"]["confidence"] is not None
-
-
-def test_subfolders_are_searched_and_csv_is_one_table(cli: Any, built_kb: Path, drawings: Path) -> None:
-    below = drawings / "more"
-    below.mkdir()
-    shutil.copy(drawings / f"{CARDINAL}.png", below / "again.png")
-    (drawings / "notes.txt").write_text("no picture")
-    outcome = cli.call(
-        "identify", drawings, "--kb", built_kb, "--format", "csv", "--top", "2", "--rows", "candidates", check=True
-    )
-    table = list(csv.DictReader(io.StringIO(outcome.stdout)))
-    assert len(table) == 5 * 2
-    assert len({row["image"] for row in table}) == 5
-    assert {row["rank"] for row in table} == {"1", "2"}
 
 
 def test_paths_are_read_from_stdin_or_a_pattern(cli: Any, built_kb: Path, drawings: Path) -> None:

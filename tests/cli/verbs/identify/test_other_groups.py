@@ -150,16 +150,6 @@ def test_species_without_reference_photos_are_noted(cli: Any, built: Path, queri
     assert "seldom named" not in cli.call("identify", photo, "--kb", built / "butterflies.kb", check=True).stderr
 
 
-def test_similarity_compares_photos_as_the_knowledge_base_does(
-    cli: Any, built: Path, others: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = ("rerank", others, "--query", "a green animal", "--method", "similarity", "--format", "trec")
-    of_base = cli.call(*command, "--kb", built / "butterflies.kb", check=True).stdout
-    of_birds = cli.call(*command, check=True).stdout
-    monkeypatch.setenv("FIELDMARK_PROFILE", "general")
-    assert cli.call(*command, check=True).stdout == of_base != of_birds
-
-
 def test_other_groups_are_unknown_to_a_knowledge_base_of_butterflies(cli: Any, built: Path, others: Path) -> None:
     rows = identified(cli, others, "--kb", built / "butterflies.kb")
     assert {(row["status"], row["answer"]["rank"], row["answer"]["name"]) for row in rows} == {("unknown", "none", "")}
@@ -176,22 +166,3 @@ def test_a_calibration_gives_percentages_and_keeps_other_groups_unknown(
     strange = identified(cli, others, "--kb", calibrated)
     assert {row["status"] for row in strange} == {"unknown"}
     assert min(row["answer"]["p_unknown"] for row in strange) > 0.5
-
-
-def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warns(
-    cli: Any, folder_kb: str, tmp_path: Path
-) -> None:
-    (tmp_path / "admiral.txt").write_text(TEXT)
-    admiral = ("--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--lineage", "class=Insecta")
-    new = cli.call("add", "--kb", "new.kb", *admiral, "--text", "admiral.txt", check=True)
-    assert "trained on birds" not in new.stderr
-    bird = cli.call("add", "--kb", "bird.kb", "--name", "Snowy Owl", "--text", "admiral.txt", "--as-is", check=True)
-    assert "trained on birds" not in bird.stderr
-    profiles = [
-        json.loads(cli.call("status", "--kb", kb, "--format", "json", check=True).stdout)["profile"]
-        for kb in ("new.kb", "bird.kb", folder_kb)
-    ]
-    assert profiles == ["general", "starter", "starter"]
-    mixed = cli.call("add", "--kb", folder_kb, *admiral, "--text", "admiral.txt", check=True)
-    assert "1 species of this knowledge base is no bird" in mixed.stderr
-    assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr

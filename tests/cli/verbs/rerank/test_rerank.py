@@ -113,22 +113,6 @@ def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
         assert web.n_calls == 1 and "A zorblin is a red gland of frogs" in text.calls[0].text
 
 
-def test_the_text_model_writes_the_context_passage(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
-    knowledge, file = zorblins
-    file.write_text(file.read_text().replace("a red bird with a zorblin", "a frog with a cere"))
-    passage = json.dumps({"sentences": [{"text": "A cere is bare skin.", "sources": [1]}]})
-    with OpenAIServer(script) as vision, OpenAIServer(
-        lambda call: questions_reply() if "Write two or three questions" in call.text else passage
-    ) as text:  # fmt: skip
-        endpoint(vision)
-        endpoint(text, kind="text")
-        cli.call("rerank", file, "--kb", knowledge, check=True)
-        assert text.n_calls == 2
-        assert "A cere is bare skin. [1]" in vision.calls[-1].text
-
-
 FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."
 
 
@@ -256,15 +240,6 @@ def test_a_failed_query_is_missing_from_the_trec_run(
     rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     assert {(row["query_id"], row["status"]) for row in rows} == {("q0", "ok"), ("q1", "error")}
     assert {line.split()[0] for line in Path("run.trec").read_text().splitlines()} == {"q0"}
-
-
-def test_a_dry_run_without_a_model_has_no_calls(cli: CommandLine, birds: Path, photos: Path) -> None:
-    run = cli.call("rerank", jobs_file(photos, n=2), "--kb", birds, "--judge", "encoder", "--dry-run", check=True)
-    assert [line.split() for line in run.stdout.splitlines()] == [
-        ["queries", "2"],
-        ["photos", "12"],
-        ["judge", "encoder"],
-    ]
 
 
 @pytest.mark.integration

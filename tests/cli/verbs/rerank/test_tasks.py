@@ -45,17 +45,6 @@ def test_decompose_judges_composed_queries_and_dialogues_with_a_vision_model(
     assert n_images == ({2} if more is CHANGE else {1})
 
 
-def test_similarity_takes_composed_queries_and_dialogues(cli: CommandLine, photos: Path) -> None:
-    def ranked(**more: Any) -> str:
-        return cli.call("rerank", jobs_with(photos, more), "--method", "similarity", check=True).stdout
-
-    # The turns are joined by commas.
-    assert ranked(text="", dialogue=CHAT["dialogue"]) == ranked(text="a crimson bird, red? yes")
-    alone = ranked(**{**CHANGE, "modification": None})
-    assert alone.split()[2] == str(sorted(COLOURS).index("blue"))
-    assert ranked(**CHANGE) != alone
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -22,7 +22,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from data.files import sha256_of_file
 from tests.cli.verbs.rerank.conftest import jobs_file
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
@@ -117,22 +116,6 @@ def test_a_query_that_is_neither_drawn_nor_understood_is_an_error_row(ranked: An
     run, rows, _ = ranked(by=lambda call: REFUSED)
     assert run.exit_code not in (0, 7) and {row["status"] for row in rows} == {"error"}
     assert rows[0]["error"].startswith("The query was not drawn. The encoder starter can see nothing of")
-
-
-@pytest.mark.parametrize("n_damaged", [1, 2])
-def test_damaged_drawings_are_drawn_again(ranked: Any, isolated_environment: Path, n_damaged: int) -> None:
-    _, before, server = ranked()
-    n_calls = server.n_calls
-    drawings = sorted(path for path in isolated_environment.rglob("drawings/**/*") if path.suffix == ".png")
-    assert len(drawings) == 2  # of three, two are equal
-    for path in drawings[:n_damaged]:
-        path.write_bytes(b"damaged")
-    run, rows, _ = ranked()
-    assert run.exit_code == 0 and rows[0]["image_id"] == before[0]["image_id"]
-    assert [call.path.rsplit("/", 1)[1] for call in server.calls[n_calls:]] == ["generations"]
-    used = re.findall(r"(\w{64})\.png", rows[0]["evaluation"])
-    assert len(used) == 3 and "left out" not in rows[0]["evaluation"]
-    assert all(sha256_of_file(*isolated_environment.rglob(f"{name}.png")) == name for name in set(used))
 
 
 def test_the_preset_paper_draws_the_reply_as_it_is(ranked: Any) -> None:
