@@ -174,7 +174,6 @@ def _connected(
     return opened, chats
 
 
-# Long: all resources are opened in one exit stack, in the order in which they need each other.
 @contextmanager
 def open_resources(
     settings: Settings,

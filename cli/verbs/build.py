@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kb.pipeline.selection import Selection
 
 
-# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.option("--taxon", "taxa", multiple=True, metavar="T",
               help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip

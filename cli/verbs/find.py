@@ -43,7 +43,6 @@ LIKELY: Final = 50
 """Percent from which a photo is said to show a species."""
 
 
-# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--images", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Folder of photos.")

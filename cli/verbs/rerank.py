@@ -41,12 +41,11 @@ if TYPE_CHECKING:
     from data.records import Job, RankedImage
     from rerank.forecast import Forecast, PricedModel
     from rerank.methods import RerankResources
+    from rerank.photo_vectors import PhotoFile
     from rerank.run import RunResult
     from rerank.run_plan import RunPlan
-    from rerank.similarity import PhotoFile
 
 
-# Long: parse, wire, call and print; a part of it would take most of the options.
 @click.command()
 @click.argument("job", type=click.Path(exists=True, path_type=Path), metavar="JOB")
 @click.option("--query", metavar="TEXT", help="Query for a folder of photos.")
