@@ -66,7 +66,8 @@ class Script:
             assert [int(number) for number, _ in lines] == list(range(1, len(lines) + 1))
             shown = [int(level) for _, level in lines]
         pull = [level - self.weight * place for place, level in enumerate(shown)]
-        ranking = sorted(range(1, len(shown) + 1), key=lambda i: -pull[i - 1])
+        wanted = re.search(r"the best (\d+) of the", call.text)
+        ranking = sorted(range(1, len(shown) + 1), key=lambda i: -pull[i - 1])[: int(wanted[1]) if wanted else None]
         if "evaluations" in properties:
             judged = [{"photo": i, "judgement": "good match", "reason": f"level {x}"} for i, x in enumerate(shown, 1)]
             return self.note("all", {"query": PARTS, "evaluations": judged, "ranking": ranking})
