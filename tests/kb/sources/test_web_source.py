@@ -1,4 +1,4 @@
-"""Pages of the web and local files as a source: what is fetched, left out, unchanged or gone."""
+"""Pages of the web and local files as a source: what is fetched, left out, unchanged or gone; a source without any."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from data.records import Failure, FetchedPage, LeftOut, PageRef
+from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from kb.sources.article_source import AnchorBatch
 from kb.sources.http_client import RetryPolicy
+from kb.sources.own import OwnSource
 from kb.sources.page_keys import PageSettings, owner_of
 from kb.sources.web.page_client import PageClient
 from kb.sources.web.web_source import WebSource, page_of
@@ -88,3 +90,23 @@ def test_an_update_asks_whether_pages_have_changed(site: UglySite, source: WebSo
     [(_, body)] = source.fetch([changed])
     assert isinstance(body, FetchedPage) and "New words" in body.body
     assert len(site.asked) == 4  # what `newest` has read is not fetched again
+
+
+def test_a_source_without_pages_of_its_own_has_none_and_no_photos() -> None:
+    source = OwnSource()
+    kea = Taxon(taxon_id="nestor-notabilis", scientific_name="Nestor notabilis", rank="species")
+    article = source.parse(
+        FetchedPage(page=PageRef(subject_id="a", title="A"), body="Red.", media_type="", source=Source(title="A"))
+    )
+    nothing = LeftOut(name="Nestor notabilis", reason="no page")
+    assert list(source.locate([kea])) == [(kea, nothing)]
+    assert list(source.locate_terms([("cere", None)])) == [("cere", LeftOut(name="cere", reason="no page"))]
+    assert list(source.newest([(kea, PageRef(subject_id="a", title="A"))])) == [(kea, nothing)]
+    assert list(source.fetch_anchors([("a", article)], limit=3)) == [("a", AnchorBatch(images=()))]
+    assert (source.photo_rules, source.origin, source.photo_versions(["a.jpg"]), source.is_one_place) == (
+        "",
+        {},
+        {},
+        True,
+    )
+    assert (source.n_requests, source.n_photo_requests, source.text_vector("a", "b")) == (0, 0, None)
