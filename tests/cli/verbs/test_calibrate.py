@@ -90,6 +90,7 @@ def test_labelled_photos_change_the_confidence_of_identify(
     assert [row["candidates"][0]["taxon_id"] for row in before] == [row["candidates"][0]["taxon_id"] for row in after]
 
 
+@pytest.mark.integration
 def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelled: Path) -> None:
     done = cli.call("calibrate", "--kb", own, "--photos", labelled, check=True)
     lines = done.stdout.splitlines()
@@ -131,6 +132,7 @@ def test_a_table_without_paths_or_names_is_refused(cli: Any, own: Path, tmp_path
     assert why in outcome.stderr
 
 
+@pytest.mark.integration
 def test_species_outside_the_knowledge_base_are_named(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     for old, new in (("Pica pica", "Larus argentatus"), ("Bubo scandiacus", "Some bird")):
@@ -142,6 +144,7 @@ def test_species_outside_the_knowledge_base_are_named(cli: Any, own: Path, label
     assert "No photo of" in outcome.stderr
 
 
+@pytest.mark.integration
 def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) -> None:
     of_preset = ("--preset", "vr-rag-v2", "--format", "json", "--quiet")
     found = json.loads(cli.call("calibrate", "--kb", own, "--photos", labelled, *of_preset, check=True).stdout)
@@ -155,6 +158,7 @@ def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) ->
     assert mine != default
 
 
+@pytest.mark.integration
 def test_an_unreadable_photo_gives_exit_code_7(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
     photos = shutil.copytree(labelled, tmp_path / "photos")
     (photos / "Pica pica" / "0.jpg").write_bytes(b"no picture")
