@@ -116,7 +116,12 @@ class RayEngine:
         from ray.util import ActorPool
 
         if not self._workers:
-            self._workers = [self._worker_on(node) for node in self._ray.nodes() if node["Alive"]]
+            nodes = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+            if not nodes:
+                raise SourceUnavailable(
+                    "No node of the Ray cluster has a processor for this work.", hint="ray status shows its nodes."
+                )
+            self._workers = [self._worker_on(node) for node in nodes]
             self._check_versions()
         return ActorPool(self._workers * N_GIVEN)
 
@@ -124,7 +129,7 @@ class RayEngine:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         environment = {
-            "OMP_NUM_THREADS": str(max(1, int(node["Resources"].get("CPU", 1)))),  # Ray would allow a single one
+            "OMP_NUM_THREADS": str(int(node["Resources"]["CPU"])),  # Ray would allow a single one
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray would hide the accelerators
             "ORT_DISABLE_TELEMETRY": os.environ.get("ORT_DISABLE_TELEMETRY", "1"),
         }

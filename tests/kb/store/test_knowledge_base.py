@@ -60,17 +60,6 @@ def test_chunk_texts_are_looked_up_by_id(path: Path, encoders: Encoders) -> None
     store.close()
 
 
-def test_the_nearest_summary_to_a_summary_is_itself(path: Path, encoders: Encoders) -> None:
-    store = kb.open(path)
-    texts = store.summary_texts()
-    for taxon_id, text in zip(store.taxon_ids, texts, strict=True):
-        [vector] = encoders.sentence.encode_texts([text])
-        best, similarity = store.query_species(vector, 1)[0]
-        assert similarity == pytest.approx(1, abs=1e-5)
-        assert texts[store.taxon_ids.index(best)] == text or best == taxon_id
-    store.close()
-
-
 def test_all_species_are_ranked_by_the_product_with_their_summary(path: Path, encoders: Encoders) -> None:
     [query] = encoders.sentence.encode_texts(["a bird with a red crown and black wings"])
     with kb.open(path) as store:
@@ -185,16 +174,6 @@ def test_file_permissions_follow_the_umask(path: Path) -> None:
     usual.touch()
     files = [*path.glob("kb.toml"), *path.glob("cache/*"), *path.glob("articles/*/*"), *path.glob("anchors/*/*")]
     assert {file.stat().st_mode for file in files} == {usual.stat().st_mode}
-
-
-def test_a_search_ignores_chroma_rows_newer_than_its_snapshot(path: Path, encoders: Encoders) -> None:
-    """A build writes to Chroma first; a reader must ignore rows that are newer than its snapshot."""
-    reader = kb.open(path)
-    kb.build(path, made_up_taxa(7), PageSource(), encoders)
-    found = kb.search(reader, "a red crown and a black bill", encoders.sentence, n=20)
-    assert found
-    assert {match.taxon_id for match in found} <= set(reader.taxon_ids)
-    reader.close()
 
 
 READ = """

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 
@@ -165,16 +164,6 @@ def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, en
     with ThreadPoolExecutor(n_threads) as pool:
         assert all(pool.map(search, range(n_threads)))
     assert folder._OPEN == {}
-
-
-def test_readers_use_the_ledger_when_chroma_is_missing(path: Path, encoders: Encoders) -> None:
-    """A reader does not trust an empty Chroma."""
-    shutil.rmtree(path / "chroma")
-    [vector] = encoders.sentence.encode_texts(["red crown"])
-    with kb.open(path) as store:
-        assert len(store.query_species(vector, 20)) == N
-    assert not (path / "chroma").exists()
-    assert replace(kb.verify(path), problems=(), mended=(), ok=True) == kb.verify(path)
 
 
 def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
