@@ -225,19 +225,19 @@ def test_the_cost_limit_stops_the_build_and_keeps_paid_replies(tmp_path: Path, e
     with OpenAIServer(script) as server:
         budget = Budget(0.1)
         with pytest.raises(CostStop, match=r"of \$0\.1 are spent"):
-            build(path, 24, encoders, server, budget=budget)
+            build(path, 16, encoders, server, budget=budget)
         assert 0 < budget.counted_usd <= 0.1
         n_first = server.n_calls
         done = summaries(path)
-        assert 0 < len(done) == n_first < 24
+        assert 0 < len(done) == n_first < 16
         store = kb.open(path)
         assert len(store.taxon_ids) == n_first  # all paid replies can be used
         store.close()
         assert json.loads(sorted((path / "runs").iterdir())[-1].read_text())["model"]["calls"] == n_first
-        status, _ = build(path, 24, encoders, server, budget=Budget(5.0))
-        assert server.n_calls == 24
-        assert (status.summaries, status.failures) == (24, ())
-        build(tmp_path / "whole.kb", 24, encoders, server)
+        status, _ = build(path, 16, encoders, server, budget=Budget(5.0))
+        assert server.n_calls == 16
+        assert (status.summaries, status.failures) == (16, ())
+        build(tmp_path / "whole.kb", 16, encoders, server)
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
 
 
