@@ -180,7 +180,7 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
     """
     content.setdefault("steps", {})
     retrievers: dict[str, str] = content.pop("retrievers", {})
-    of_run: dict[str, list[str]] = {}
+    of_run: dict[tuple[str, str], list[str]] = {}
     for name, run in content.pop("runs", {}).items():
         for suffix in run.pop("retrievers", retrievers):
             step, stem = f"{name}{suffix}", f"{{work}}/{{name}}-{name}{suffix}"
@@ -203,7 +203,7 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
                 "after": [f"{each}{suffix}" for each in run.get("after", ())],
                 "calls": again if suffix and not run.get("is_repeated") else run.get("calls", ()),
             }
-            of_run.setdefault(name, []).append(step)
+            of_run[name, suffix] = [step]
             if is_measured:
                 continue
             measure = ["eval", "rerank", f"{step}={stem}.jsonl", "--jobs", "{data}", "-k", "1", "-k", "10", "-k", "30"]
@@ -214,9 +214,11 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
                 "is_measured": True,
                 "models": run.get("models", {}),
             }
-            of_run[name].append(f"{step}-figures")
+            of_run[name, suffix].append(f"{step}-figures")
     for table in content["tables"].values():
-        table.setdefault("steps", [step for name in table.pop("runs", ()) for step in of_run[name]])
+        wanted = [(name, suffix) for name in table.pop("runs", ()) for suffix in table.get("retrievers", retrievers)]
+        table.pop("retrievers", None)
+        table.setdefault("steps", [step for each in wanted for step in of_run.get(each, ())])
     return content
 
 

@@ -124,7 +124,7 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
 
 
 def _note(budget: Budget) -> None:
-    """Put a budget into the invocation, where `kb eval reproduce` reads the cost of a verb."""
+    """Put a budget into the invocation, where `python -m papers` reads the cost of a verb."""
     context = click.get_current_context(silent=True)
     if context is not None and isinstance(context.obj, Invocation) and budget not in context.obj.budgets:
         context.obj.budgets.append(budget)
