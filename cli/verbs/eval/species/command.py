@@ -157,7 +157,8 @@ def _check_rankings(
 
 
 def _check_reader(ctx: click.Context, *, has_reader: bool, ablation: bool, comparisons: bool) -> None:
-    settings = [key for key in options.invocation().set if key.startswith("reader_")]
+    given = (key.removeprefix("eval.species.") for key in options.invocation().set)
+    settings = [key for key in given if key.startswith("reader_")]
     if has_reader and ablation:
         raise UsageError("--ablation cannot be combined with --reader or --comparisons.")
     if comparisons and (own := [key for key in settings if key != "reader_samples"]):
