@@ -103,6 +103,7 @@ def trogons(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.integration
 def test_noise_is_not_of_the_only_order_of_a_knowledge_base(trogons: Path) -> None:
     """Noise passes for a bird; only the choice of the species speaks for the order."""
     import kb

@@ -1,7 +1,9 @@
 """Species list as a prior by Bayes' rule: one boost for all listed species, and no species is ruled out."""
 
+from __future__ import annotations
+
 import math
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,11 @@ from hypothesis import strategies as st
 
 from data.errors import UsageError
 from data.images.decode import Photo
+from data.records import Answer, Candidate, Identification
 from recognize import PRESETS, Recognizer, SpeciesList, explain
 from recognize.confidence.calibration import shipped_calibration
 from recognize.confidence.chances import Chances
-from recognize.confidence.prior import TEMPERATURES, ListPrior, judged, quarter_of, temperature_of
+from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking
 from tests.recognize.birds_in_memory import BIRDS, bird
 
@@ -227,3 +230,43 @@ def test_the_date_of_a_photo_decides_if_a_species_is_expected(store: Any, encode
     photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
     rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
     assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
+
+
+def row_of(first: str, without: Answer | None) -> Identification:
+    """Return a row with `first` as its only candidate."""
+    candidate = Candidate(taxon_id=first.lower(), scientific_name=first, common_name=first, score=1.0)
+    return Identification(image="photo.jpg", candidates=(candidate,), answer_without_list=without)
+
+
+def species(name: str, confidence: float | None) -> Answer:
+    return Answer(rank="species", name=name, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("row", "counts"),
+    [
+        (row_of("Listed", species("Listed", 0.9)), (1, 0, 1, 0, 0)),
+        (row_of("Listed", species("Listed", 0.89)), (1, 0, 0, 0, 0)),
+        (row_of("Listed", species("Other", 0.9)), (1, 1, 1, 1, 1)),
+        (row_of("Listed", species("Other", None)), (1, 1, 0, 0, 0)),
+        (row_of("Other", species("Other", 1.0)), (1, 0, 1, 0, 1)),
+        (row_of("Listed", Answer(rank="genus", name="Other", confidence=1.0)), (0, 0, 0, 0, 0)),
+        (row_of("Listed", None), (0, 0, 0, 0, 0)),
+    ],
+)
+def test_a_photo_is_counted_by_the_effect_of_the_species_list(row: Identification, counts: tuple[int, ...]) -> None:
+    fit = ListFit({"Listed"}, 0.1)
+    fit.add(row)
+    assert astuple(fit)[2:] == (1, *counts)
+
+
+@pytest.mark.parametrize(("n_off", "fits"), [(9, True), (10, False)])
+def test_a_list_fits_while_unlisted_species_are_within_chance(n_off: int, fits: bool) -> None:
+    """4 of 40 are expected at 0.1, with a standard deviation of 1.9; the limit of three deviations is 9.7."""
+    assert ListFit((), 0.1, n_sure=40, n_sure_off=n_off).fits == fits
+
+
+def test_one_confident_photo_of_an_unlisted_species_is_not_enough() -> None:
+    assert ListFit((), 0.1, n_sure=1, n_sure_off=1).fits
+    two = ListFit((), 0.1, n_sure=2, n_sure_off=2)
+    assert (two.fits, two.share_off) == (False, 0.99)

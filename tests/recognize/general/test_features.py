@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import recognize
 from data.contracts import TrainedOnPhotos, TrainedOnSpecies
 from recognize.general.features import N_TRUNKS, signs, summed
 from training.creatures.butterflies import BUTTERFLIES
-from training.creatures.others import DRAWN, draw
 
 
 def test_each_network_of_the_tower_counts_the_same() -> None:
@@ -37,18 +35,11 @@ def test_nothing_in_the_profile_was_trained_on_species() -> None:
     assert "starter-pair" not in " ".join(encoders.spaces)
 
 
-@pytest.mark.parametrize("group", ["butterfly", next(iter(DRAWN))])
-def test_kinds_of_other_groups_are_told_apart_by_three_reference_drawings(group: str) -> None:
-    """Kinds of the other groups differ in colour alone."""
-    n_kinds = 6 if group == "butterfly" else len(DRAWN[group][1])
-
-    def drawn(kind: int, number: int) -> object:
-        return BUTTERFLIES[kind].draw(number) if group == "butterfly" else draw(group, number, kind=kind)
-
+def test_butterflies_are_told_apart_by_three_reference_drawings() -> None:
     encoder = recognize.load_encoders("general").visual
-    numbers = range(4)
-    vectors = encoder.encode_images([drawn(kind, n) for kind in range(n_kinds) for n in numbers])  # type: ignore[misc]
+    n_kinds, numbers = 6, range(4)
+    vectors = encoder.encode_images([BUTTERFLIES[kind].draw(n) for kind in range(n_kinds) for n in numbers])
     by_kind = vectors.reshape(n_kinds, len(numbers), -1)
     centroids = by_kind[:, :3].mean(axis=1)
     best = np.einsum("kqd,cd->kqc", by_kind[:, 3:], centroids).argmax(axis=2)
-    assert (best == np.arange(n_kinds)[:, None]).mean() >= 0.6, "by chance .2"
+    assert (best == np.arange(n_kinds)[:, None]).mean() >= 0.6, "by chance .17"

@@ -61,6 +61,7 @@ def test_anchors_and_queries_are_different_drawings(plate: Plate) -> None:
             assert difference(one, other) > 4
 
 
+@pytest.mark.integration
 def test_the_command_writes_the_committed_contact_sheet(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["sheet", str(tmp_path / "sheet.png")], catch_exceptions=False)
     assert result.exit_code == 0
