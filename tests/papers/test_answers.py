@@ -239,6 +239,7 @@ def test_a_provider_that_is_down_is_an_error_not_a_score(papers: Papers, folder:
     assert (done.exit_code, done.stdout) == (6, "") and "no such model" in done.stderr
 
 
+@pytest.mark.integration
 def test_a_killed_run_resumes_where_it_stopped(papers: Papers, folder: Path, server: OpenAIServer) -> None:
     released = threading.Event()
 

@@ -79,6 +79,7 @@ def test_tables_and_plot(papers: Any, coloured: Path, measure: Any) -> None:
     assert svg.startswith("<svg") and svg.count("stroke-dasharray") == 4 and ">rocchio</text>" in svg
 
 
+@pytest.mark.integration
 def test_methods_of_text_agree_at_turn_1_and_cost_nothing_again(
     measure: Any, models: Any, own_home: Path, coloured: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_setting_changes_the_figures(measure: Any, models: Any, coloured: Path
         assert done.exit_code == 0 and changed["runs"] != usual[method]["runs"], setting
 
 
+@pytest.mark.integration
 def test_phrases_of_a_knowledge_base_and_the_preset_of_the_paper(
     measure: Any, models: Any, coloured: Path, folder_kb: str
 ) -> None:
@@ -154,6 +156,7 @@ def test_msr_vtt_is_searched_in_the_drawn_frames_of_all_clips(
     assert recall(figures, "rocchio")[1] == 1.0  # two turns of 20 show all 30 drawn frames
 
 
+@pytest.mark.integration
 def test_a_query_that_fails_is_left_out_and_named(measure: Any, models: Any, own_home: Path, coloured: Path) -> None:
     file = Path(jobs_file(coloured))
     file.write_text(file.read_text().replace("a blue bird with a black tail", "zzz"))
@@ -169,6 +172,7 @@ def test_a_query_that_fails_is_left_out_and_named(measure: Any, models: Any, own
     assert done.exit_code == 7 and "images could not be captioned" in done.stderr
 
 
+@pytest.mark.integration
 def test_a_provider_that_is_down_exits_with_6_and_the_same_command_continues(
     measure: Any, models: Any, own_home: Path, coloured: Path
 ) -> None:
@@ -182,6 +186,7 @@ def test_a_provider_that_is_down_exits_with_6_and_the_same_command_continues(
     assert measure(*command)[0].exit_code == 0
 
 
+@pytest.mark.integration
 def test_queries_that_were_not_denoised_exit_with_7_also_when_resumed(
     measure: Any, models: Any, own_home: Path, coloured: Path
 ) -> None:

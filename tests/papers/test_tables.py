@@ -82,6 +82,7 @@ def test_the_list_names_all_tables_and_costs(papers: Papers) -> None:
     assert f"{160 * 100 * 8 + 4 * 160:,} model calls" in lines[at + 3] and "about $108" in lines[at + 3]
 
 
+@pytest.mark.integration
 def test_a_table_of_recognition_equals_the_commands_that_it_names(
     papers: Papers, reproduced: Any, cli: CommandLine, toy_paper_profile: None
 ) -> None:
