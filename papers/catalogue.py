@@ -79,8 +79,6 @@ class Step:
     calls: tuple[Calls, ...] = ()
     encodes: tuple[str, ...] = ()
     """Photos to encode: factors as in `Calls.times`."""
-    searches: tuple[str, ...] = ()
-    """Searches of all photos of the data set: factors likewise."""
     makes: str = ""
     """A path whose existence makes the step unnecessary."""
     models: Mapping[str, str] = field(default_factory=dict)
@@ -216,6 +214,8 @@ def expanded(content: dict[str, Any]) -> dict[str, Any]:
             }
             of_run[name, suffix].append(f"{step}-figures")
     for table in content["tables"].values():
+        if isinstance(table.get("columns"), str):  # those of another table
+            table["columns"] = content["tables"][table["columns"]]["columns"]
         wanted = [(name, suffix) for name in table.pop("runs", ()) for suffix in table.get("retrievers", retrievers)]
         table.pop("retrievers", None)
         table.setdefault("steps", [step for each in wanted for step in of_run.get(each, ())])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from data.words import plural
@@ -69,27 +68,6 @@ def cost_of(paper: Paper, step: str, data: str, endpoints: Mapping[str, Endpoint
     for calls in found.calls:
         total += _cost_of_calls(paper.model(step, calls.kind), calls, counts, endpoints)
     return total
-
-
-def cosines_of(paper: Paper, step: str, data: str) -> int:
-    """Return the number of cosines of queries and photos that the searches of a step compute."""
-    factors, counts = paper.steps[step].searches, paper.data[data].counts if data else {}
-    return number_of((*factors, "images"), counts) if factors else 0
-
-
-def seconds_per_cosine() -> float:
-    """Return the time of one of many cosines on this machine, for vectors of 768 numbers, by a short measurement."""
-    import numpy as np
-
-    from data.arrays import as_fixed_point, as_unit_rows, exact_cosines, rank_descending
-
-    random = np.random.default_rng(0)
-    queries, photos = (as_fixed_point(as_unit_rows(random.normal(size=(n, 768)))) for n in (64, 1 << 13))
-    start = perf_counter()
-    cosines = exact_cosines(queries, photos)
-    for row in cosines:
-        rank_descending(row, 20)
-    return (perf_counter() - start) / cosines.size
 
 
 def derivations(paper: Paper, step: str, data: str) -> Iterator[str]:

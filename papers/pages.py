@@ -12,13 +12,11 @@ from papers.catalogue import PAPERS, Paper, Table, read_paper
 from papers.commands import Command, Places, commands_of
 from papers.costs import (
     PHOTOS_PER_S,
-    cosines_of,
     cost_of,
     cost_of_table,
     cost_text,
     derivations,
     runs_of,
-    seconds_per_cosine,
 )
 from papers.results import Cell
 
@@ -80,19 +78,15 @@ def plan_text(
         missing = [str(path) for path in wanted if not path.exists()]
         parts += [f"Not found: {', '.join(missing)}."] if missing else []
     lines = []
-    n_cosines = [0 if miniature else cosines_of(paper, command.step, command.data) for command in commands]
-    each_s = seconds_per_cosine() if any(n_cosines) else 0.0
     converted = dict.fromkeys(command.source.text for command in commands if command.source and command.is_converted)
     lines += [f"  {text}" for text in converted]
-    for command, n in zip(commands, n_cosines, strict=True):
+    for command in commands:
         lines += [f"  {command.text}"]
         if not miniature:
             for line in derivations(paper, command.step, command.data):
                 lines.append(f"      {line}")
             cost = cost_of(paper, command.step, command.data, _for_prices(endpoints, command))
             lines += [f"      {cost_text(cost)}"] if cost_text(cost) != "nothing" else []
-            if n:
-                lines += [f"      {n:,} cosines of queries and photos, {_search_text(n * each_s)}"]
     parts += ["Commands:\n" + "\n".join(lines)]
     if not miniature:
         kinds = {kind for command in commands for kind in command.kinds}
@@ -100,13 +94,7 @@ def plan_text(
         total = cost_of_table(paper, table, endpoints if known else None)
         whose = "at the prices of your models" if known else "at the list prices of the paper's models"
         parts += [f"All together, {whose}: {cost_text(total)}."]
-        if any(n_cosines):
-            parts += [f"Searches, all together: {_search_text(sum(n_cosines) * each_s)}."]
     return "\n\n".join(parts)
-
-
-def _search_text(seconds: float) -> str:
-    return f"about {seconds / 3600:,.1f} hours on the CPU of this machine (a short measurement)"
 
 
 def layout_lines(paper: Paper, table: Table) -> Iterator[str]:

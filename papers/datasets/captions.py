@@ -1,22 +1,17 @@
 """Flickr30K and COCO: each caption is a query for its photo.
 
-Forms: Karpathy's splits (`dataset_flickr30k.json`, `dataset_coco.json`), a table with the captions of a photo as JSON
-in the column `raw` (as CoTRR's authors use it), and COCO's own `captions_*.json`. Of a form with splits the test split
-is read, unless `validation` is asked for. All captions count; Karpathy's test split of COCO has 25,010.
+Forms: Karpathy's splits (`dataset_flickr30k.json`, `dataset_coco.json`), of which the test split is read unless
+`validation` is asked for, and COCO's own `captions_*.json`. All captions count: 25,010 of the test split of COCO.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from data.errors import BadInput
-from data.files import read_lines
-from data.foreign_json import load_json
 from data.records import Job
 from papers.datasets.benchmark import Benchmark
 from papers.datasets.cells import cell, number_or_name, text
@@ -60,40 +55,6 @@ def _split_photo(entry: Mapping[str, object], n: int, file: Path) -> _Photo:
             for sentence in cell(entry, "sentences", list, where)
         ),
     )
-
-
-def read_caption_table(file: Path, *, split: str | None = None) -> Benchmark:
-    """Return the queries in a CSV table with the columns `filename` and `raw`, and perhaps `sentids` and `split`.
-
-    Raises:
-        BadInput: if the content is invalid, or the split has no photo.
-    """
-    csv.field_size_limit(10_000_000)
-    try:
-        rows: list[dict[str, str]] = list(csv.DictReader(io.StringIO("\n".join(read_lines(file)))))
-    except csv.Error as error:
-        raise BadInput(f"{file.name}: {error}") from error
-    if not rows or not {"filename", "raw"} <= rows[0].keys():
-        raise BadInput(f"{file.name}: expected a table with the columns filename and raw.")
-    return _benchmark(
-        (_row_photo({key: str(value) for key, value in row.items()}, file) for row in _of_split(rows, split, file)),
-        file,
-    )
-
-
-def _row_photo(row: Mapping[str, str], file: Path) -> _Photo:
-    name = text(row, "filename", file.name)
-    try:
-        captions = load_json(row["raw"])
-        ids = (
-            load_json(row["sentids"])
-            if row.get("sentids")
-            else [f"{Path(name).stem}-{i}" for i in range(len(captions))]
-        )
-        paired = tuple((str(i), " ".join(caption.split())) for i, caption in zip(ids, captions, strict=True))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise BadInput(f"{file.name}: expected a list of captions in the column raw for {name}: {error}") from error
-    return _Photo(file=name, path=str(Path(row.get("filepath") or "", name)), captions=paired)
 
 
 def _of_split(entries: Iterable[object], split: str | None, file: Path) -> list[Mapping[str, object]]:

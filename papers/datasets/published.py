@@ -11,7 +11,7 @@ from data.errors import BadInput, UsageError
 from data.files import read_lines
 from data.foreign_json import load_json
 from papers.datasets.benchmark import Benchmark
-from papers.datasets.captions import read_caption_table, read_captions
+from papers.datasets.captions import read_captions
 from papers.datasets.circo import read_circo
 from papers.datasets.cirr import read_cirr
 from papers.datasets.inquire import read_hard
@@ -24,7 +24,7 @@ def read_benchmark(file: Path, *, split: str | None = None, images: Path | None 
     """Return the data set in a file, None if it is of no known form.
 
     Args:
-        file: the file of queries: `.json`, `.csv` for captions, or `.jsonl` for Visual-RAG.
+        file: the file of queries: `.json`, or `.jsonl` for Visual-RAG.
         split: `test` or `validation` of a file of captions with splits; test without it, and all clips of MSR-VTT.
         images: the folder of the images, which lists the collections of CIRCO and MSR-VTT.
 
@@ -32,8 +32,6 @@ def read_benchmark(file: Path, *, split: str | None = None, images: Path | None 
         BadInput: if the file is no JSON, or of a known form with invalid content.
         UsageError: if a split is given for a file that is one.
     """
-    if file.suffix == ".csv":
-        return read_caption_table(file, split=split)
     if file.suffix == ".jsonl":
         if not re.search(r'^\s*\{.*"images":', _first_line(file)):
             return None

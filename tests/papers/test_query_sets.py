@@ -103,9 +103,6 @@ def test_captions_of_the_test_split_are_queries_in_each_form_of_coco(tmp_path: P
     own = {"images": [{"id": 2, "file_name": "2.jpg"}], "annotations": [{"image_id": 2, "id": 9, "caption": "a heron"}]}
     captions = read(write(tmp_path / "captions_val2017.json", own))
     assert (captions.name, captions.queries[0].query_id, captions.queries[0].text) == ("COCO", "9", "a heron")
-    table = 'raw,sentids,split,filename\n"[""a, b"", ""c""]","[4, 5]",test,COCO_1.jpg\n"[""x""]",[6],train,COCO_2.jpg\n'
-    rows = read(write(tmp_path / "coco.csv", table))
-    assert [(q.query_id, q.text) for q in rows.queries] == [("4", "a, b"), ("5", "c")] and rows.name == "COCO"
 
 
 def test_composed_queries_have_a_reference_a_change_and_their_collection(tmp_path: Path) -> None:
