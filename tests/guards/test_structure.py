@@ -34,9 +34,9 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 71_800
-MOST_MODULES = 662
-MOST_LINES_OF_TESTS = 59_500
+MOST_LINES = 64_400
+MOST_MODULES = 450
+MOST_LINES_OF_TESTS = 49_800
 MOST_LINES_OF_A_FUNCTION = 80
 REASON = "# Long: "
 """Begin of the comment that gives the reason for a longer function, above or in it."""
