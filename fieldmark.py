@@ -77,6 +77,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 def __getattr__(name: str) -> ModuleType | str:
     """Load a package when it is first used, and the version."""
     if name in ("kb", "recognize", "rerank"):
+        check_packages()
         return import_module(name)
     if name == "__version__":
         return import_module("data.version").fieldmark_version()  # type: ignore[no-any-return]

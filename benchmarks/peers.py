@@ -26,12 +26,6 @@ def installed() -> list[str]:
     return [name for name in PEERS if find_spec(name.split()[0].lower()) is not None]
 
 
-def packages_to_install() -> list[str]:
-    """Return the packages of the peers that cannot be used here."""
-    missing = {name.split()[0] for name in PEERS} - {name.split()[0] for name in installed()}
-    return sorted("faiss-cpu" if name == "FAISS" else name.lower() for name in missing)
-
-
 def _chroma(vectors: FloatArray, folder: Path) -> Search:
     import chromadb
     from chromadb.config import Settings

@@ -76,8 +76,9 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command in `args`; an unknown one fails with the nearest verb."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            near = did_you_mean(args[0], VERBS)
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            near = did_you_mean(args[0], names)
             ctx.fail(f'Unknown command "{args[0]}".' + (f" {near}" if near.startswith("Did") else ""))
         return super().resolve_command(ctx, args)
 

@@ -68,12 +68,6 @@ class PaperGroup(CommandGroup):
         command = command_of(cmd_name) if cmd_name in PAPERS else OTHERS.get(cmd_name)
         return None if command is None else with_shared_options(command)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command in `args`."""
-        return click.Group.resolve_command(self, ctx, args)
-
 
 OTHERS = {"answers": answers, "feedback": feedback, "convert": convert, "coco-hard": coco_hard}
 commands = PaperGroup(

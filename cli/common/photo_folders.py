@@ -36,7 +36,6 @@ def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
             output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
 
 
-FOLDER_HELP = "Folder of the photos, with the folders below it."
 ENCODER_HELP = "Profile, or a model of open_clip such as ViT-L-14-336/openai.  [default: profile, else starter]"
 
 

@@ -64,6 +64,7 @@ The modules are loaded by `--help`, so they load no heavy library.
 """
 BORROWED: Final[dict[str, tuple[str, ...]]] = {
     "find": ("rerank.visret", "rerank.captions"),
+    "answers": ("rerank.visret",),  # of papers/
 }
 """Verb -> tables of another verb that it reads too; `--set` takes their keys with or without that verb's name."""
 

@@ -45,7 +45,6 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
 
     Example: kb calibrate --kb birds.kb --photos labelled/
     """
-    from cli.verbs.calibrate import read_labelled
     from kb.store.calibrations import save_calibration
     from recognize.calibration.calibrate import calibrate as fit
     from recognize.calibration.sources import photos_of_anchors, photos_of_files

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.memory import growth
-from benchmarks.peers import PEERS, installed, packages_to_install
+from benchmarks.peers import PEERS, installed
 from data.arrays import as_unit_rows, rank_descending
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,11 +29,6 @@ def test_an_index_finds_the_nearest_rows(tmp_path: Path, name: str) -> None:
 
 def test_chroma_is_always_among_them() -> None:
     assert "ChromaDB" in installed()
-
-
-def test_packages_of_missing_indexes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.peers.find_spec", lambda name: None if name != "chromadb" else object())
-    assert packages_to_install() == ["faiss-cpu", "usearch"]
 
 
 def test_memory_is_counted_while_it_is_held_and_mapped_files_are_not(tmp_path: Path) -> None:
