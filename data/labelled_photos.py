@@ -61,14 +61,18 @@ def read_photo_table(file: Path) -> tuple[list[LabelledPhoto], dict[str, list[La
     Raises:
         BadInput: if the file cannot be read, or a row has no path or name, or an unknown split; with its line.
     """
-    rows = list(csv.DictReader(read_lines(file), restval=""))
-    columns = rows[0].keys() if rows else ()
+    reader = csv.DictReader(read_lines(file), restval="")
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise BadInput(f"{file}: line {reader.line_num}: {error}") from error
+    columns = reader.fieldnames or ()
     name = next((each for each in LABEL_COLUMNS if each in columns), None)
     if name is None or "path" not in columns:
         raise BadInput(f"{file}: expected a table with the columns path and {' or '.join(LABEL_COLUMNS)}.")
     photos: list[LabelledPhoto] = []
     anchors: dict[str, list[LabelledPhoto]] = {}
-    for number, row in enumerate(rows, 2):
+    for number, row in rows:
         split = row.get("split") or None
         if not row["path"] or not row[name] or (split is not None and split not in _SPLITS):
             cells = ", ".join(map(str, row.values()))

@@ -20,7 +20,7 @@ class QuerySet:
     name: str
     """Name in messages."""
     queries: tuple[Job, ...]
-    """Queries; one without candidates is searched in its pool, else in the whole collection."""
+    """Queries; all have candidates of their own, or none: then each is searched in its pool or the collection."""
     collection: Mapping[str, str] = field(default_factory=dict)
     """Image id -> path."""
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -37,14 +37,14 @@ class QuerySet:
     @property
     def is_of_candidates(self) -> bool:
         """Whether each query has its own candidates, in the order of a first stage."""
-        return any(query.candidates for query in self.queries)
+        return bool(self.queries[0].candidates)
 
 
 def read_query_set(file: Path) -> QuerySet:
     """Return the query set in a file.
 
     Raises:
-        BadInput: if the file is invalid, has no query, or repeats a query id.
+        BadInput: if the file is invalid, has no query, repeats a query id, or gives candidates to some queries only.
     """
     try:
         found = loads(QuerySet, "\n".join(read_lines(file)))
@@ -60,6 +60,13 @@ def read_query_set(file: Path) -> QuerySet:
         queries[query.query_id] = located(query, file.parent)
     if not queries:
         raise BadInput(f"{file} contains no query")
+    for query in queries.values():
+        if bool(query.candidates) != found.is_of_candidates:
+            raise BadInput(f"{file}: some queries have candidates, but query {query.query_id!r} is not like the first.")
+        if found.subsets and query.query_id not in found.subsets:
+            raise BadInput(f"{file}: query {query.query_id!r} has no small set of images, but others have.")
+    if found.subsets and found.is_of_candidates:
+        raise BadInput(f"{file}: small sets of images go with a collection, not with candidates of each query.")
     collection = {name: str(file.parent / path) for name, path in found.collection.items()}
     return replace(found, queries=tuple(queries.values()), collection=collection)
 

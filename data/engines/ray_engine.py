@@ -62,7 +62,7 @@ class RayEngine:
             MissingDependency: if ray is not installed.
             MissingRequirement: if a node lacks Fieldmark, a file or a model.
             UsageError: while another task is under way.
-            SourceUnavailable: if the cluster does not answer, has no free node, or a worker dies three times.
+            SourceUnavailable: if the cluster does not answer or has no node with a processor, or a worker dies thrice.
             Exception: what the task or the iterator of items raises.
         """
         if self._is_at_work:
@@ -169,10 +169,15 @@ class RayEngine:
         """Return the next answer of any worker."""
         try:
             return pool.get_next_unordered()
-        except self._ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayActorError as error:
             raise SourceUnavailable(
                 f"A worker of the Ray cluster died {MOST_DEATHS} times.",
                 hint="Their memory may be too small. Run the same command again to resume.",
+            ) from error
+        except self._ray.exceptions.RayError as error:
+            raise SourceUnavailable(
+                f"The Ray cluster failed: {str(error).strip().splitlines()[-1]}",
+                hint="Run the same command again to resume.",
             ) from error
 
     def _stop_workers(self) -> None:

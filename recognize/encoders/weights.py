@@ -102,7 +102,13 @@ def memory_bytes(weights: Sequence[EncoderWeights]) -> int | None:
 
 def hub_cache() -> Path:
     """Return the cache folder of the hub's client, from its environment variables."""
-    for name, below in (("HF_HUB_CACHE", ""), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")):
+    variables = (
+        ("HF_HUB_CACHE", ""),
+        ("HUGGINGFACE_HUB_CACHE", ""),
+        ("HF_HOME", "hub"),
+        ("XDG_CACHE_HOME", "huggingface/hub"),
+    )
+    for name, below in variables:
         if folder := os.environ.get(name):
             return Path(folder).expanduser() / below
     return Path.home() / ".cache" / "huggingface" / "hub"

@@ -1,4 +1,4 @@
-"""DrawingFusion of the rankings by several drawings of one query."""
+"""Fusion of the rankings by several drawings of one query."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-MODULES = [path for path in BENCHMARKS.glob("*.py") if path.stem != "__init__"]
+MODULES = [path for path in BENCHMARKS.glob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8")]
 PACKAGES = [path.parent for path in BENCHMARKS.glob("*/__main__.py")]
 NAMES = sorted(path.stem for path in (*MODULES, *PACKAGES))
 ARGUMENTS = {

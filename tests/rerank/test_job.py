@@ -100,3 +100,20 @@ def test_a_folder_without_photos_and_an_empty_query_are_refused(tmp_path: Path) 
         job_of_folder(tmp_path, "x")
     with pytest.raises(UsageError, match="The query is empty"):
         job_of_folder(tmp_path, " ")
+
+
+def test_a_query_set_that_fits_only_some_queries_is_refused(tmp_path: Path) -> None:
+    """Otherwise queries would vanish from the run, or end it with a defect."""
+    image = {"image_id": "a", "path": "a.jpg", "score": 0.0}
+    two = [{"query_id": "1", "text": "x"}, {"query_id": "2", "text": "y"}]
+    collection = {"a": "a.jpg", "b": "b.jpg"}
+    mixed = [{**two[0], "candidates": [image]}, {**two[1], "candidates": []}]
+    bare = [{**query, "candidates": []} for query in two]
+    for content, message in (
+        ({"queries": mixed}, "some queries have candidates, but query '2'"),
+        ({"queries": bare, "collection": collection, "subsets": {"1": ["a"]}}, "query '2' has no small set of images"),
+        ({"queries": mixed[:1], "subsets": {"1": ["a"]}}, "small sets of images go with a collection"),
+    ):
+        (tmp_path / "set.json").write_text(json.dumps({"name": "n", **content}))
+        with pytest.raises(BadInput, match=message):
+            read_jobs(tmp_path / "set.json")

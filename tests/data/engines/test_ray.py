@@ -73,3 +73,17 @@ def test_a_killed_worker_repeats_its_shard_and_a_stopped_run_resumes(
 
     with pytest.raises(SourceUnavailable, match="A worker of the Ray cluster died 3 times"):
         list(map_shards(Halves(log=str(log), die_at=30, always_dies=True), NUMBERS, engine))
+
+
+def test_a_node_that_dies_loses_nothing_and_another_one_joins_the_next_run(
+    ray_cluster: RayCluster, engine: RayEngine, log: Path, tmp_path: Path
+) -> None:
+    coming = map_shards(Halves(log=str(log)), NUMBERS, engine)
+    first = next(coming)
+    ray_cluster.kill_node()
+    try:
+        assert [first, *coming] == HALVES
+    finally:
+        ray_cluster.add_node()
+    with closing(RayEngine(ray_cluster.address, results=tmp_path / "next", loaders={})) as again:
+        assert list(map_shards(Halves(log=str(log)), NUMBERS, again)) == HALVES
