@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import fieldmark
 from data.engines.contract import ItemsToError, ItemT, ResultT, ShardTask
 from data.engines.ray_worker import Worker
 from data.engines.shards import ResultFiles, shards_of
@@ -33,7 +34,6 @@ NO_WORKER_S: Final = 300.0
 
 _LOOPBACK: Final = ("127.0.0.1:", "localhost:")
 _ENVIRONMENT: Final = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # else it reports its use
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # else it prints among the results on stdout that a worker died
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # else it waits a quarter of an hour for another program at the address
 }
@@ -131,7 +131,7 @@ class RayEngine:
         environment = {
             "OMP_NUM_THREADS": str(int(node["Resources"]["CPU"])),  # Ray would allow a single one
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray would hide the accelerators
-            "ORT_DISABLE_TELEMETRY": os.environ.get("ORT_DISABLE_TELEMETRY", "1"),
+            **{name: os.environ[name] for name in fieldmark.NO_TELEMETRY},
         }
         actor = self._ray.remote(Worker).options(
             num_cpus=0,  # so that a worker finds room on another node when its own is gone

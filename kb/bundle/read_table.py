@@ -7,6 +7,7 @@ and shared by their rows.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,22 +24,26 @@ if TYPE_CHECKING:
 MAX_EXPANSION: Final = 100  # size of an unpacked table, as a multiple of its file
 ALLOWED_BYTES: Final = 32_000_000  # in any case: a small table of equal texts packs well
 MAX_ROW_GROUP_BYTES: Final = 500_000_000
-MAX_MEMORY_BYTES: Final = 800_000_000  # of the process that reads a table first; 330 MB are its program
+MAX_MEMORY_BYTES: Final = 470_000_000  # that the process which reads a table first may use for the table
 ROWS_AT_A_TIME: Final = 1_000
 _TRIAL: Final = """
-import sys, pyarrow.parquet
+import sys, pathlib, pyarrow.parquet
 try:
     import resource
-    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
-except ImportError:  # Windows has no such limit
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + int(sys.argv[1]),) * 2)
+except (ImportError, OSError, ValueError):  # only Linux has both
     pass
-for number, path in enumerate(sys.argv[2:]):
+for number, path in enumerate(sys.argv[4:]):
     print(number, flush=True)
+    left = int(sys.argv[2]) + int(sys.argv[3]) * pathlib.Path(path).stat().st_size
     with pyarrow.parquet.ParquetFile(path) as table:
         texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type)]
     with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as table:
         for batch in table.iter_batches(batch_size=1_000, use_threads=False):
-            pass
+            left -= 8 * batch.num_rows * batch.num_columns  # as much as `read_rows` counts at least
+            if left < 0:
+                raise MemoryError
 """
 
 
@@ -49,8 +54,10 @@ def check_tables(bundle: Path, names: Sequence[str]) -> None:
         BadInput: if one is not Parquet, unpacks to too many bytes, or ends the process.
     """
     paths = [safe_path(bundle, name) for name in names]
-    command = [sys.executable, "-P", "-c", _TRIAL, str(MAX_MEMORY_BYTES), *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+    limits = map(str, (MAX_MEMORY_BYTES, ALLOWED_BYTES, MAX_EXPANSION))
+    command = [sys.executable, "-P", "-c", _TRIAL, *limits, *map(str, paths)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # threads take memory
+    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace", env=environment)
     if done.returncode == 0:
         return
     path = paths[int((done.stdout.split() or ["0"])[-1])]

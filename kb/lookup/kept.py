@@ -12,9 +12,9 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,8 @@ def kept(store: KnowledgeBase, name: str, make: Callable[[], Arrays]) -> Arrays:
         try:
             content = io.BytesIO()
             np.savez(content, **found)  # type: ignore[arg-type]  # its stub takes them for `allow_pickle`
-            write_atomic(path, content.getvalue(), is_durable=False)
+            packed = content.getvalue()
+            write_atomic(path, sha256(packed).digest() + packed, is_durable=False)
         except (OSError, MissingRequirement) as error:
             log.debug("%s is not kept: %s", path, error)
     return found
@@ -88,9 +89,12 @@ def _code() -> str:
 
 
 def _read(path: Path) -> Arrays | None:
-    """Return the arrays of a file, or None if it is missing, or damaged by the checksums in it."""
+    """Return the arrays of a file, or None if it is missing, or damaged by the checksum before them."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-            return {name: held[name] for name in held.files}
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile, NotImplementedError):
+        content = path.read_bytes()
+    except OSError:
         return None
+    if sha256(content[32:]).digest() != content[:32]:
+        return None
+    with np.load(io.BytesIO(content[32:]), allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}

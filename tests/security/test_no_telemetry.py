@@ -38,7 +38,7 @@ def test_commands_ask_only_named_servers_and_write_only_named_folders(tmp_path: 
 
 def test_importing_a_package_switches_telemetry_off_unless_the_user_has_set_it() -> None:
     show = "import json, os; print(json.dumps({{name: os.environ[name] for name in {names}}}))"
-    for package in ("fieldmark", "kb", "recognize", "rerank", "cli"):
+    for package in ("fieldmark", "data", "kb", "recognize", "rerank", "cli"):
         environment = {name: value for name, value in os.environ.items() if name not in fieldmark.NO_TELEMETRY}
         environment |= {"PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "1"}
         code = f"import {package}; {show.format(names=list(fieldmark.NO_TELEMETRY))}"

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from data.errors import KnowledgeBaseLocked, StoreError
+from data.errors import KnowledgeBaseLocked, StoreError, UsageError
 from data.files import sha256_hex
 from data.sqlite import closed_on_error, is_of_disk, storage_error, storage_errors, transaction, use_write_ahead_log
 
@@ -157,7 +157,7 @@ class LedgerFile:
         try:
             yield
         except sqlite3.ProgrammingError as error:
-            raise StoreError(f"{self.path.parent} is closed", hint="Open it again with kb.open().") from error
+            raise UsageError(f"{self.path.parent} is closed", hint="Open it again with kb.open().") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             # Invalid UTF-8 has no code.

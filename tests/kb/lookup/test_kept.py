@@ -46,7 +46,7 @@ def test_a_second_process_reads_no_summary(path: Path, monkeypatch: pytest.Monke
 def test_damaged_files_are_made_again(path: Path) -> None:
     first = answers(path)
     before = [file.read_bytes() for file in files(path)]
-    for place in (0.1, 0.5, 0.99):
+    for place in (0, 0.1, 0.5, 0.98, 0.99):
         for file, content in zip(files(path), before, strict=True):
             at = int(place * len(content))
             file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])

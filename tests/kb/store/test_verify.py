@@ -19,7 +19,7 @@ import kb
 import recognize
 from data.arrays import FloatArray
 from data.contracts import Encoders
-from data.errors import MissingKnowledgeBase, StoreError
+from data.errors import MissingKnowledgeBase, StoreError, UsageError
 from kb import OwnPhoto, OwnText
 from kb.sources.starter import StarterSource
 from kb.store.chroma import Collections
@@ -369,10 +369,12 @@ def test_a_knowledge_base_used_after_close_says_closed(copy: tuple[Path, str], e
     uses: tuple[Callable[[], object], ...] = (
         lambda: store.species(["avis-001"]),
         store.status,
+        lambda: store.ranges(["avis-001"]),
+        lambda: store.checklist,
         lambda: store.chunk_vectors(encoders.text_image[0].space),
         lambda: store.query_species(np.zeros(8, dtype=np.float32), 1),
     )
     for use in uses:
-        with pytest.raises(StoreError, match="is closed") as caught:
+        with pytest.raises(UsageError, match="is closed") as caught:
             use()
         assert "remove" not in f"{caught.value} {caught.value.hint}"
