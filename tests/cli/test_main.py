@@ -178,6 +178,7 @@ def test_a_closed_output_pipe_is_silent(cli: Any, tmp_path: Path) -> None:
     assert ours.wait(timeout=30) == 141
 
 
+@pytest.mark.integration
 def test_sigint_exits_with_130_and_a_resume_hint(cli: Any) -> None:
     code = (
         "import time\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"

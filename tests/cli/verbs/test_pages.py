@@ -59,29 +59,14 @@ def test_a_page_adds_to_a_species_and_is_cited(cli: Any, site: UglySite, mallard
     assert "nothing new" in cli.call(*add, check=True).stdout
 
 
-def test_the_contact_is_sent_with_requests_for_a_page(cli: Any, site: UglySite) -> None:
-    given = ("--page", site.url("/mallard"), "--contact", "ann@example.org")
-    cli.call("add", "--kb", "a.kb", "--name", "Mallard", *given, check=True)
-    assert all("(ann@example.org)" in headers["User-Agent"] for _, headers in site.requests)
-
-
-@pytest.mark.parametrize(
-    ("path", "code", "message"),
-    [
-        ("/about-shop", 5, "no sentence describes Mallard"),
-        ("/forbidden", 6, "403"),
-    ],
-)
-def test_a_page_that_cannot_be_used_leaves_nothing_behind(
-    cli: Any, site: UglySite, tmp_path: Path, path: str, code: int, message: str
-) -> None:
-    outcome = cli.call(
-        "add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/free"), "--page", site.url(path)
-    )
-    assert (outcome.exit_code, outcome.stdout) == (code, "")
-    assert message in outcome.stderr
-    assert "Nothing was added" in outcome.stderr
-    assert not (tmp_path / "a.kb").exists()
+def test_a_page_that_cannot_be_used_leaves_nothing_behind(cli: Any, site: UglySite, tmp_path: Path) -> None:
+    add = ("add", "--kb", "a.kb", "--name", "Mallard", "--page", site.url("/free"), "--page")
+    for path, code, message in (("/about-shop", 5, "no sentence describes Mallard"), ("/forbidden", 6, "403")):
+        outcome = cli.call(*add, site.url(path))
+        assert (outcome.exit_code, outcome.stdout) == (code, "")
+        assert message in outcome.stderr
+        assert "Nothing was added" in outcome.stderr
+        assert not (tmp_path / "a.kb").exists()
 
 
 def test_private_addresses_need_a_setting(cli: Any, site: UglySite, tmp_path: Path) -> None:
@@ -94,9 +79,10 @@ def test_private_addresses_need_a_setting(cli: Any, site: UglySite, tmp_path: Pa
     cli.call(*allowed, "--page", site.url("/mallard"), check=True)
 
 
-def test_the_pause_between_requests_is_a_setting(cli: Any, site: UglySite) -> None:
-    pages = ("--page", site.url("/mallard"), "--page", site.url("/free"))
+def test_the_contact_and_the_pause_between_requests_are_settings(cli: Any, site: UglySite) -> None:
+    pages = ("--page", site.url("/mallard"), "--page", site.url("/free"), "--contact", "ann@example.org")
     cli.call("add", "--set", "page_pause_s=0.2", "--kb", "a.kb", "--name", "Mallard", *pages, check=True)
+    assert all("(ann@example.org)" in headers["User-Agent"] for _, headers in site.requests)
     assert site.times[-1] - site.times[0] > 0.39
 
 

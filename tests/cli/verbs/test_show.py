@@ -6,41 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cli.verbs.show import photo_lines
 from data.records import Anchor
+from tests.cli.verbs.conftest import build_folder, write_bird
 
 
-@pytest.mark.parametrize("name", ["Snowy Owl", "bubo scandiacus", "SNOWY-OWL", "bubo-scandiacus"])
-def test_show_finds_a_species_by_any_of_its_names(cli: Any, built_kb: Path, name: str) -> None:
-    outcome = cli.call("show", *name.split(), "--kb", built_kb, "--format", "json", check=True)
-    found = json.loads(outcome.stdout)
-    assert found["taxon"]["taxon_id"] == "bubo-scandiacus"
-    assert found["summary"]["statements"] != []
-
-
-def test_show_quotes_the_evidence_of_a_summary(cli: Any, built_kb: Path) -> None:
-    found = json.loads(cli.call("show", "Snowy Owl", "--kb", built_kb, "--format", "json", check=True).stdout)
+def test_show_finds_a_species_by_any_of_its_names_and_quotes_its_evidence(cli: Any, built_kb: Path) -> None:
+    for name in ("Snowy Owl", "bubo scandiacus", "SNOWY-OWL", "bubo-scandiacus"):
+        found = json.loads(cli.call("show", *name.split(), "--kb", built_kb, "--format", "json", check=True).stdout)
+        assert found["taxon"]["taxon_id"] == "bubo-scandiacus", name
     quotes = [span["quote"] for statement in found["summary"]["statements"] for span in statement["evidence"]]
-    assert quotes != []
-    assert all(quote.strip() for quote in quotes)
+    assert quotes and all(quote.strip() for quote in quotes)
     assert all(anchor["credit"] for anchor in found["anchors"] if anchor["sha256"])
 
 
-def test_show_prints_the_ranks_from_the_highest_down(cli: Any, built_kb: Path) -> None:
-    text = cli.call("show", "Snowy Owl", "--kb", built_kb, check=True).stdout
-    assert "Aves > Strigiformes > Strigidae > Bubo" in text
-
-
-def test_show_lists_range_statements_with_their_sentences(cli: Any, tmp_path: Path) -> None:
-    article = tmp_path / "birds" / "Snowy Owl" / "article.txt"
-    article.parent.mkdir(parents=True)
-    article.write_text("A white owl with yellow eyes. It breeds in Greenland and winters in southern Canada.")
-    cli.call("build", "--kb", tmp_path / "kb", "--source", f"folder:{tmp_path / 'birds'}", check=True)
+def test_show_prints_ranks_and_range_statements_with_their_sentences(cli: Any, tmp_path: Path) -> None:
+    write_bird(tmp_path, "Snowy Owl", "A white owl with yellow eyes. It breeds in Greenland and winters in Canada.")
+    build_folder(tmp_path, tmp_path / "kb")
     text = cli.call("show", "Snowy Owl", "--kb", tmp_path / "kb", check=True).stdout
-    assert "It breeds in Greenland and winters in southern Canada." in text
-    assert "read as: breeds Greenland; winters southern Canada" in text
+    assert "Aves > Strigiformes > Strigidae > Bubo" in text
+    assert "It breeds in Greenland and winters in Canada." in text
+    assert "read as: breeds Greenland; winters Canada" in text
 
 
 def test_photos_held_as_vectors_are_counted_not_listed_by_hash() -> None:

@@ -8,16 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
 
-
-@pytest.mark.parametrize(
-    "arguments", [("verify",), ("update",), ("export", "out"), ("remove", "Kea"), ("add", "--name", "Kea")]
-)
-def test_commands_that_write_need_a_knowledge_base(cli: Any, arguments: tuple[str, ...]) -> None:
-    outcome = cli.call(*arguments)
-    assert outcome.exit_code == 3
-    assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")
+def test_commands_that_write_need_a_knowledge_base(cli: Any) -> None:
+    for arguments in (("verify",), ("update",), ("export", "out"), ("remove", "Kea"), ("add", "--name", "Kea")):
+        outcome = cli.call(*arguments)
+        assert outcome.exit_code == 3, arguments
+        assert outcome.stderr.startswith("error: No knowledge base given.\nhint: Add --kb DIR")
 
 
 def test_verify_exits_with_1_for_an_unrepairable_problem(cli: Any, built_kb: Path, tmp_path: Path) -> None:

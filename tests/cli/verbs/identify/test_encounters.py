@@ -94,27 +94,20 @@ def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, bui
     assert {(row["n_photos"], row["photos"], row["group"]) for row in plain} == {("", "", "")}
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_bad_lists_and_columns_without_a_list_are_refused(cli: Any, built_kb: Path, photos: Path) -> None:
+    for content, message in (
         ("path,visit\n1.jpg,a\n1.jpg,b\n", "line 3: 1.jpg is in two groups of visit"),
         ("path,visits\n1.jpg,a\n", 'no column "visit"'),
         ("file,visit\n1.jpg,a\n", 'no column "path"'),
         ("path,visit\n,a\n", "line 2: no path"),
         ("", 'no column "path"'),
-    ],
-)
-def test_a_bad_list_is_an_error(cli: Any, built_kb: Path, content: str, message: str) -> None:
-    Path("list.csv").write_text(content)
-    outcome = cli.call("identify", "list.csv", "--kb", built_kb, "--group-by", "visit")
-    assert (outcome.exit_code, message in outcome.stderr) == (5, True), outcome.stderr
-
-
-def test_a_column_needs_a_list_and_no_bursts(cli: Any, built_kb: Path, photos: Path) -> None:
-    outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit")
-    assert (outcome.exit_code, "--group-by needs a CSV of photos." in outcome.stderr) == (2, True)
-    outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit", "--group", "burst")
-    assert (outcome.exit_code, "cannot be combined" in outcome.stderr) == (2, True)
+    ):
+        Path("list.csv").write_text(content)
+        outcome = cli.call("identify", "list.csv", "--kb", built_kb, "--group-by", "visit")
+        assert (outcome.exit_code, message in outcome.stderr) == (5, True), outcome.stderr
+    for more, message in (((), "--group-by needs a CSV of photos."), (("--group", "burst"), "cannot be combined")):
+        outcome = cli.call("identify", photos, "--kb", built_kb, "--group-by", "visit", *more)
+        assert (outcome.exit_code, message in outcome.stderr) == (2, True)
 
 
 def cut(path: Path) -> None:

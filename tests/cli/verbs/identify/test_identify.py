@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pandas
 import pytest
 
 from recognize.answer_text import percent
@@ -61,6 +60,7 @@ def test_paths_are_read_from_stdin_or_a_pattern(cli: Any, built_kb: Path, drawin
     assert [row["image"] for row in parsed(matched.stdout)] == named
 
 
+@pytest.mark.integration
 def test_file_names_that_are_not_utf8_pass_through_pipes(
     cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:
@@ -115,23 +115,15 @@ def test_a_note_says_that_confidence_is_not_available(cli: Any, built_kb: Path, 
     assert cli.call(*command, "--quiet", check=True).stderr == ""
 
 
-def test_scores_add_a_table_to_the_answer(cli: Any, built_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "3")
-    plain = cli.call(*command, check=True).stdout
-    scored = cli.call(*command, "--scores", check=True).stdout
-    assert [line.strip()[:3] for line in plain.splitlines()[2:]] == ["or ", "or ", ""]
-    assert scored.startswith(plain.rstrip() + "\n#")
-    assert len(scored.splitlines()) == len(plain.splitlines()) + 2 + 3  # head, line, candidates
-
-
-@pytest.mark.parametrize("preset", PHOTO_PRESETS)
-def test_every_preset_has_an_estimated_confidence(cli: Any, built_kb: Path, drawings: Path, preset: str) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--preset", preset, "--format", "jsonl")
-    outcome = cli.call(*command, "--min-confidence", "0", "--set", "unknown_prior=0.01", check=True)
-    rows = parsed(outcome.stdout)
-    assert all(row["calibration"].startswith("estimated-") for row in rows)
-    assert all(0 <= row["answer"]["p_unknown"] <= 1 and 0 <= row["answer"]["confidence"] <= 1 for row in rows)
-    assert "estimated" not in outcome.stderr
+def test_every_preset_has_an_estimated_confidence(cli: Any, built_kb: Path, drawings: Path) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl")
+    for preset in PHOTO_PRESETS:
+        settings = ("--min-confidence", "0", "--set", "unknown_prior=0.01")
+        outcome = cli.call(*command, "--preset", preset, *settings, check=True)
+        (row,) = parsed(outcome.stdout)
+        assert row["calibration"].startswith("estimated-"), preset
+        assert 0 <= row["answer"]["p_unknown"] <= 1 and 0 <= row["answer"]["confidence"] <= 1, preset
+        assert "estimated" not in outcome.stderr
 
 
 @pytest.mark.usefixtures("no_shipped_calibration")
@@ -145,13 +137,18 @@ def test_confidence_options_warn_without_a_calibration(cli: Any, built_kb: Path,
     assert cli.call(*command, "--quiet", check=True).stderr == ""
 
 
-def test_explain_shows_evidence_and_photo_credits(cli: Any, built_kb: Path, drawings: Path) -> None:
-    outcome = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--explain", check=True)
-    plain = cli.call("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, check=True)
-    added = outcome.stdout.removeprefix(plain.stdout.rstrip())
-    assert added != outcome.stdout
-    assert "Fieldmark, Apache-2.0" in added
-    assert "scores higher than" in added
+def test_scores_and_evidence_with_photo_credits_are_added_to_the_answer(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "3")
+    plain = cli.call(*command, check=True).stdout
+    assert [line.strip()[:3] for line in plain.splitlines()[2:]] == ["or ", "or ", ""]
+    scored = cli.call(*command, "--scores", check=True).stdout
+    assert scored.startswith(plain.rstrip() + "\n#")
+    assert len(scored.splitlines()) == len(plain.splitlines()) + 2 + 3  # head, line, candidates
+    explained = cli.call(*command, "--explain", check=True).stdout
+    assert explained.startswith(plain.rstrip())
+    assert "Fieldmark, Apache-2.0" in explained and "scores higher than" in explained
 
 
 def test_options_of_other_formats_warn(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -230,23 +227,6 @@ def test_no_resume_replaces_the_output_file(cli: Any, built_kb: Path, drawings: 
     cli.call(*command, "--set", "resume=false", check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert {(row["image"], row["preset"]) for row in table} == {(str(photo), "vr-rag-v2")}
-
-
-def test_parquet_has_the_rows_of_csv_with_column_types(cli: Any, built_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--rows", "candidates", "--output")
-    cli.call(*command, "names.csv", check=True)
-    cli.call(*command, "names.parquet", check=True)
-    assert sorted(path.name for path in Path().iterdir() if path.name.startswith("names")) == [
-        "names.csv",
-        "names.parquet",
-    ]
-    wanted = pandas.read_csv("names.csv")
-    found = pandas.read_parquet("names.parquet")
-    assert list(found.columns) == list(wanted.columns)
-    named = ["image", "status", "rank", "taxon_id", "answer_scientific_name", "preset"]
-    assert found[named].equals(wanted[named])
-    assert str(found["score"].dtype) == "float64"
-    assert found["score"].to_list() == pytest.approx(wanted["score"].to_list(), abs=1e-5)
 
 
 def test_json_progress_is_on_stderr_and_rows_are_on_stdout(cli: Any, built_kb: Path, drawings: Path) -> None:

@@ -37,13 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
 def test_the_answer_is_the_choice_of_the_reader_without_confidence(
     cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    photo = drawings / "bubo-scandiacus.png"
-    (row,) = [
-        json.loads(line)
-        for line in cli.call(
-            "identify", photo, "--kb", built_kb, "--reader", "--format", "jsonl", check=True
-        ).stdout.splitlines()
-    ]
+    (row,) = rows_of(cli, drawings / "bubo-scandiacus.png", "--kb", built_kb)
     assert row["answer"]["name"] == row["candidates"][1]["scientific_name"]
     assert row["answer"]["confidence"] is None
     assert row["reader"] == {
@@ -218,21 +212,17 @@ def shown_in(call: Call) -> list[str]:
     return re.findall(r"^[A-Z]\. .*?\((\w+ \w+)\)", call.text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("preset", "k", "n"), [("default", None, 5), ("default", "7", 7), ("vr-rag-v2", "3", 3)])
 def test_the_row_has_the_candidates_shown_to_the_reader(
-    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer, preset: str, k: str | None, n: int
+    cli: Any, built_kb: Path, drawings: Path, server: OpenAIServer
 ) -> None:
-    (row,) = rows_of(
-        cli,
-        drawings / "bubo-scandiacus.png",
-        "--kb",
-        built_kb,
-        "--preset",
-        preset,
-        *(("--set", f"reader_candidates={k}") if k else ()),
-    )
-    assert [candidate["scientific_name"] for candidate in row["candidates"]] == shown_in(server.calls[0])
-    assert len(row["candidates"]) == n
+    for preset, more, n in (
+        ("default", (), 5),
+        ("default", ("--set", "reader_candidates=7"), 7),
+        ("vr-rag-v2", ("--set", "reader_candidates=3"), 3),
+    ):
+        (row,) = rows_of(cli, drawings / "bubo-scandiacus.png", "--kb", built_kb, "--preset", preset, *more)
+        assert [candidate["scientific_name"] for candidate in row["candidates"]] == shown_in(server.calls[-1])
+        assert len(row["candidates"]) == n
 
 
 def test_chunk_presets_show_the_species_of_the_best_chunks(
@@ -246,12 +236,10 @@ def test_chunk_presets_show_the_species_of_the_best_chunks(
     with kb.open(built_kb) as store:
         recognizer = recognize.Recognizer(store, recognize.load_encoders("starter"), preset=preset)
         (ranking,) = recognizer.rank([photo])
-    for k in (None, 3):
-        (row,) = rows_of(
-            cli, photo, "--kb", built_kb, "--preset", preset, *(("--set", f"reader_candidates={k}") if k else ())
-        )
+    for k, more in ((10, ()), (3, ("--set", "reader_candidates=3"))):
+        (row,) = rows_of(cli, photo, "--kb", built_kb, "--preset", preset, *more)
         ids = [candidate["taxon_id"] for candidate in row["candidates"]]
-        assert ids == list(dict.fromkeys(ranking.chunk_taxon_ids[: k or 10]))
+        assert ids == list(dict.fromkeys(ranking.chunk_taxon_ids[:k]))
 
 
 def test_reader_context_selects_the_text_of_candidates(

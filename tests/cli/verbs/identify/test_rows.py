@@ -24,20 +24,18 @@ def cells(line: str) -> dict[str, str]:
     return dict(zip(rows.COLUMNS, next(csv.reader([line])), strict=True))
 
 
-@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])
-def test_spreadsheet_formulas_are_escaped_in_csv(text: str) -> None:
-    line = rows.lines("csv", row(f"{text}.jpg", reason=text))
-    assert (cells(line)["image"], cells(line)["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
-    assert rows.image_of("csv", line) == f"{text}.jpg", "a later run must recognise the photo"
-    for form in ("jsonl", "parquet"):
-        assert rows.image_of(form, rows.lines(form, row(f"{text}.jpg"))) == f"{text}.jpg"
+def test_spreadsheet_formulas_are_escaped_in_csv() -> None:
+    for text in ("=HYPERLINK(1)", "+1", "-1", "@SUM(1)"):
+        line = rows.lines("csv", row(f"{text}.jpg", reason=text))
+        assert (cells(line)["image"], cells(line)["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
+        assert rows.image_of("csv", line) == f"{text}.jpg", "a later run must recognise the photo"
 
 
-@pytest.mark.parametrize("image", ["'t.jpg", "a\u2028b.jpg", "a\x0cb.jpg", "caf\udce9.jpg", 'a,"b".jpg'])
-def test_unusual_file_names_are_read_back_from_a_row(image: str) -> None:
-    for form in ("csv", "jsonl"):
-        assert rows.image_of(form, rows.lines(form, row(image))) == image
-    assert rows.image_of("parquet", rows.lines("parquet", row(image))) == image.replace("\udce9", "\\xe9")
+def test_unusual_file_names_are_read_back_from_a_row() -> None:
+    for image in ("=1.jpg", "'t.jpg", "a\u2028b.jpg", "a\x0cb.jpg", "caf\udce9.jpg", 'a,"b".jpg'):
+        for form in ("csv", "jsonl"):
+            assert rows.image_of(form, rows.lines(form, row(image))) == image
+        assert rows.image_of("parquet", rows.lines("parquet", row(image))) == image.replace("\udce9", "\\xe9")
 
 
 def test_control_characters_are_removed_from_the_table() -> None:

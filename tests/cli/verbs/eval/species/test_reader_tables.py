@@ -14,33 +14,21 @@ LABELS = ["a", "a", "b", "b"]
 
 def figures(setup: ReaderSetup, *names: str) -> ReaderFigures:
     values = {name: [1.0, 0.0, 1.0, 1.0] for name in names}
+    measures = measure_all(values, LABELS, n_resamples=100, seed=0)
     return ReaderFigures(
-        setup=setup,
-        encoder_names=("clip",),
-        measures=measure_all(values, LABELS, n_resamples=100, seed=0),
-        margin=None,
-        n_with_margin=0,
-        n_failed=0,
-        missing={},
-        n_without_text=0.0,
-        replies=ReadCounts(),
-    )
+        setup=setup, encoder_names=("clip",), measures=measures, margin=None, n_with_margin=0, n_failed=0, missing={},
+        n_without_text=0.0, replies=ReadCounts(),
+    )  # fmt: skip
 
 
 def test_candidate_measures_are_blank_without_retrieval() -> None:
     of_names = ("accuracy", "reader genus", "none of these", "agreement")
     of_candidates = ("listed", "first alone", "gain")
-    evaluation = ReaderEvaluation(
-        model="m",
-        n=4,
-        n_species=2,
-        n_samples=1,
-        figures=(
-            figures(ReaderSetup(retrieval=Setup(preset="vr-rag-v1")), *of_names, *of_candidates),
-            figures(ReaderSetup(retrieval=None), *of_names),
-        ),
-        tests=(),
+    both = (
+        figures(ReaderSetup(retrieval=Setup(preset="vr-rag-v1")), *of_names, *of_candidates),
+        figures(ReaderSetup(retrieval=None), *of_names),
     )
+    evaluation = ReaderEvaluation(model="m", n=4, n_species=2, n_samples=1, figures=both, tests=())
     lines = as_text(evaluation).splitlines()
     head = next(line for line in lines if "first alone" in line)
     alone = next(line for line in lines if line.startswith("no retrieval"))

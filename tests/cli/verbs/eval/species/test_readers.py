@@ -259,9 +259,8 @@ def test_readers_use_the_given_vocabulary_and_anchors(
 ) -> None:
     arguments = (folders, "--kb", built_kb, "--set", "vocabulary=bounded", "--anchors", "train", "--train", folders)
     for how, n in (("--reader", 1), ("--comparisons", 6)):
-        outcome = cli.call(
-            "eval", "species", *arguments, how, "--format", "json", "--set", "keep_leaks=true", "--set", "resamples=100"
-        )
+        sets = ("--set", "keep_leaks=true", "--set", "resamples=100")
+        outcome = cli.call("eval", "species", *arguments, how, "--format", "json", *sets)
         found = json.loads(outcome.stdout)["readers"]["figures"]
         setups = [figures["setup"]["retrieval"] for figures in found]
         assert len(setups) == n
