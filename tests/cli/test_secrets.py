@@ -53,11 +53,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
 
 @pytest.fixture
 def build(tmp_path: Path) -> list[str]:
-    for name in ("Snowy Owl", "Little Owl"):
+    for name in ("Snowy Owl", "Great Horned Owl"):
         page = tmp_path / "owls" / name / "article.txt"
         page.parent.mkdir(parents=True)
         page.write_text(ARTICLE)
-    return ["build", "--source", "folder:owls", "--taxon", "Strigidae", "--kb", "owls.kb", "--distiller", "model"]
+    return ["build", "--source", "folder:owls", "--taxon", "Bubo", "--kb", "owls.kb", "--distiller", "model"]
 
 
 def leaks(*texts: str, folders: tuple[Path, ...] = ()) -> list[str]:
