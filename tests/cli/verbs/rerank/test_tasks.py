@@ -45,12 +45,17 @@ def test_decompose_judges_composed_queries_and_dialogues_with_a_vision_model(
     assert n_images == ({2} if more is CHANGE else {1})
 
 
-def test_the_encoder_judge_says_what_it_cannot_judge(cli: CommandLine, birds: Path, photos: Path) -> None:
-    for more, message in (
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
         (CHANGE, "The encoder judge cannot compare a photo with a reference image."),
         (CHAT, "The rule that writes questions cannot divide a dialogue."),
-    ):
-        for dry in ((), ("--dry-run",)):
-            run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
-            assert (run.exit_code, run.stdout) == (2, "")
-            assert message in run.stderr and "--method similarity" in run.stderr
+    ],
+)
+def test_the_encoder_judge_says_what_it_cannot_judge(
+    cli: CommandLine, birds: Path, photos: Path, more: dict[str, Any], message: str
+) -> None:
+    for dry in ((), ("--dry-run",)):
+        run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
+        assert (run.exit_code, run.stdout) == (2, "")
+        assert message in run.stderr and "--method similarity" in run.stderr
