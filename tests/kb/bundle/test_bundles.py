@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -196,24 +197,26 @@ def test_vector_only_anchors_require_an_export_with_vectors(encoders: Encoders, 
 SPECIES = "species.parquet"
 
 
-def truncate(bundle: Path) -> None:
-    (bundle / SPECIES).write_bytes((bundle / SPECIES).read_bytes()[:-10])
+STEPS = "ledger/steps.parquet"
 
 
-def flip(bundle: Path) -> None:
-    content = bytearray((bundle / SPECIES).read_bytes())
-    content[200] ^= 1
-    (bundle / SPECIES).write_bytes(content)
+def with_content(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    """Return a harm that changes the content of a file."""
+    return lambda bundle: (bundle / name).write_bytes(change((bundle / name).read_bytes()))
 
 
-def remove_file(bundle: Path) -> None:
-    (bundle / SPECIES).unlink()
+def with_column(pattern: str, column: str, change: Callable[[list[Any]], list[Any]]) -> Callable[[Path], None]:
+    """Return a harm that changes a column of a table, with the manifest forged to agree."""
 
+    def corrupt(bundle: Path) -> None:
+        file = next(bundle.glob(pattern))
+        table = pq.read_table(file)
+        at = table.schema.get_field_index(column)
+        values = pa.array(change(table.column(column).to_pylist()), type=table.schema.field(column).type)
+        pq.write_table(table.set_column(at, column, values), file)
+        forge_manifest(bundle, str(file.relative_to(bundle)))
 
-def link_file(bundle: Path) -> None:
-    outside = bundle.parent.parent / f"{bundle.parent.name}.outside"
-    shutil.move(bundle / SPECIES, outside)
-    (bundle / SPECIES).symlink_to(outside)
+    return corrupt
 
 
 def link_folder(bundle: Path) -> None:
@@ -222,36 +225,9 @@ def link_folder(bundle: Path) -> None:
     (bundle / "ledger").symlink_to(outside)
 
 
-def write_invalid_json(bundle: Path) -> None:
-    (bundle / MANIFEST).write_text("{")
-
-
-def other_format(bundle: Path) -> None:
-    rewrite_manifest(bundle, lambda manifest: manifest.update(format="fieldmark-bundle/99"))
-
-
-def other_digest(bundle: Path) -> None:
-    rewrite_manifest(bundle, lambda manifest: manifest.update(digest="0" * 64))
-
-
 def write_invalid_table(bundle: Path) -> None:
     (bundle / SPECIES).write_bytes(b"PAR1 no table at all PAR1")
     forge_manifest(bundle, SPECIES)
-
-
-def bad_record(bundle: Path) -> None:
-    table = pq.read_table(bundle / SPECIES)
-    pq.write_table(
-        table.set_column(table.schema.get_field_index("record"), "record", pa.array(["{}"] * 4)), bundle / SPECIES
-    )
-    forge_manifest(bundle, SPECIES)
-
-
-def other_article(bundle: Path) -> None:
-    table = pq.read_table(bundle / "articles.parquet")
-    texts = pa.array(["something else"] * table.num_rows)
-    pq.write_table(table.set_column(1, "text", texts), bundle / "articles.parquet")
-    forge_manifest(bundle, "articles.parquet")
 
 
 def other_photo(bundle: Path) -> None:
@@ -260,70 +236,44 @@ def other_photo(bundle: Path) -> None:
     forge_manifest(bundle, str(photo.relative_to(bundle)))
 
 
-def other_vector(bundle: Path) -> None:
-    file = next(bundle.glob("vectors/chunks-*.parquet"))
-    table = pq.read_table(file)
-    vectors = table.column("vector").to_pylist()
-    vectors[0] = vectors[0][::-1]
-    pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
-    forge_manifest(bundle, str(file.relative_to(bundle)))
+def with_an_escaping_hash(outputs: list[str | None]) -> list[str | None]:
+    escaping = '"sha256":"../../../../etc/passwd"'
+    return [re.sub(r'"sha256":"[0-9a-f]{64}"', escaping, text) if text else text for text in outputs]
 
 
-def nan_vector(bundle: Path) -> None:
-    file = next(bundle.glob("vectors/chunks-*.parquet"))
-    table = pq.read_table(file)
-    vectors = table.column("vector").to_pylist()
-    vectors[0][0] = float("nan")
-    pq.write_table(table.set_column(2, "vector", pa.array(vectors, type=pa.list_(pa.float32()))), file)
-    forge_manifest(bundle, str(file.relative_to(bundle)))
+CHUNKS = "vectors/chunks-*.parquet"
+CORRUPT: dict[str, Callable[[Path], object]] = {
+    "expected [0-9,]+ bytes": with_content(SPECIES, lambda found: found[:-10]),
+    "its sha256 differs": with_content(SPECIES, lambda found: found[:200] + bytes([found[200] ^ 1]) + found[201:]),
+    "species.parquet is missing": lambda bundle: (bundle / SPECIES).unlink(),
+    "got a link": link_folder,
+    "is not a manifest": with_content(MANIFEST, lambda _: b"{"),
+    "expected the format fieldmark-bundle/2": lambda bundle: rewrite_manifest(
+        bundle, lambda manifest: manifest.update(format="fieldmark-bundle/99")
+    ),
+    "expected 0000": lambda bundle: rewrite_manifest(bundle, lambda manifest: manifest.update(digest="0" * 64)),
+    "is not a readable Parquet table": write_invalid_table,
+    "is inconsistent: Field": with_column(SPECIES, "record", lambda rows: ["{}"] * len(rows)),
+    "an article does not match its sha256": with_column(
+        "articles.parquet", "text", lambda rows: ["something else"] * len(rows)
+    ),
+    "reference photo is missing or damaged": other_photo,
+    "knowledge base has digest": with_column(CHUNKS, "vector", lambda rows: [rows[0][::-1], *rows[1:]]),
+    "finite numbers": with_column(CHUNKS, "vector", lambda rows: [[float("nan"), *rows[0][1:]], *rows[1:]]),
+    "expected the result of a stage": with_column(STEPS, "stage", lambda rows: ["sudo"] * len(rows)),
+    "is inconsistent": with_column(STEPS, "output", with_an_escaping_hash),
+}
 
 
-def unknown_stage(bundle: Path) -> None:
-    table = pq.read_table(bundle / "ledger/steps.parquet")
-    pq.write_table(table.set_column(1, "stage", pa.array(["sudo"] * table.num_rows)), bundle / "ledger/steps.parquet")
-    forge_manifest(bundle, "ledger/steps.parquet")
-
-
-def path_traversal_hash(bundle: Path) -> None:
-    table = pq.read_table(bundle / "ledger/steps.parquet")
-    outputs = [
-        re.sub(r'"sha256":"[0-9a-f]{64}"', '"sha256":"../../../../etc/passwd"', text) if text else text
-        for text in table.column("output").to_pylist()
-    ]
-    index = table.schema.get_field_index("output")
-    pq.write_table(table.set_column(index, "output", pa.array(outputs)), bundle / "ledger/steps.parquet")
-    forge_manifest(bundle, "ledger/steps.parquet")
-
-
-@pytest.mark.parametrize(
-    ("corrupt", "why"),
-    [
-        (truncate, "expected [0-9,]+ bytes"),
-        (flip, "its sha256 differs"),
-        (remove_file, "species.parquet is missing"),
-        (link_file, "got a link"),
-        (link_folder, "got a link"),
-        (write_invalid_json, "is not a manifest"),
-        (other_format, "expected the format fieldmark-bundle/2"),
-        (other_digest, "expected 0000"),
-        (write_invalid_table, "is not a readable Parquet table"),
-        (bad_record, "is inconsistent: Field"),
-        (other_article, "an article does not match its sha256"),
-        (other_photo, "reference photo is missing or damaged"),
-        (other_vector, "knowledge base has digest"),
-        (nan_vector, "finite numbers"),
-        (unknown_stage, "expected the result of a stage"),
-        (path_traversal_hash, "is inconsistent"),
-    ],
-    ids=lambda value: value.__name__ if callable(value) else "",
-)
-def test_a_damaged_bundle_is_refused_without_leftovers(
-    bundle: Path, encoders: Encoders, tmp_path: Path, corrupt: Callable[[Path], None], why: str
-) -> None:
-    corrupt(bundle)
-    with pytest.raises(BadInput, match=why):
-        kb.import_bundle(bundle, tmp_path / "b.kb", encoders)
-    assert only_the_bundle_remains(bundle)
+def test_a_damaged_bundle_is_refused_without_leftovers(bundle: Path, encoders: Encoders) -> None:
+    whole = shutil.copytree(bundle, bundle.parent.parent / f"{bundle.parent.name}.whole")
+    for why, corrupt in CORRUPT.items():
+        corrupt(bundle)
+        with pytest.raises(BadInput, match=why):
+            kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+        assert only_the_bundle_remains(bundle), why
+        shutil.rmtree(bundle)
+        shutil.copytree(whole, bundle)
 
 
 def test_unsafe_paths_in_the_manifest_are_refused(bundle: Path, encoders: Encoders) -> None:

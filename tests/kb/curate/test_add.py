@@ -82,15 +82,6 @@ def test_an_added_species_outside_the_checklist_is_identified(path: Path, encode
     assert kb.verify(path).ok
 
 
-def test_adding_the_same_content_again_changes_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
-    texts, photos = [OwnText(text=TEXT, title="a.md")], [OwnPhoto(path=butterfly(tmp_path / "a.png"))]
-    kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
-    before = kb.verify(path)
-    again = kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
-    assert (again.is_new, again.new_texts, again.new_photos) == (False, 0, 0)
-    assert kb.verify(path) == before
-
-
 def test_added_text_and_photos_come_first_and_survive_updates(path: Path, encoders: Encoders, tmp_path: Path) -> None:
     bird = made_up_taxa(4)[3]
     photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
@@ -117,32 +108,50 @@ def test_added_text_and_photos_come_first_and_survive_updates(path: Path, encode
     assert kb.verify(path).ok
 
 
-def test_added_text_stays_when_the_wiki_page_is_deleted(path: Path, encoders: Encoders) -> None:
-    kb.add(path, made_up_taxa(4)[3], encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
-    kb.update(path, [EditedPages(gone=["avis-003", "avis-004"])], encoders)
-    with kb.open(path) as store:
-        assert "avis-004" not in store.taxon_ids
-        [entry] = store.species(["avis-003"])
-        assert entry.summary is not None
-        assert entry.summary.text == "The iris is bright orange."
-        assert entry.anchors == ()
-    assert kb.verify(path).ok
-
-
-def test_added_common_names_survive_a_build(path: Path, encoders: Encoders) -> None:
+def test_added_text_and_names_stay_when_the_wiki_page_is_deleted(path: Path, encoders: Encoders) -> None:
     bird = made_up_taxa(4)[3]
     named = Taxon(taxon_id=bird.taxon_id, scientific_name=bird.scientific_name, rank="species", common_names=("Piff",))
     kb.add(path, named, encoders, texts=[OwnText(text="The iris is bright orange.", title="notes")])
     kb.build(path, made_up_taxa(7), EditedPages(), encoders)
     with kb.open(path) as store:
         assert store.species(["avis-003"])[0].taxon.common_names == ("Bird 003", "Piff")
+    kb.update(path, [EditedPages(gone=["avis-003", "avis-004"])], encoders)
+    with kb.open(path) as store:
+        assert "avis-004" not in store.taxon_ids
+        [entry] = store.species(["avis-003"])
+        assert entry.summary is not None
+        assert (entry.summary.text, entry.anchors) == ("The iris is bright orange.", ())
+    assert kb.verify(path).ok
 
 
-def test_as_is_stores_the_text_word_for_word(path: Path, encoders: Encoders) -> None:
-    text = "Vanessa sings at dawn. It is 6 cm wide."
+def test_a_knowledge_base_can_consist_of_additions_only(encoders: Encoders, tmp_path: Path) -> None:
+    """A refused text creates none; `as_is` stores a text word for word."""
+    path, text = tmp_path / "own.kb", "Vanessa sings at dawn. It is 6 cm wide."
     with pytest.raises(BadInput, match="no sentence describes the appearance of Red Admiral"):
-        kb.add(path, ADMIRAL, encoders, texts=[OwnText(text="It is found in Europe.", title="a")])
-    assert kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=text, title="a")], as_is=True).text == text
+        kb.add(path, ADMIRAL, encoders, texts=[OwnText(text="It sings at night.", title="notes")])
+    assert not (path / "kb.toml").exists()
+    assert not (path / "ledger.sqlite").exists()
+    assert kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=text, title="a.md")], as_is=True).text == text
+    with kb.open(path) as store:
+        assert store.taxon_ids == ("vanessa-atalanta",)
+    with pytest.raises(SpaceMismatch):
+        kb.add(path, ADMIRAL, toy_encoders())
+
+
+def test_adding_the_same_content_again_changes_nothing(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+    """Unless the file of an added photo is lost, which is then stored again."""
+    texts, photos = [OwnText(text=TEXT, title="a.md")], [OwnPhoto(path=butterfly(tmp_path / "mine.png"))]
+    kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
+    before = kb.verify(path)
+    again = kb.add(path, ADMIRAL, encoders, texts=texts, photos=photos)
+    assert (again.is_new, again.new_texts, again.new_photos) == (False, 0, 0)
+    assert kb.verify(path) == before
+    with kb.open(path) as store:
+        [entry] = store.species(["vanessa-atalanta"])
+        store.anchor_path(entry.anchors[0].anchor_id).unlink()
+    assert "vanessa-atalanta: your mine.png is missing or damaged; add it again with kb add" in kb.verify(path).problems
+    kb.add(path, ADMIRAL, encoders, photos=photos)
+    assert kb.verify(path) == before
 
 
 def test_an_added_term_is_found_and_survives_a_build(path: Path, encoders: Encoders) -> None:
@@ -180,26 +189,6 @@ def test_a_refused_text_adds_none_of_the_texts(path: Path, encoders: Encoders) -
     assert files() == before
     kb.add(path, ADMIRAL, encoders, texts=[good])
     assert len(files() - before) == 1
-
-
-def test_a_knowledge_base_can_consist_of_additions_only(encoders: Encoders, tmp_path: Path) -> None:
-    kb.add(tmp_path / "own.kb", ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="a.md")])
-    with kb.open(tmp_path / "own.kb") as store:
-        assert store.taxon_ids == ("vanessa-atalanta",)
-    with pytest.raises(SpaceMismatch):
-        kb.add(tmp_path / "own.kb", ADMIRAL, toy_encoders())
-
-
-def test_a_lost_added_photo_is_reported_and_can_be_readded(path: Path, encoders: Encoders, tmp_path: Path) -> None:
-    photo = OwnPhoto(path=butterfly(tmp_path / "mine.png"))
-    kb.add(path, ADMIRAL, encoders, photos=[photo])
-    before = kb.verify(path)
-    with kb.open(path) as store:
-        [entry] = store.species(["vanessa-atalanta"])
-        store.anchor_path(entry.anchors[0].anchor_id).unlink()
-    assert "vanessa-atalanta: your mine.png is missing or damaged; add it again with kb add" in kb.verify(path).problems
-    kb.add(path, ADMIRAL, encoders, photos=[photo])
-    assert kb.verify(path) == before
 
 
 # --- removing ----------------------------------------------------------------------------------------------------
@@ -277,10 +266,3 @@ def test_the_next_removal_deletes_files_left_by_a_failed_one(path: Path) -> None
     assert [photo for photo in photos if photo.exists()] == []
     assert sum(not file.exists() for file in held) == len(photos) + 1  # and the article
     assert kb.verify(path).ok
-
-
-def test_a_refused_text_creates_no_knowledge_base(tmp_path: Path, encoders: Encoders) -> None:
-    with pytest.raises(BadInput, match="no sentence describes the appearance"):
-        kb.add(tmp_path / "new.kb", ADMIRAL, encoders, texts=[OwnText(text="It sings at night.", title="notes")])
-    assert not (tmp_path / "new.kb" / "kb.toml").exists()
-    assert not (tmp_path / "new.kb" / "ledger.sqlite").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -18,18 +19,25 @@ from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("built") / "a.kb"
+    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
+    return path
+
+
+@pytest.fixture
+def path(built: Path, tmp_path: Path) -> Path:
+    """A knowledge base of two species with photos."""
+    return shutil.copytree(built, tmp_path / "a.kb")
+
+
 def lose_photo(path: Path) -> None:
     """Delete the file of the first photo of a species."""
     with kb.open(path) as store:
         photo = store.species(["avis-000"])[0].anchors[0]
     assert photo.sha256 is not None
     Layout(path).anchors.path_of(photo.sha256).unlink()
-
-
-def build_and_lose_photo(path: Path) -> None:
-    """Build two species and delete the file of the first photo of one."""
-    kb.build(path, made_up_taxa(2), PageSource(), toy_encoders())
-    lose_photo(path)
 
 
 def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
@@ -44,10 +52,10 @@ def own_photo(folder: Path, colour: str = "red") -> OwnPhoto:
     return OwnPhoto(path=folder / f"{colour}.png")
 
 
-def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp_path: Path) -> None:
+def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(path: Path) -> None:
     """An addition to another species reads all subjects, and publishes the changed ones."""
-    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "a.kb"
-    build_and_lose_photo(path)
+    encoders, taxa = toy_encoders(), made_up_taxa(3)
+    lose_photo(path)
     before = shown(path)
     assert "kb build fetches it again" in kb.verify(path).problems[0]
     kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
@@ -60,10 +68,10 @@ def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(tmp
     assert shown(path) == before and kb.verify(path).ok
 
 
-def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp_path: Path) -> None:
-    encoders, taxa, path, photo = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb", own_photo(tmp_path)
+def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(path: Path, tmp_path: Path) -> None:
+    encoders, taxa, photo = toy_encoders(), made_up_taxa(2), own_photo(tmp_path)
     text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
-    build_and_lose_photo(path)
+    lose_photo(path)
     before, digest = shown(path), kb.verify(path).digest
     for _ in range(2):
         with pytest.raises(StoreError, match="is shown without the addition: ") as raised:
@@ -74,9 +82,8 @@ def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(tmp
     assert len(shown(path)[0]) == len(before[0]) + 1 and kb.verify(path).ok
 
 
-def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.kb"
-    build_and_lose_photo(path)
+def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(path: Path) -> None:
+    lose_photo(path)
     photos = Layout(path).anchors.root
     whole = len(list(photos.glob("*/*")))
     n_left = len(shown(path)[0]) - 1
@@ -85,9 +92,9 @@ def test_the_files_of_a_species_with_a_lost_photo_are_removed_with_it(tmp_path: 
     assert len(list(photos.glob("*/*"))) == whole - n_left
 
 
-def test_a_page_for_a_species_with_a_lost_photo_is_kept(tmp_path: Path) -> None:
-    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
-    build_and_lose_photo(path)
+def test_a_page_for_a_species_with_a_lost_photo_is_kept(path: Path, tmp_path: Path) -> None:
+    encoders, taxa = toy_encoders(), made_up_taxa(2)
+    lose_photo(path)
     with pytest.raises(StoreError, match="is shown without the addition"):
         kb.add(path, taxa[0], encoders, photos=[own_photo(tmp_path)])
     page = tmp_path / "page.txt"
@@ -100,9 +107,8 @@ def test_a_page_for_a_species_with_a_lost_photo_is_kept(tmp_path: Path) -> None:
     assert summary is not None and "violet" in summary.text
 
 
-def test_the_remedy_of_a_lost_photo_of_the_user_is_to_add_it_again(tmp_path: Path) -> None:
-    encoders, taxa, path = toy_encoders(), made_up_taxa(1), tmp_path / "a.kb"
-    kb.build(path, taxa, PageSource(), encoders)
+def test_the_remedy_of_a_lost_photo_of_the_user_is_to_add_it_again(path: Path, tmp_path: Path) -> None:
+    encoders, taxa = toy_encoders(), made_up_taxa(2)
     first = own_photo(tmp_path)
     kb.add(path, taxa[0], encoders, photos=[first])
     lose_photo(path)
@@ -114,11 +120,10 @@ def test_the_remedy_of_a_lost_photo_of_the_user_is_to_add_it_again(tmp_path: Pat
     assert len(shown(path)[0]) == 4 and kb.verify(path).ok
 
 
-def test_an_addition_that_readers_see_is_no_error(tmp_path: Path) -> None:
+def test_an_addition_that_readers_see_is_no_error(path: Path) -> None:
     """Although an earlier addition waits: this text needs no photo."""
-    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
+    encoders, taxa = toy_encoders(), made_up_taxa(2)
     text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
-    kb.build(path, taxa, PageSource(), encoders)
     kb.add(path, taxa[0], encoders, texts=[text])
     lose_photo(path)
     kb.add(path, taxa[0], encoders, texts=[text])
@@ -128,9 +133,8 @@ def test_an_addition_that_readers_see_is_no_error(tmp_path: Path) -> None:
     assert summary is not None and "golden and short" in summary.text
 
 
-def test_a_species_without_an_article_keeps_its_additions_when_a_photo_is_lost(tmp_path: Path) -> None:
-    encoders, taxa, path = toy_encoders(), made_up_taxa(2), tmp_path / "a.kb"
-    kb.build(path, taxa, PageSource(), encoders)
+def test_a_species_without_an_article_keeps_its_additions_when_a_photo_is_lost(path: Path, tmp_path: Path) -> None:
+    encoders, taxa = toy_encoders(), made_up_taxa(2)
     text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
     kb.add(path, taxa[0], encoders, texts=[text], photos=[own_photo(tmp_path)])
     kb.build(path, taxa, PageSource(revision=2, gone=["avis-000"]), encoders)

@@ -65,7 +65,6 @@ def test_a_failed_build_from_a_wrong_source_leaves_no_trace(tmp_path: Path, enco
     expected = facts_of(tmp_path / "clean.kb", kb.build(tmp_path / "clean.kb", taxa[:4], good, encoders))
     assert expected[0] == "pages"
     for name, source, left_out in (
-        ("dead", DeadSource(), None),
         ("failing", WrongSource(failing=ids), None),
         ("partly failing", WrongSource(failing=ids), {}),
         ("disambiguations", WrongSource(left_out=ids), {"disambiguation": 16}),
@@ -80,22 +79,14 @@ def test_a_failed_build_from_a_wrong_source_leaves_no_trace(tmp_path: Path, enco
         assert facts_of(path, kb.build(path, taxa[:4], good, encoders)) == expected, name
 
 
-def test_look_ups_of_a_failed_build_are_reused(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(16)
-    failed_build(tmp_path / "a.kb", PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders, n=16)
-    again = PageSource()
-    assert kb.build(tmp_path / "a.kb", taxa, again, encoders).species == 16
-    assert again.n_located == 0
-
-
 def test_a_fetched_page_survives_a_build_from_another_source(tmp_path: Path, encoders: Encoders) -> None:
-    path, taxa = tmp_path / "a.kb", made_up_taxa(20)
-    failed_build(path, PageSource(failing=[taxon.taxon_id for taxon in taxa[1:]]), encoders)
-    kb.build(path, made_up_taxa(21)[20:], WrongSource(), encoders)
+    path, taxa = tmp_path / "a.kb", made_up_taxa(14)
+    failed_build(path, PageSource(failing=[taxon.taxon_id for taxon in taxa[1:]]), encoders, n=14)
+    kb.build(path, made_up_taxa(15)[14:], WrongSource(), encoders)
     assert Layout(path).require().source == "pages"
     again = PageSource()
-    assert kb.build(path, taxa, again, encoders).species == 21
-    assert again.n_bodies == 19
+    assert kb.build(path, taxa, again, encoders).species == 15
+    assert again.n_bodies == 13
 
 
 def test_resolved_pages_survive_resolving_from_another_source(tmp_path: Path, encoders: Encoders) -> None:

@@ -37,22 +37,61 @@ def test_a_build_includes_species_with_pages_and_counts_the_rest(tmp_path: Path,
     with_chunks.close()
 
 
-def test_a_second_build_fetches_nothing_and_changes_nothing(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_built_knowledge_base_has_what_its_pages_say(tmp_path: Path, encoders: Encoders) -> None:
+    """A second build changes nothing, and one with other encoders is refused."""
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(6), PageSource(), encoders)
-    before = kb.verify(path)
-    again = PageSource()
+    [run] = (path / "runs").iterdir()
+    manifest = json.loads(run.read_text())
+    assert (manifest["counts"]["species"], manifest["spaces"]) == (6, list(encoders.spaces))
+    with kb.open(path) as store:
+        text, entries = store.article_text("avis-000"), store.species(store.taxon_ids)
+        table = store.anchor_vectors(encoders.visual.space)
+    assert text == body_of("Bird 000", 1)
+    assert entries[0].summary is not None and "whistle" not in entries[0].summary.text
+    for statement in entries[0].summary.statements:
+        assert statement.evidence
+        assert all(text[span.start : span.end].strip() for span in statement.evidence)
+    assert table.ids == tuple(anchor.anchor_id for entry in entries for anchor in entry.anchors)
+    assert table.owners.tolist() == [i for i, entry in enumerate(entries) for _ in entry.anchors]
+    assert np.allclose(np.linalg.norm(table.vectors, axis=1), 1, atol=1e-6)
+
+    before, again = kb.verify(path), PageSource()
+    assert before.ok
     kb.build(path, made_up_taxa(6), again, encoders)
     assert (again.n_bodies, again.n_photos) == (0, 0)
     assert kb.verify(path) == before
-    assert before.ok
+    with pytest.raises(SpaceMismatch, match="these encoders make vectors of") as caught:
+        kb.build(path, made_up_taxa(7), PageSource(), replace(encoders, text_image=()))
+    assert "kb import a-bundle --re-encode" in str(caught.value.hint)
 
 
-def test_the_digest_does_not_depend_on_path_or_stages(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "whole.kb", made_up_taxa(6), PageSource(), encoders)
+def test_the_digest_does_not_depend_on_path_stages_or_order(tmp_path: Path, encoders: Encoders) -> None:
+    taxa = made_up_taxa(4)
+    kb.build(tmp_path / "whole.kb", taxa, PageSource(), encoders)
     for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
-        kb.build(tmp_path / "staged.kb", made_up_taxa(6), PageSource(), encoders, only=stage)
-    assert kb.verify(tmp_path / "whole.kb").digest == kb.verify(tmp_path / "staged.kb").digest
+        kb.build(tmp_path / "staged.kb", taxa, PageSource(), encoders, only=stage)
+    kb.build(tmp_path / "parts.kb", taxa[:2], PageSource(), encoders)
+    assert kb.build(tmp_path / "parts.kb", taxa[2:], PageSource(), encoders).species == 4
+    assert len({kb.verify(tmp_path / name).digest for name in ("whole.kb", "staged.kb", "parts.kb")}) == 1
+
+
+def test_limit_takes_the_first_species_with_a_page(tmp_path: Path, encoders: Encoders) -> None:
+    """Progress reaches the total of every stage."""
+    seen: list[Progress] = []
+    source = PageSource(missing=["avis-000"])
+    kb.build(tmp_path / "a.kb", made_up_taxa(9), source, encoders, limit=3, progress=seen.append)
+    with kb.open(tmp_path / "a.kb") as store:
+        assert store.taxon_ids == ("avis-001", "avis-002", "avis-003")
+    last = {step.stage: step for step in seen}
+    assert {stage: (step.done, step.total) for stage, step in last.items()} == {
+        "resolve": (3, 0),  # pages found; their number is not known before
+        "fetch": (3, 3),
+        "distil": (3, 3),
+        "anchor": (3, 3),
+        "encode": (4 * 3, 4 * 3),  # chunks, anchors in two spaces, species
+        "index": (3, 3),
+    }
 
 
 def test_only_failed_pages_are_fetched_again(tmp_path: Path, encoders: Encoders) -> None:
@@ -69,51 +108,13 @@ def test_only_failed_pages_are_fetched_again(tmp_path: Path, encoders: Encoders)
 
 
 def test_an_unavailable_wiki_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(30)
+    taxa = made_up_taxa(18)
     down = PageSource(failing=[taxon.taxon_id for taxon in taxa[5:]])
     with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
         kb.build(tmp_path / "a.kb", taxa, down, encoders)
     up = PageSource()
-    assert kb.build(tmp_path / "a.kb", taxa, up, encoders).species == 30
-    assert up.n_bodies == 25
-
-
-def test_a_new_revision_replaces_text_vectors_and_rows(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(4), PageSource(revision=1), encoders)
-    kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders)
-    kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(revision=2), encoders)
-    found = kb.verify(path)
-    assert found.ok
-    assert found.digest == kb.verify(tmp_path / "b.kb").digest
-
-
-def test_a_page_turned_disambiguation_removes_its_species(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(4), PageSource(), encoders)
-    changed = PageSource(revision=2, left_out=["avis-002"])
-    assert kb.build(path, made_up_taxa(4), changed, encoders).species == 3
-    assert kb.verify(path).ok
-    store = kb.open(path)
-    assert "avis-002" not in store.taxon_ids
-    assert len(set(store.anchor_vectors(encoders.visual.space).owners.tolist())) == 3
-    store.close()
-
-
-def test_builds_of_two_selections_equal_one_build(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(6)
-    kb.build(tmp_path / "a.kb", taxa[:3], PageSource(), encoders)
-    assert kb.build(tmp_path / "a.kb", taxa[3:], PageSource(), encoders).species == 6
-    kb.build(tmp_path / "b.kb", taxa, PageSource(), encoders)
-    assert kb.verify(tmp_path / "a.kb").digest == kb.verify(tmp_path / "b.kb").digest
-
-
-def test_limit_takes_the_first_species_with_a_page(tmp_path: Path, encoders: Encoders) -> None:
-    source = PageSource(missing=["avis-000"])
-    assert kb.build(tmp_path / "a.kb", made_up_taxa(9), source, encoders, limit=3).species == 3
-    store = kb.open(tmp_path / "a.kb")
-    assert store.taxon_ids == ("avis-001", "avis-002", "avis-003")
-    store.close()
+    assert kb.build(tmp_path / "a.kb", taxa, up, encoders).species == 18
+    assert up.n_bodies == 13
 
 
 def test_a_complete_term_needs_no_page(tmp_path: Path, encoders: Encoders) -> None:
@@ -128,66 +129,11 @@ def test_a_complete_term_needs_no_page(tmp_path: Path, encoders: Encoders) -> No
     store.close()
 
 
-def test_summary_statements_cite_sentences_of_the_article(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
-    store = kb.open(tmp_path / "a.kb")
-    text = store.article_text("avis-000")
-    assert text == body_of("Bird 000", 1)
-    [entry] = store.species(["avis-000"])
-    assert entry.summary is not None
-    assert "whistle" not in entry.summary.text
-    for statement in entry.summary.statements:
-        assert all(text[span.start : span.end].strip() for span in statement.evidence)
-        assert statement.evidence
-    store.close()
-
-
-def test_vector_rows_follow_species_and_article_order(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders)
-    store = kb.open(tmp_path / "a.kb")
-    table = store.anchor_vectors(encoders.visual.space)
-    entries = store.species(store.taxon_ids)
-    assert table.ids == tuple(anchor.anchor_id for entry in entries for anchor in entry.anchors)
-    assert table.owners.tolist() == [i for i, entry in enumerate(entries) for _ in entry.anchors]
-    assert np.allclose(np.linalg.norm(table.vectors, axis=1), 1, atol=1e-6)
-    store.close()
-
-
-def test_other_encoders_are_refused(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
-    foreign = replace(encoders, text_image=())
-    with pytest.raises(SpaceMismatch, match="these encoders make vectors of") as caught:
-        kb.build(tmp_path / "a.kb", made_up_taxa(3), PageSource(), foreign)
-    assert "kb import a-bundle --re-encode" in str(caught.value.hint)
-
-
 def test_a_folder_with_other_files_is_refused(tmp_path: Path, encoders: Encoders) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match="holds other files"):
         kb.build(tmp_path, made_up_taxa(1), PageSource(), encoders)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_progress_reaches_the_total_of_every_stage(tmp_path: Path, encoders: Encoders) -> None:
-    seen: list[Progress] = []
-    kb.build(tmp_path / "a.kb", made_up_taxa(5), PageSource(), encoders, limit=4, progress=seen.append)
-    last = {step.stage: step for step in seen}
-    assert {stage: (step.done, step.total) for stage, step in last.items()} == {
-        "resolve": (4, 0),  # pages found; their number is not known before
-        "fetch": (4, 4),
-        "distil": (4, 4),
-        "anchor": (4, 4),
-        "encode": (4 * 4, 4 * 4),  # chunks, anchors in two spaces, species
-        "index": (4, 4),
-    }
-
-
-def test_each_run_writes_a_manifest(tmp_path: Path, encoders: Encoders) -> None:
-    kb.build(tmp_path / "a.kb", made_up_taxa(2), PageSource(), encoders)
-    [path] = (tmp_path / "a.kb" / "runs").iterdir()
-    manifest = json.loads(path.read_text())
-    assert manifest["counts"]["species"] == 2
-    assert manifest["spaces"] == list(encoders.spaces)
 
 
 def test_a_failed_new_revision_keeps_the_old_entry(tmp_path: Path, encoders: Encoders) -> None:
@@ -204,12 +150,12 @@ def test_a_failed_new_revision_keeps_the_old_entry(tmp_path: Path, encoders: Enc
 
 
 def test_a_resumed_build_does_not_repeat_look_ups(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(20)
+    taxa = made_up_taxa(14)
     with pytest.raises(SourceUnavailable):
         kb.build(tmp_path / "a.kb", taxa, PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders)
     source = PageSource()
     kb.build(tmp_path / "a.kb", taxa, source, encoders)
-    assert (source.n_located, source.n_bodies) == (0, 20)
+    assert (source.n_located, source.n_bodies) == (0, 14)
 
 
 def _build(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:

@@ -31,7 +31,7 @@ from tests.servers.scripted_distiller import distil, slowly
 from tests.toy.encoders import toy_encoders
 
 SCRIPT = Path(__file__).parents[1] / "build_by_model.py"
-QUICK = RetryPolicy(first_wait_s=0.01)
+QUICK = RetryPolicy(tries=2, first_wait_s=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +66,13 @@ def summaries(path: Path) -> dict[str, str]:
 def test_a_second_build_makes_no_model_calls(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
     with OpenAIServer(distil) as server:
-        status, chat = build(path, 12, encoders, server)
-        assert (status.summaries, status.failures) == (12, ())
-        assert server.n_calls == chat.budget.meter.calls == 12
+        status, chat = build(path, 6, encoders, server)
+        assert (status.summaries, status.failures) == (6, ())
+        assert server.n_calls == chat.budget.meter.calls == 6
         assert server.most_at_once <= 4
         first = kb.verify(path)
-        build(path, 12, encoders, server)
-        assert server.n_calls == 12
+        build(path, 6, encoders, server)
+        assert server.n_calls == 6
     assert first.ok
     assert kb.verify(path).digest == first.digest
     made = outputs(path)["avis-003"]
@@ -81,21 +81,12 @@ def test_a_second_build_makes_no_model_calls(tmp_path: Path, encoders: Encoders)
     assert made.summary.stage == "refined"
     assert made.summary.distiller.startswith("model/1 m@127.0.0.1")
     assert len(made.summary.prompt_hash or "") == 12
-
-
-def test_statements_cite_the_sentences_that_support_them(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    with OpenAIServer(distil) as server:
-        build(path, 3, encoders, server)
-    store = kb.open(path)
-    (entry,), text = store.species(["avis-001"]), store.article_text("avis-001")
-    store.close()
-    assert entry.summary is not None
-    assert text is not None
-    quotes_by_text = [(statement.text, [text[span.start : span.end] for span in statement.evidence])
-            for statement in entry.summary.statements]  # fmt: skip
-    assert len(quotes_by_text) == 2
-    assert all(quotes == [words] for words, quotes in quotes_by_text)
+    with kb.open(path) as store:
+        text = store.article_text("avis-003") or ""
+    statements = [(each.text, [text[span.start : span.end] for span in each.evidence])
+                  for each in made.summary.statements]  # fmt: skip
+    assert len(statements) == 2
+    assert all(quotes == [words] for words, quotes in statements)
 
 
 def test_two_pass_distilling_stores_both_summaries_and_shares_the_first_pass(
@@ -198,15 +189,15 @@ def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Pa
 
     with OpenAIServer(script) as server:
         with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
-            build(path, 30, encoders, server)
-        assert server.n_calls < 30 * 6
+            build(path, 20, encoders, server)
+        assert server.n_calls < 20 * 6
         done = len(summaries(path))
         assert done >= 4
         server.script = distil
         before = server.n_calls
-        status, _ = build(path, 30, encoders, server)
-        assert server.n_calls - before == 30 - done
-    assert (status.summaries, status.failures) == (30, ())
+        status, _ = build(path, 20, encoders, server)
+        assert server.n_calls - before == 20 - done
+    assert (status.summaries, status.failures) == (20, ())
 
 
 def test_a_rejected_api_key_stops_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:

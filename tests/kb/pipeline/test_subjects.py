@@ -19,7 +19,7 @@ from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
-N = 40
+N = 20
 
 
 def n_in_memory() -> int:
@@ -45,7 +45,7 @@ class Counting:
 
 def test_a_build_has_few_species_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((assemble, "IN_MEMORY"), (encode, "IN_MEMORY"), (encode, "GROUP")):
-        monkeypatch.setattr(module, name, 8)
+        monkeypatch.setattr(module, name, 4)
     encoders = toy_encoders()
     sentence = Counting(encoders.sentence)
     source = PageSource(bare=[taxon.taxon_id for taxon in made_up_taxa(N)])

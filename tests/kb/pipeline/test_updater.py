@@ -48,17 +48,14 @@ def fresh_digest(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -
     return kb.verify(path).digest
 
 
-def test_an_update_of_the_same_pages_fetches_nothing(path: Path, encoders: Encoders) -> None:
+def test_only_changed_pages_are_reported_fetched_and_distilled(
+    path: Path, encoders: Encoders, fresh_digest: str
+) -> None:
     before, same = kb.verify(path), EditedPages()
     found = kb.update(path, [same], encoders)
     assert (found.checked, found.changes, found.distilled) == (N, (), 0)  # all species but the missing one, and a term
     assert (same.n_bodies, same.n_photos) == (0, 0)
     assert kb.verify(path) == before
-
-
-def test_only_changed_pages_are_reported_fetched_and_distilled(
-    path: Path, encoders: Encoders, fresh_digest: str
-) -> None:
     source = second_state()
     found = kb.update(path, [source], encoders)
     assert found.changes == (
@@ -75,18 +72,15 @@ def test_only_changed_pages_are_reported_fetched_and_distilled(
     assert kb.verify(path).ok
     with kb.open(path) as store:
         assert "avis-008" not in store.taxon_ids
-
-
-def test_unchanged_photos_are_offered_to_the_source_for_reuse(path: Path, encoders: Encoders) -> None:
-    source = second_state()
-    kb.update(path, [source], encoders)
-    assert {anchor.file for anchor in source.reused.values()} >= {"avis-003 0.png", "avis-003 1.png", "avis-007 1.png"}
-    assert "avis-009 0.png" not in {anchor.file for anchor in source.reused.values()}
-
-
-def test_a_page_turned_disambiguation_is_reported_as_taken_out(path: Path, encoders: Encoders) -> None:
-    found = kb.update(path, [EditedPages(revisions={"avis-003": 2}, left_out=["avis-003"])], encoders)
-    assert found.changes == (Change(name="Avis 003", kind="taken out", detail="disambiguation"),)
+    offered = {anchor.file for anchor in source.reused.values()}
+    assert offered >= {"avis-003 0.png", "avis-003 1.png", "avis-007 1.png"}
+    assert "avis-009 0.png" not in offered
+    gone = EditedPages(revisions={"avis-003": 3}, left_out=["avis-003"], gone=["term:amplexus"])
+    for changes in (("taken out", "taken out"), ()):
+        found = kb.update(path, [gone], encoders)
+        assert tuple(change.kind for change in found.changes if change.name in ("Amplexus", "Avis 003")) == changes
+        with kb.open(path) as store:
+            assert store.terms() == [] and "avis-003" not in store.taxon_ids
 
 
 def test_an_unavailable_source_leaves_the_knowledge_base_unchanged(
@@ -147,13 +141,6 @@ def test_missing_knowledge_bases_and_unrelated_sources_are_refused(
         kb.update(tmp_path / "none.kb", [EditedPages()], encoders)
     with pytest.raises(UsageError, match="no page from these sources: elsewhere"):
         kb.update(path, [Elsewhere()], encoders)
-
-
-def test_a_deleted_term_stays_deleted(path: Path, encoders: Encoders) -> None:
-    for _ in range(2):
-        kb.update(path, [EditedPages(gone=["term:amplexus"])], encoders)
-        with kb.open(path) as store:
-            assert store.terms() == []
 
 
 # --- killed ------------------------------------------------------------------------------------------------------

@@ -67,7 +67,10 @@ def test_a_calibration_is_exported_with_its_hash_and_imported(path: Path, encode
     assert not kb.verify(tmp_path / "b.kb").ok
 
 
-def test_a_bundle_with_an_invalid_calibration_is_refused(path: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_a_bundle_with_an_invalid_calibration_is_refused(
+    path: Path, encoders: Encoders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.bundle.importer.check_tables", lambda *_: None)  # in another process, which takes time
     out = tmp_path / "out"
     kb.export_bundle(path, out)
     for content, why in (

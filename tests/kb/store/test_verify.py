@@ -145,7 +145,6 @@ FETCH = "is missing or damaged; kb build fetches it again"
 TOML = "kb.toml was missing or damaged; restored from the ledger"
 DAMAGES: dict[str, tuple[Harm, str, str]] = {
     "Chroma: a row is gone": (without_a_row_of_chroma, CHROMA, "verify"),
-    "Chroma: the folder is gone": (without("chroma"), CHROMA, "verify"),
     "Chroma: its database is garbled": (change("chroma/chroma.sqlite3", lambda _: b"none" * 99), CHROMA, "verify"),
     "Chroma: its schema is garbled": (change("chroma/chroma.sqlite3", with_unreadable_schema), CHROMA, "verify"),
     "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "chroma/chroma.sqlite3"), "differed from the ledger", "verify"),
@@ -155,7 +154,6 @@ DAMAGES: dict[str, tuple[Harm, str, str]] = {
         "verify",
     ),
     "Chroma: bytes of an index changed": (change("chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
-    "Chroma: an index is cut short": (change("chroma/*/header.bin", lambda found: found[:-7]), CHROMA, "verify"),
     "cache: the folder is gone": (without("cache"), "", "verify"),
     "cache: a number changed": (change("cache/chunks-*.npy", flipped), CACHE, "verify"),
     "cache: rows of other species": (of_other_species, CACHE, "verify"),
@@ -163,7 +161,6 @@ DAMAGES: dict[str, tuple[Harm, str, str]] = {
     "kb.toml is garbled": (change("kb.toml", lambda _: b"\xff\x00 no toml"), TOML, "verify"),
     "kb.toml: a letter changed": (change("kb.toml", lambda text: text.replace(b"words", b"w0rds")), TOML, "verify"),
     "a photo is cut short": (change("anchors/??/*", lambda found: found[:-7]), f"reference photo {FETCH}", "build"),
-    "two photos were swapped": (swap("anchors/??/*"), f"reference photo {FETCH}", "build"),
     "an article is gone": (without("articles/??/*"), FETCH, "build"),
     "two articles were swapped": (swap("articles/??/*"), FETCH, "build"),
 }

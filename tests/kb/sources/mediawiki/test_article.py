@@ -149,13 +149,6 @@ def test_only_a_genus_with_one_species_has_a_binomial() -> None:
     assert (one.binomial, two.binomial) == ("Solus avis", None)
 
 
-def test_a_subspecies_has_no_binomial() -> None:
-    box = SPECIESBOX.replace('class="binomial"><i>Rubor vadens', 'class="trinomial"><i>Rubor vadens minor')
-    infobox = parsed(box.replace("Binomial name", "Trinomial name")).infobox
-    assert infobox is not None
-    assert infobox.binomial is None
-
-
 def test_disambiguation_pages_are_recognised_by_any_mark() -> None:
     marked: list[tuple[str, dict[str, object]]] = [
         ("<p><b>Robin</b> may refer to:</p><ul><li>a bird</li></ul>", {}),
