@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -75,6 +76,9 @@ class LookupJournal:
             self._cache = None
 
     def _unlink(self) -> None:
-        for file in self._files:
-            with suppress(OSError):
-                file.unlink(missing_ok=True)
+        if self._files:
+            file = self._files[0]
+            damaged = file.parent.glob(f"{escape(file.name)}.damaged-*")  # as a `CacheFile` sets them aside
+            for each in (*self._files, *damaged):
+                with suppress(OSError):
+                    each.unlink(missing_ok=True)

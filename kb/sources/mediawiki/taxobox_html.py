@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -14,9 +14,11 @@ from data.records import Infobox
 from kb.sources.mediawiki.taxon_names import (
     NO_TAXON,
     StatedTaxon,
+    first_named,
     lowest,
     parse_binomial,
     rank_named,
+    section_of_rows,
     taxon_of_rows,
 )
 
@@ -47,7 +49,7 @@ def read_taxobox(table: Tag) -> Infobox:
     """
     rows = [row for row in _rows(table) if any(row.texts)]
     box = Infobox(name=_heading(table), classification=dict(_classification(rows)), rows=_named_rows(rows))
-    return replace(box, binomial=_binomial(table, box))
+    return replace(box, binomial=_binomial(table, rows, box))
 
 
 def stated_taxon(box: Infobox) -> StatedTaxon:
@@ -62,23 +64,27 @@ def stated_taxon(box: Infobox) -> StatedTaxon:
         return StatedTaxon("species", box.binomial)
     if _is_virus(box):
         return StatedTaxon("virus", box.name)
-    stated = _taxon_of_rows(box, [])
-    if stated.rank:
+    rows = {key.lower(): text for key, text in box.rows.items()}
+    binomials = [text for key, text in rows.items() if key in _BINOMIAL_HEADINGS]
+    stated = _taxon_of_rows([*rows.items()], binomials, box.classification)
+    if stated.rank not in ("", "species"):  # a page without a binomial is not about the species that it names
         return stated
+    if (section := section_of_rows(rows, box.classification.get("genus", ""))).rank:
+        return section
     ranked = {rank: name for rank, name in box.classification.items() if rank != "clade"}
     headed = next((StatedTaxon(rank, name) for rank, name in ranked.items() if name == box.name), NO_TAXON)
     return headed if headed.rank else lowest(ranked)
 
 
-def _taxon_of_rows(box: Infobox, marked: Sequence[str]) -> StatedTaxon:
-    """Return the taxon that the rows of a box state, with the names that the page marks as binomials."""
-    rows: dict[str, str] = {}
-    for key, text in box.rows.items():
-        name = key.lower().removesuffix(" name")
-        rows.setdefault("subspecies" if rank_named(name) == "subspecies" else name, text)
-    headed = [text for key, text in box.rows.items() if key.lower() in _BINOMIAL_HEADINGS]
-    named = [*marked, *headed, box.classification.get("species", "")]
-    return taxon_of_rows(rows, named, box.classification.get("genus", ""))
+def _taxon_of_rows(
+    rows: Sequence[tuple[str, str]], binomials: Sequence[str], classification: Mapping[str, str]
+) -> StatedTaxon:
+    """Return the taxon that rows state, with the names that the page has as binomials, the surest first."""
+    english = {key: text for key, text in rows if key == "trinomial name"}  # the surest
+    for key, text in rows:
+        english.setdefault("subspecies" if rank_named(key) == "subspecies" else key, text)
+    genus = classification.get("genus", "")
+    return taxon_of_rows(english, first_named([*binomials, classification.get("species", "")], genus), genus)
 
 
 def plain(tag: Tag) -> str:
@@ -132,13 +138,23 @@ def _is_foreign(word: str, rank: str) -> bool:
     return word.lower().rstrip(": ").strip() != rank and rank != "clade"
 
 
-def _binomial(table: Tag, box: Infobox) -> str | None:
+def _binomial(table: Tag, rows: list[_Row], box: Infobox) -> str | None:
     if table.find(class_="trinomial") or _is_virus(box):
         return None
-    stated = _taxon_of_rows(box, [plain(marked) for marked in table.find_all(class_="binomial")])
+    ranked = [(_key(row), row.texts[1]) for row in rows if len(row.texts) == 2]
+    headed = [(_key(row), following.texts[0]) for row, following in pairwise(rows) if len(row.texts) == 1]
+    marked = [plain(tag) for tag in table.find_all(class_="binomial")]
+    binomials = [text for key, text in (*headed, *ranked) if key in _BINOMIAL_HEADINGS]
+    # Below other headings, such as "Subspecies", a page lists what belongs to its taxon.
+    trinomials = [(key, text) for key, text in headed if key == "trinomial name"]
+    stated = _taxon_of_rows([*ranked, *trinomials], [*marked, *binomials], box.classification)
     if stated.rank:
         return stated.name if stated.rank == "species" else None
     return _only_species(table)
+
+
+def _key(row: _Row) -> str:
+    return row.texts[0].lower().rstrip(": ")
 
 
 def _is_virus(box: Infobox) -> bool:

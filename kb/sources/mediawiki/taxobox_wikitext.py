@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kb.sources.mediawiki.taxon_names import (
+    BELOW_SPECIES,
     NO_TAXON,
     RANKS,
     StatedTaxon,
+    below_species,
+    first_named,
     lowest,
     rank_named,
     rank_of_group,
+    section_of_rows,
     taxon_of_rows,
 )
 
@@ -75,16 +79,19 @@ def read_box(wikitext: str, lead: str) -> Box | None:
 def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lead: str) -> StatedTaxon:
     capitalised = _CAPITALISED.search(values.get("genus", ""))
     genus = capitalised[0] if capitalised else ""
-    named = [values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)]
-    given = named[0] if named else ""
+    texts = [values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)]
+    given = texts[0] if texts else ""
     if genus and values.get("species"):
-        named.append(values["species"])
+        texts.append(values["species"])
+    named = first_named(texts, genus)
     kind = _KINDS.get(name)
-    if kind == "subspecies":
-        values = {**values, "infraspecies": values.get("infraspecies") or given}
-    stated = taxon_of_rows(values, named, genus)
     if kind not in (None, "subspecies"):
-        return StatedTaxon(kind or "", given or values.get("trinomial", "") or stated.name or values.get("name", ""))
+        return StatedTaxon(kind or "", given or values.get("trinomial", "") or named.name or values.get("name", ""))
+    # Parameters are written in any order.
+    ordered = {key: values[key] for key in BELOW_SPECIES if key in values} | dict(values)
+    stated = taxon_of_rows(ordered, named, genus)
+    if kind == "subspecies" and stated == named:
+        return below_species(given, named, genus)
     if stated.rank:
         return stated
     if only := _only_listed(values):
@@ -94,6 +101,8 @@ def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lea
         return StatedTaxon(rank_of_group(named_group[1], lead, lists), named_group[1])
     if values.get("taxon"):  # a subgenus: Bombus (Pyrobombus)
         return StatedTaxon("group", values["taxon"])
+    if (section := section_of_rows(values, genus)).rank:
+        return section
     return lowest({rank: taxon for rank, taxon in lineage.items() if rank not in ("species", "subspecies")})
 
 

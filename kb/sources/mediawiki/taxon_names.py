@@ -43,7 +43,7 @@ BELOW_GENUS: Final = frozenset(
 )
 """Rows between genus and species."""
 BELOW_SPECIES: Final[Mapping[str, str]] = {
-    "trinomial": "", "nombre trinomial": "", "subspecies": "", "infraspecies": "",
+    "subspecies": "", "infraspecies": "", "trinomial": "", "trinomial name": "", "nombre trinomial": "",
     **dict.fromkeys(("variety", "varietas", "varietät", "variété", "variedad", "varietà", "odmiana"), "var."),
     **dict.fromkeys(("form", "forma", "forme"), "f."),
 }  # fmt: skip
@@ -144,27 +144,40 @@ def taxon_of_name(written: str, genus: str = "", epithet: str = "") -> StatedTax
     return StatedTaxon(_RANK_OF_NAME.get(found.rank, found.rank), found.text)
 
 
-def taxon_of_rows(rows: Mapping[str, str], named: Iterable[str], genus: str) -> StatedTaxon:
-    """Return the taxon that the rows of a taxobox state: a cultivar, a subspecies, a species or hybrid, or a section.
+def first_named(texts: Iterable[str], genus: str) -> StatedTaxon:
+    """Return the taxon of the first text that is a name; `genus` is that of the page, for shortened names."""
+    return next((taxon for text in texts if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
+
+
+def taxon_of_rows(rows: Mapping[str, str], named: StatedTaxon, genus: str) -> StatedTaxon:
+    """Return the cultivar or subspecies that the rows of a taxobox state, or else the taxon that it names.
 
     Args:
         rows: name of a row or parameter in lower case -> its text.
-        named: texts that may be the name of a species, the surest first.
+        named: the species, hybrid or group that the taxobox names, if any.
         genus: genus of the page, for shortened names.
 
     Example:
-        >>> taxon_of_rows({"variety": "B. o. var. capitata"}, ["B. oleracea"], "Brassica")
+        >>> cabbage = StatedTaxon("species", "Brassica oleracea")
+        >>> taxon_of_rows({"variety": "B. o. var. capitata"}, cabbage, "Brassica")
         StatedTaxon(rank='subspecies', name='Brassica oleracea var. capitata')
     """
-    found = next((taxon for text in named if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
-    if group := next((rows[key] for key in CULTIVAR if rows.get(key)), ""):
-        return StatedTaxon("cultivar", f"{found.name} {group}".strip())
-    if lower := next((key for key in BELOW_SPECIES if rows.get(key)), ""):
-        epithet = found.name.removeprefix(f"{genus} ") if genus and found.rank == "species" else ""
-        return StatedTaxon("subspecies", trinomial(rows[lower], genus, epithet, BELOW_SPECIES[lower]))
-    if found.rank:
-        return found
-    group = next((rows[key] for key in BELOW_GENUS if rows.get(key)), "")
+    if group := next((text for key, text in rows.items() if key in CULTIVAR and text), ""):
+        return StatedTaxon("cultivar", f"{named.name} {group}".strip())
+    if lower := next((key for key, text in rows.items() if key in BELOW_SPECIES and text), ""):
+        return below_species(rows[lower], named, genus, BELOW_SPECIES[lower])
+    return named
+
+
+def below_species(written: str, named: StatedTaxon, genus: str, marker: str = "") -> StatedTaxon:
+    """Return the subspecies, variety or form with a written name, in the species that the taxobox names."""
+    epithet = named.name.removeprefix(f"{genus} ") if genus and named.rank == "species" else ""
+    return StatedTaxon("subspecies", trinomial(written, genus, epithet, marker))
+
+
+def section_of_rows(rows: Mapping[str, str], genus: str) -> StatedTaxon:
+    """Return the first group between genus and species in the rows of a taxobox, if any."""
+    group = next((text for key, text in rows.items() if key in BELOW_GENUS and text), "")
     return StatedTaxon("group", taxon_of_name(group, genus).name or group) if genus and group else NO_TAXON
 
 

@@ -50,6 +50,11 @@ ROWS = {
         ("hybrid", "Saxifraga × urbium"),
     ("Genus:|Brassica", "Trinomial name", "<b class='trinomial'><i>Brassica oleracea</i> var. <i>capitata</i></b>"):
         ("subspecies", "Brassica oleracea var. capitata"),
+    ("Genus:|Brassica", "Species:|B. oleracea", "Sorte:|Filderkraut", "Cultivar group:|Capitata Group"):
+        ("cultivar", "Brassica oleracea Filderkraut"),
+    ("Genus:|Viola", "Section:|Viola sect. Melanium", "Series:|V. ser. Rostratae"): ("group", "Viola sect. Melanium"),
+    ("Genus:|Canis", "Binomial name|Canis lupus"): ("species", "Canis lupus"),
+    ("Genus:|Canis", "Species:|C. lupus", "Subspecies", "C. l. dingo, C. l. arctos"): ("species", "Canis lupus"),
 }  # fmt: skip
 NO_BINOMIAL = {"A. alba", "several species", "columbarius"}  # taken as they are written
 # First section of a page -> rank and name of its taxon.
@@ -79,6 +84,16 @@ TEMPLATES = {
     "{{Ichnobox|taxon=Grallator}}": ("trace fossil", "Grallator"),
     "{{Taxobox|genus=''Viola''|sectio=''V.'' sect. ''Melanium''}}": ("group", "Viola sect. Melanium"),
     "{{Speciesbox|genus=Orcinus|species=sp.}}": ("group", "Orcinus sp."),
+    "{{Subspeciesbox|genus=Canis|species=lupus}}": ("subspecies", "Canis lupus"),
+    "{{Infraspeciesbox|taxon=Brassica oleracea|variety=capitata}}": ("subspecies", "var. capitata"),
+    "{{Taxobox|genus=Canis|species=C. lupus|forma=alba|subspecies=dingo}}": ("subspecies", "Canis lupus dingo"),
+    "{{Taxobox|genus=Quercus|section=Lobatae|subdivision_ranks=Species|subdivision=''Quercus rubra''}}":
+        ("species", "Quercus rubra"),
+    "{{Automatic taxobox|taxon=Aphidae|genus=Aphis|series=Foo}}": ("family", "Aphidae"),
+    "{{Taxobox|genus=Viola|series=|section=Melanium|subsection=Rostratae|superspecies=X}}": ("group", "Melanium"),
+    "{{Hybridbox|genus=Salix|forma=alba|name=Willow}}": ("hybrid", "Willow"),
+    "{{Taxobox|genus=Brassica|species=B. oleracea|grex=G|cultivar=Fuji|cultivar group=Capitata Group}}":
+        ("cultivar", "Brassica oleracea G"),
     "{{Infraspeciesbox|genus=Brassica|species=oleracea|variety=capitata}}":
         ("subspecies", "Brassica oleracea var. capitata"),
     "{{Taxobox|genus=Brassica|species=B. oleracea|cultivar group=Capitata Group}}":
@@ -127,7 +142,7 @@ MATCHES = (
 
 
 def box_of(rows: tuple[str, ...]) -> Infobox:
-    tags = ["th" if row.endswith(" name") else "td" for row in rows]
+    tags = ["th" if row.endswith((" name", "Subspecies")) else "td" for row in rows]
     cells = "".join(
         "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in row.split("|")) + "</tr>"
         for tag, row in zip(tags, rows, strict=True)
@@ -144,6 +159,22 @@ def test_boxes_in_html_state_a_taxon_and_only_species_a_binomial() -> None:
     binomials = {rows: name if rank == "species" and name not in NO_BINOMIAL else None
                  for rows, (rank, name) in ROWS.items()}  # fmt: skip
     assert {rows: box.binomial for rows, box in boxes.items()} == binomials
+
+
+def test_the_row_below_the_heading_of_a_binomial_names_the_species() -> None:
+    for heading in ("Binomial name", "Wissenschaftlicher Name"):
+        for above, below in (("th", "<td>{}</td>"), ("td", "<td>{}</td>"), ("th", "<th>{}</th>"),
+                             ("th", "<td>{}</td><td>Linnaeus</td>")):  # fmt: skip
+            html = (
+                '<table class="biota"><tr><th>Wolf</th></tr><tr><td>Genus:</td><td>Canis</td></tr>'
+                f"<tr><{above}>{heading}</{above}></tr><tr>{below.format('Canis lupus')}</tr></table>"
+            )
+            box = parse_article(html, source=Source(title="X")).infobox
+            assert box is not None
+            found = (box.binomial, *stated_taxon(box))
+            assert found == ("Canis lupus", "species", "Canis lupus"), (heading, above, below)
+    no_species = box_of(("Genus:|Canis", "Species:|C. lupus", "Image", "<b class='trinomial'>Canis lupus dingo</b>"))
+    assert (no_species.binomial, *stated_taxon(no_species)) == (None, "species", "C. lupus")  # no match for the species
 
 
 def test_templates_in_wikitext_state_a_taxon_and_only_species_a_binomial() -> None:

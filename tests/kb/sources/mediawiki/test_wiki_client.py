@@ -349,4 +349,9 @@ def test_old_and_damaged_journals_are_started_afresh(tmp_path: Path) -> None:
     journal = LookupJournal(file)
     assert journal.answer("x", lambda: 3) == 3
     journal.close()
-    assert LookupJournal(file).answer("x", lambda: 4) == 3
+    again = LookupJournal(file)
+    assert again.answer("x", lambda: 4) == 3
+    assert (tmp_path / "a.sqlite.damaged-1").exists()
+    (tmp_path / "b.sqlite").touch()
+    again.remove()
+    assert [each.name for each in tmp_path.iterdir()] == ["b.sqlite"]
