@@ -41,7 +41,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+CONVERT_HINT: Final = "A published data set goes through `python -m papers convert`, from a checkout of Fieldmark."
 
 
 class FieldmarkError(Exception):

@@ -75,8 +75,10 @@ def read_photo_table(file: Path) -> tuple[list[LabelledPhoto], dict[str, list[La
     for number, row in rows:
         split = row.get("split") or None
         if not row["path"] or not row[name] or (split is not None and split not in _SPLITS):
-            cells = ", ".join(map(str, row.values()))
-            raise BadInput(f"{file}: line {number}: expected a path, a name, and train or test as split, got {cells}")
+            cells, accepted = ", ".join(map(str, row.values())), ", ".join(_SPLITS)
+            raise BadInput(
+                f"{file}: line {number}: expected a path, a name, and as split {accepted} or nothing, got {cells}"
+            )
         photo = LabelledPhoto(path=file.parent / row["path"], label=row[name], split=_SPLITS[split] if split else None)
         photos.append(photo)
         for each in (row.get("anchors") or "").split():

@@ -103,6 +103,8 @@ class Command:
     is_converted: bool
     """Whether it reads the converted data set."""
     makes: Path | None
+    reads_kb: bool
+    """Whether it reads or makes a knowledge base: that of `--kb`, or the one that ships."""
     is_measured: bool
     lines: str
     """Key of the list of figures in JSON; empty for CSV."""
@@ -121,7 +123,31 @@ class Command:
 
 def commands_of(paper: Paper, table: Table, places: Places) -> list[Command]:
     """Return the commands of a table in the order in which they run."""
-    return [_command(paper, paper.steps[step], step, data, places) for step, data in runs_of(paper, table)]
+    unused = _unused(paper, table, places)
+    found = runs_of(paper, table)
+    return [_command(paper, paper.steps[step], step, data, places) for step, data in found if step not in unused]
+
+
+def _unused(paper: Paper, table: Table, places: Places) -> set[str]:
+    """Return the steps whose rows all name another model of [llm.image] than this run's, and the steps before them.
+
+    A model that the table does not know stands for the paper's main model.
+    """
+    if "image" not in places.llm:
+        return set()
+    wanted = {
+        step: [row.models.get("image") for row in table.rows if step in row.step.split("|")] for step in table.steps
+    }
+    known = {model for models in wanted.values() for model in models if model is not None}
+    main = paper.models["image"].name
+    model = next((each for each in sorted(known) if plays(places.llm["image"].model, each)), main)
+    unused: set[str] = set()
+    for step in reversed(table.steps):
+        later = {each for each in table.steps if step in paper.steps[each].after}
+        of_others = bool(wanted[step]) and not {None, model} & {*wanted[step]}
+        if of_others or (not wanted[step] and later and later <= unused):
+            unused.add(step)
+    return unused
 
 
 def _command(paper: Paper, step: Step, name: str, data: str, places: Places) -> Command:
@@ -146,6 +172,7 @@ def _command(paper: Paper, step: Step, name: str, data: str, places: Places) -> 
         source=source,
         is_converted="{data}" in step.run,
         makes=Path(makes) if makes else None,
+        reads_kb=bool({"{kb}", "{with_kb}"} & {*step.run}),
         is_measured=step.is_measured,
         lines=step.lines,
     )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from cli.common import exit_codes
 from cli.common.settings import Invocation
 from data.codec import dumps, loads
 from data.errors import FieldmarkError, StoreError
-from data.files import sha256_hex, write_atomic
+from data.files import file_state, sha256_hex, sha256_of_file, write_atomic
 from papers.commands import OF_PAPERS, Command
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class RunOptions:
     endpoints: Mapping[str, Endpoint]
     reaching: Mapping[str, str]
     """All settings of the run, its prompts and its code -> a hash of each."""
+    home: Path
+    """Folder of the knowledge base that ships, which steps without `--kb` read."""
     passed_on: tuple[tuple[str, str], ...] = ()
     """Options of every command with their values: `--settings FILE`, `--set KEY=VALUE`, `--quiet`."""
     is_offline: bool = False
@@ -87,7 +90,7 @@ class Runner:
         self._started: dict[tuple[str, str], Result] = {}
         """Step and data set -> the result to come, without its figures."""
         self._data: dict[Path, str] = {}
-        """Converted data set -> a hash of it."""
+        """Data set, published or converted -> a hash of it."""
 
     def run(self, commands: Sequence[Command]) -> list[Result]:
         """Run the commands and return all results of them, also of earlier runs with other models.
@@ -143,6 +146,16 @@ class Runner:
                     return f"{error} {error.hint or ''}".strip()
                 self._data[source.converted] = sha256_hex(source.converted.read_bytes())[:12]
             reached["data"] = self._data[source.converted]
+        for path in () if source is None else (source.path, source.train):
+            if path is not None:
+                reached[f"published {path.name}"] = self._data.setdefault(path, _digest(path))
+        try:
+            if command.makes is not None and self._is_made_by_hand(command):
+                reached["made by hand"] = self._generation(command) if command.reads_kb else _digest(command.makes)
+            elif command.reads_kb and command.makes is None:
+                reached["species"] = self._generation(command)
+        except FieldmarkError as error:
+            return f"{error} {error.hint or ''}".strip()
         before = [self._started[each] for each in self._before(command)]
         models = {kind: name for found in before for kind, name in found.models.items()}
         models |= {kind: self.options.endpoints[kind].model for kind in command.kinds}
@@ -153,6 +166,21 @@ class Runner:
             step=command.step, data=command.data, command=command.text, models=models, reached_by=reached
         )
         return None
+
+    def _is_made_by_hand(self, command: Command) -> bool:
+        """Return whether what a step makes is there without that the step ever ran, perhaps interrupted."""
+        if command.makes is None or not command.makes.exists():
+            return False
+        mark = self._started_file(command)
+        return not mark.exists() or mark.read_text(encoding="utf-8") != str(command.makes)
+
+    def _generation(self, command: Command) -> str:
+        """Return the name of the state of all species in the knowledge base of a command; terms learnt leave it."""
+        import kb
+
+        given = dict(pairwise(command.arguments)).get("--kb")
+        with kb.open(given, home=self.options.home) as store:
+            return store.ledger.generation("taxon")
 
     def _before(self, command: Command) -> list[tuple[str, str]]:
         """Return step and data set of the commands before a command."""
@@ -166,9 +194,13 @@ class Runner:
         """Return the file with the key of the last run, which wrote the files of the step."""
         return self.folder / f"{command.name}.last"
 
+    def _started_file(self, command: Command) -> Path:
+        """Return the file with the path of what a step makes, written before the step runs."""
+        return self.folder / f"{command.name}.started"
+
     def _is_done(self, command: Command) -> bool:
-        if command.makes is not None and command.makes.exists() and not self._last_file(command).exists():
-            return True  # made by hand
+        if self._is_made_by_hand(command):
+            return True
         try:
             if loads(Result, self._result_file(command).read_text(encoding="utf-8")).is_partial:
                 return False
@@ -188,6 +220,15 @@ class Runner:
 
     def _execute(self, command: Command) -> str | None:
         """Run a command and keep its result; return the reason if it did not finish."""
+        if command.makes is None:
+            return self._call(command)
+        write_atomic(self._started_file(command), str(command.makes).encode())
+        why = self._call(command)
+        if not command.makes.exists():
+            self._started_file(command).unlink()  # it may yet be made by hand
+        return why
+
+    def _call(self, command: Command) -> str | None:
         group = _group_of(command)
         invocation = Invocation()
         out = io.StringIO()
@@ -247,6 +288,13 @@ def _group_of(command: Command) -> click.Group:
     from papers.feedback.command import feedback
 
     return click.Group("papers", [with_shared_options(each) for each in (answers, feedback)])
+
+
+def _digest(path: Path) -> str:
+    """Return a hash of a file, or of the names, sizes and times of all files in a folder."""
+    if not path.is_dir():
+        return sha256_of_file(path)[:12]
+    return sha256_hex(repr([(str(file), file_state(file)) for file in sorted(path.rglob("*")) if file.is_file()]))[:12]
 
 
 def _lines(text: str, key: str) -> tuple[dict[str, str], ...]:

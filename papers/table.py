@@ -11,7 +11,7 @@ import click
 
 from cli.common import exit_codes, options, output
 from data.errors import MissingRequirement, UsageError
-from data.files import sha256_hex
+from data.files import sha256_hex, sha256_of_file
 from data.words import plural
 from papers.catalogue import read_paper
 
@@ -70,6 +70,8 @@ def _measure(
     from papers.results import cells_of
     from papers.runner import WAITING, Runner
 
+    if models and not miniature:
+        raise UsageError("--models is for --miniature.", hint="With --data the models of the settings are called.")
     if table is None:
         output.write(pages.catalogue_text((paper,)))
         return 0
@@ -128,16 +130,21 @@ def _run_options(settings: Settings, own_home: Path | None, *, with_models: bool
         if settings.kb is not None:
             with kb.open(None, home=own_home / "home") as store:
                 sets["kb"] = str(store.path)
-    elif settings.kb is not None and settings.kb.exists():
-        with kb.open(settings.kb) as store:
-            values["kb"] = store.generation
     prompts = sorted(settings.prompts.glob("*.md")) if settings.prompts else ()
     values |= {f"prompt {file.name}": file.read_text(encoding="utf-8") for file in prompts}
-    values["version"] = fieldmark_version(otherwise="")
+    values |= {"version": fieldmark_version(otherwise=""), "code": code_digest(Path(__file__).parents[1])}
     passed_on = [("--set", f"{key}={value}") for key, value in sets.items()]
     passed_on += [] if given.settings is None else [("--settings", str(given.settings))]
     return RunOptions(
         endpoints=settings.llm if with_models else {},
+        home=settings.home if own_home is None else own_home / "home",
         reaching={key: sha256_hex(repr(value))[:12] for key, value in values.items()},
         passed_on=(*passed_on, *((("--quiet", ""),) if given.quiet else ())),
     )
+
+
+def code_digest(root: Path) -> str:
+    """Return a digest of sources, prompts and tables below a checkout, which change under one version."""
+    folders = (root / name for name in ("data", "kb", "recognize", "rerank", "cli", "papers"))
+    files = (file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".toml"))
+    return sha256_hex(repr([(str(file.relative_to(root)), sha256_of_file(file)) for file in sorted(files)]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from data.codec import loads
-from data.errors import BadInput, NothingReadable, StoreError, UsageError
+from data.errors import CONVERT_HINT, BadInput, NothingReadable, StoreError, UsageError
 from data.files import read_lines, sha256_hex
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
@@ -38,6 +38,8 @@ def read_jobs(
         NothingReadable: if a folder holds no photo.
         UsageError: if query or settings do not fit the kind of input.
     """
+    if path.suffix == ".parquet" or (query is None and path.is_dir() and any(path.rglob("*.parquet"))):
+        raise BadInput(f"{path} holds Parquet, expected jobs or photos.", hint=CONVERT_HINT)
     if query is not None:
         if not path.is_dir():
             raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from data.codec import loads
-from data.errors import BadInput, StoreError, UsageError
+from data.errors import CONVERT_HINT, BadInput, StoreError, UsageError
 from data.files import read_lines
 from data.records import Job, JobImage
 
@@ -51,7 +51,7 @@ def read_query_set(file: Path) -> QuerySet:
     except StoreError as error:
         raise BadInput(
             f"{file} is no query set: {error}",
-            hint="JSON lines of jobs are named .jsonl; a published data set goes through `python -m papers convert`.",
+            hint=f"JSON lines of jobs are named .jsonl. {CONVERT_HINT}",
         ) from error
     queries: dict[str, Job] = {}
     for query in found.queries:

@@ -41,15 +41,14 @@ class AnswerReader:
     Args:
         chat: the model.
         prompts: the prompts `answer_*`.
-        max_side: longest side of a picture, in pixels.
 
     Source:
         VisRet (Wu et al., 2025), appendix B, figures 9 and 10: reasoning, then the answer; pictures before knowledge.
         Differs: our own prompts, temperature 0, and pictures of at most 1,024 pixels.
     """
 
-    def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None, max_side: int = MAX_SIDE) -> None:
-        self._chat, self._max_side = chat, max_side
+    def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None) -> None:
+        self._chat = chat
         self._prompts = prompts or Prompts("papers", PLACEHOLDERS)
 
     async def look(self, pictures: Sequence[Picture]) -> tuple[list[Shown], list[str]]:
@@ -65,7 +64,7 @@ class AnswerReader:
         shown, left_out = [], []
         for picture in pictures:
             try:
-                shown.append(Shown(picture=picture, jpeg=jpeg_of(picture.path, max_side=self._max_side)))
+                shown.append(Shown(picture=picture, jpeg=jpeg_of(picture.path, max_side=MAX_SIDE)))
             except BadImage as error:
                 left_out.append(str(error))
         return shown, left_out

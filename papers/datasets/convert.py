@@ -51,8 +51,12 @@ def convert(
 
     Raises:
         BadInput: if the data set is invalid, of no known form, or its images are not found.
-        UsageError: if the output has another ending.
+        UsageError: if the output has another ending, or a table of photos is asked for one split.
     """
+    if split is not None and output.suffix == ".csv":
+        raise UsageError(
+            "--split is for queries.", hint="The table has a column split, and kb eval species takes --split."
+        )
     if output.suffix == ".csv":
         name, text = _photo_table(sources, images)
     elif output.suffix == ".json" and len(sources) == 1:

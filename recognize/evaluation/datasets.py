@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from data.errors import BadInput, NothingReadable, UsageError
+from data.errors import CONVERT_HINT, BadInput, NothingReadable, UsageError
 from data.labelled_photos import LabelledPhoto, read_class_folders, read_photo_table
 
 MOST_ANCHORS: Final = 3  # a species: VR-RAG, section 5.2
 ANCHOR_SETS = ("kb", "train", "wiki")
+PUBLISHED: Final = (("images.txt",), ("species_counts.json",), ("photos.csv", "descriptions.jsonl"))
+"""Files of the folders of published data sets, whose names of classes are not read here: CUB, NABirds, Birdsnap;
+LaSBiRD; a collection of `training`. That of Indian Birds has none, and is known by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +71,15 @@ def read_dataset(path: Path, *, split: str | None, train: Path | None, anchors: 
 def _photos(path: Path) -> tuple[list[LabelledPhoto], dict[str, list[LabelledPhoto]]]:
     """Return the photos, and the sets of anchors that a table names."""
     if path.is_dir():
+        is_published = any(all((path / name).is_file() for name in names) for names in PUBLISHED)
+        if is_published or "Birds_25" in (path.absolute().name, *(child.name for child in path.iterdir())):
+            raise BadInput(f"{path} is a published data set, which kb does not read as it is.", hint=CONVERT_HINT)
         return read_class_folders(path), {}
     if path.suffix == ".csv":
         return read_photo_table(path)
     raise BadInput(
         f"{path} is not a dataset. Expected a folder with a folder for each species, or a .csv table of photos.",
-        hint="A published data set goes through `python -m papers convert`.",
+        hint=CONVERT_HINT,
     )
 
 

@@ -206,6 +206,8 @@ def test_the_table_of_two_splits_is_measured_by_kb(
     assert Path("inat.csv").read_text().count(",Accipiter badius,train,\n") == 1
     with pytest.raises(UsageError, match=r"expected FILE\.csv"):
         convert([tmp_path / "val.json"], tmp_path / "x.txt")
+    with pytest.raises(UsageError, match="--split is for queries"):
+        convert([tmp_path / "val.json"], tmp_path / "inat.csv", split="test")
 
 
 def test_a_collection_gives_its_hidden_half_and_two_sets_of_anchors(tmp_path: Path) -> None:

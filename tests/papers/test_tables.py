@@ -6,13 +6,17 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from data.files import file_state
+from kb.endpoints.endpoint import Endpoint
 from papers.catalogue import PAPERS, read_paper
+from papers.commands import Places, commands_of
 from papers.runner import Result
 from tests.cli.verbs.rerank.conftest import NO, YES
 from tests.conftest import CommandLine, Outcome
@@ -192,17 +196,25 @@ def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, 
 def test_a_miniature_calls_no_model_unasked_and_touches_nothing_shared(
     papers: Papers, server: OpenAIServer, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FIELDMARK_KB", str(birds))
-    monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "home"))
-    before = {path: path.stat().st_mtime_ns for path in birds.rglob("*")}
+    own, home = Path(shutil.copytree(birds, tmp_path / "own.kb")), tmp_path / "home"
+    (home / "starter").mkdir(parents=True)
+    monkeypatch.setenv("FIELDMARK_KB", str(own))
+    monkeypatch.setenv("FIELDMARK_HOME", str(home))
+
+    def shared_files() -> dict[Path, tuple[int, int] | None]:
+        return {path: file_state(path) for folder in (own, home) for path in (folder, *folder.rglob("*"))}
+
+    before = shared_files()
     command = ("divide-and-conquer", "--miniature", "--output", "work")
     counted = papers(*command, "table-1", check=True)
     assert re.search(r"Total +paper +154 +136 +18\n +ours, miniature +7 +6 +1\n", counted.stdout)
     done = papers(*command, "figure-4")
     assert done.exit_code == 7 and server.n_calls == 0
     assert "5 of 5 steps not finished: [llm.vision] not set (2); [llm.search], [llm.vision] not set (2)" in done.stderr
-    assert {path: path.stat().st_mtime_ns for path in birds.rglob("*")} == before
-    assert not (tmp_path / "home").exists()
+    assert shared_files() == before
+    papers(*command, "figure-4", "--models", check=True)
+    assert server.n_calls > 0 and shared_files() == before
+    assert any((Path("work") / "home").rglob("*.sqlite")), "replies, web answers and terms are beside the results"
 
 
 def test_a_result_is_used_again_only_if_all_that_reaches_it_is_the_same(
@@ -240,6 +252,23 @@ def test_results_of_other_models_are_shown_if_all_else_is_the_same() -> None:
     assert now.key != result("m", **{"llm.image.model": "1", "fusion": "5"}).key
 
 
+def test_each_model_draws_as_in_the_paper_and_only_for_its_own_rows() -> None:
+    paper = read_paper("visret")
+    for model, expected, draws_low in (
+        ("gpt-image-1", ("--set", 'llm.image.extra_body={"quality": "high"}'), True),
+        ("dall-e-3", ("--set", "visret.images=1"), False),
+        ("gemini-2.5-flash-image-preview", (), False),
+        ("unknown", (), True),  # stands for the paper's main model
+    ):
+        places = Places(root=Path("DATA"), work=Path("W"), kb=None, llm={"image": Endpoint(model=model)})
+        answered = {each.step: each.own for each in commands_of(paper, paper.table("8"), places)}
+        assert answered["visret"] == answered["answers"] == expected, model
+        steps = {each.step for each in commands_of(paper, paper.table("3"), places)}
+        low = {"low", "low-figures", "low-e5v", "low-e5v-figures"}
+        assert steps & low == (low if draws_low else set()), model
+        assert {"original", "visret-e5v-figures", "sd", "flux-figures"} <= steps, model
+
+
 def test_a_missing_data_set_and_a_missing_table_are_named(papers: Papers, tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     planned = papers("divide-and-conquer", "1", "--data", "datasets", "--dry-run", check=True)
@@ -254,6 +283,7 @@ def test_a_missing_data_set_and_a_missing_table_are_named(papers: Papers, tmp_pa
         (("cotrr", "3"), 3, "table not available"),
         (("vr-rag", "table-12"), 2, 'Unknown table "table-12"'),
         (("vr-rag", "2"), 2, "needs its data sets"),
+        (("vr-rag", "2", "--data", "mine", "--models"), 2, "--models is for --miniature"),
         (("vr-rag", "2", "--miniature", "--data", "mine"), 2, "mine is not empty"),
     ):
         done = papers(*arguments)

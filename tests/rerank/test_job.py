@@ -117,3 +117,14 @@ def test_a_query_set_that_fits_only_some_queries_is_refused(tmp_path: Path) -> N
         (tmp_path / "set.json").write_text(json.dumps({"name": "n", **content}))
         with pytest.raises(BadInput, match=message):
             read_jobs(tmp_path / "set.json")
+
+
+def test_published_data_sets_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    parquet, query_set = tmp_path / "data" / "test-0.parquet", tmp_path / "cap.json"
+    parquet.write_bytes(b"PAR1")
+    query_set.write_text('[{"pairid": 1}]')
+    for path in (tmp_path, parquet, query_set):
+        with pytest.raises(BadInput) as refused:
+            read_jobs(path)
+        assert "`python -m papers convert`, from a checkout of Fieldmark" in str(refused.value.hint), path

@@ -120,7 +120,10 @@ def test_a_table_has_splits_sets_of_anchors_and_a_limit(cli: Any, built_kb: Path
     )
     for content, message in (
         ("path,label\nphotos/1.png\n", "photos.csv: line 2: expected a path, a name"),
-        ("path,label,split\nphotos/1.png,Blue Jay,dev\n", "train or test as split, got photos/1.png, Blue Jay, dev"),
+        (
+            "path,label,split\nphotos/1.png,Blue Jay,dev\n",
+            "a name, and as split train, test, val, valid or nothing, got photos/1.png, Blue Jay, dev",
+        ),
         ("file,name\na,b\n", "expected a table with the columns path and label or scientific_name or common_name"),
     ):
         table.write_text(content)
@@ -275,6 +278,27 @@ def test_three_evenly_spread_photos_of_the_train_split_are_anchors(tmp_path: Pat
         dataset = read_dataset(folder, split=None, train=train, anchors=("train",))
         assert [photo.path.stem for photo in dataset.anchors["train"]] == ["0", "2", "4"]
         assert [photo.path.stem for photo in dataset.photos] == [tested]
+
+
+def test_published_folders_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
+    from data.errors import BadInput
+    from recognize.evaluation.datasets import read_dataset
+
+    own = tmp_path / "own"
+    draw(JAY, own / "Cyanocitta cristata" / "1.png", 1)
+    (own / "photos.csv").write_text("path,label\n")
+    assert len(read_dataset(own, split=None, train=None, anchors=()).photos) == 1
+    for folder, *files in (
+        ("CUB_200_2011", "images.txt"), ("LaSBiRD", "species_counts.json"),
+        ("birds", "photos.csv", "descriptions.jsonl"),
+        ("Birds_25", "train/Asian Green Bee-Eater/1.jpg"), ("archive", "Birds_25/train/Asian Green Bee-Eater/1.jpg"),
+    ):  # fmt: skip
+        for file in files:
+            (tmp_path / folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / file).touch()
+        with pytest.raises(BadInput, match="is a published data set") as refused:
+            read_dataset(tmp_path / folder, split=None, train=None, anchors=())
+        assert "`python -m papers convert`, from a checkout of Fieldmark" in str(refused.value.hint), folder
 
 
 def test_copies_of_training_photos_of_the_starter_are_excluded(
