@@ -133,7 +133,7 @@ def _unused(paper: Paper, table: Table, places: Places) -> set[str]:
 
     A model that the table does not know stands for the paper's main model.
     """
-    if "image" not in places.llm:
+    if "image" not in places.llm or "image" not in paper.models:
         return set()
     wanted = {
         step: [row.models.get("image") for row in table.rows if step in row.step.split("|")] for step in table.steps

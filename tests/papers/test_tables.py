@@ -194,8 +194,9 @@ def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, 
 
 @pytest.mark.integration
 def test_a_miniature_calls_no_model_unasked_and_touches_nothing_shared(
-    papers: Papers, server: OpenAIServer, birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    papers: Papers, server: OpenAIServer, birds: Path, unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.copytree(unpacked, tmp_path / "work" / "home")  # else unpacked there
     own, home = Path(shutil.copytree(birds, tmp_path / "own.kb")), tmp_path / "home"
     (home / "starter").mkdir(parents=True)
     monkeypatch.setenv("FIELDMARK_KB", str(own))
