@@ -1,17 +1,9 @@
-"""Made-up pages that were edited after the build, and a script that updates a knowledge base with them.
-
-`edited_pages.py DIR` updates a knowledge base of made-up birds to the second state, for tests that kill it.
-"""
+"""Made-up pages that were edited after the build."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from data.records import Anchor, Article, Failure, LeftOut, PageRef, Taxon
 from kb.sources.article_source import AnchorBatch
@@ -39,7 +31,6 @@ class EditedPages(PageSource):
         super().__init__(missing=["avis-001"], bare=["avis-002"], gone=gone, left_out=left_out)
         self.revisions, self.titles, self.repainted = revisions or {}, titles or {}, set(repainted)
         self.reused: Mapping[str, Anchor] = {}
-        self.n_versions_asked = 0
 
     @property
     def origin(self) -> Mapping[str, str]:
@@ -64,7 +55,6 @@ class EditedPages(PageSource):
             yield subject, LeftOut(name=page.title, reason="no page") if is_gone else self._now(page)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
-        self.n_versions_asked += len(files)
         return {file: self._version(file) for file in files}
 
     def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
@@ -100,16 +90,4 @@ def second_state() -> EditedPages:
         repainted=["avis-007"],
         gone=["avis-008"],
         left_out=[],
-    )
-
-
-if __name__ == "__main__":
-    import kb
-    import recognize
-
-    kb.update(
-        sys.argv[1],
-        [second_state()],
-        recognize.load_encoders("starter"),
-        progress=lambda progress: sys.stderr.write(f"{progress.stage} {progress.done}/{progress.total}\n"),
     )

@@ -16,7 +16,7 @@ from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
 
-N = 12
+N = 10
 TERMS = [("Amplexus", None)]
 
 
