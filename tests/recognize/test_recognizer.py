@@ -30,12 +30,12 @@ def folder(tmp_path: Path) -> Any:
     return tmp_path
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_every_preset_identifies_birds_of_one_colour(store: Any, encoders: Any, folder: Any, preset: Any) -> None:
-    paths = [folder / f"{name}.png" for name in BIRDS]
-    rows = list(Recognizer(store, encoders, preset=preset).identify(paths))
-    assert [row.answer.name for row in rows] == list(BIRDS)
-    assert {row.preset for row in rows} == {preset}
+def test_every_preset_identifies_birds_of_one_colour(store: Any, encoders: Any, folder: Any) -> None:
+    for preset in sorted(PRESETS):
+        paths = [folder / f"{name}.png" for name in BIRDS]
+        rows = list(Recognizer(store, encoders, preset=preset).identify(paths))
+        assert [row.answer.name for row in rows] == list(BIRDS), preset
+        assert {row.preset for row in rows} == {preset}, preset
 
 
 def test_a_row_has_every_documented_field(store: Any, encoders: Any, folder: Any) -> None:
@@ -220,17 +220,6 @@ def test_an_empty_knowledge_base_is_refused(encoders: Any) -> None:
         Recognizer(MemoryStore({}, encoders), encoders)
     with pytest.raises(MissingKnowledgeBase, match="Neither texts nor reference photos"):
         Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
-
-
-def test_a_preset_without_its_texts_or_photos_is_refused(encoders: Any) -> None:
-    pictures = MemoryStore({"A b": Sketch(pictures=[bird("red")])}, encoders)
-    texts = MemoryStore({"A b": Sketch(texts=["red"])}, encoders)
-    with pytest.raises(UsageError, match="vr-rag-v1 needs descriptions"):
-        Recognizer(pictures, encoders, preset="vr-rag-v1")
-    with pytest.raises(UsageError, match="anchors-only needs reference photos"):
-        Recognizer(texts, encoders, preset="anchors-only")
-    for preset in ("default", "vr-rag-v2", "vr-rag-v1"):
-        assert next(Recognizer(texts, encoders, preset=preset).identify([bird("red")])).answer.name == "A b"
 
 
 @pytest.mark.parametrize("has_texts", [True, False])

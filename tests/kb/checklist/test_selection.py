@@ -27,21 +27,19 @@ def test_an_unknown_taxon_is_refused_with_suggestions() -> None:
         select(CHECKLIST, " ")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_tables_and_lists_of_names_are_read(tmp_path: Path) -> None:
+    for text in (
         "scientific_name,common_name\nCardinalis cardinalis,Northern Cardinal\nUpupa epops,\n",
         "Common Name;Scientific Name\r\nNorthern Cardinal;Cardinalis cardinalis\r\nEurasian Hoopoe;Upupa epops\r\n",
         "\ufeffcommon_name\nnorthern cardinal\neurasian hoopoe\nNORTHERN CARDINAL\n",
         "Cardinalis cardinalis\n\n# the old world\nEurasian Hoopoe\n",
         "id\tspecies\tnotes\n1\tCardinalis cardinalis\tred\n2\tUpupa epops\t\n",
         "Cardinalis cardinalis",
-    ],
-)
-def test_tables_and_lists_of_names_are_read(tmp_path: Path, text: str) -> None:
-    assert (
-        names(tmp_path / "names.csv", text) == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2]
-    )
+    ):
+        assert (
+            names(tmp_path / "names.csv", text)
+            == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2]
+        ), text
 
 
 def test_an_unknown_row_is_left_out_with_its_line_number(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from data.errors import BadInput
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import own_taxon
-from kb.checklist.species_lists import MOST_SUGGESTED, ListedName, ListedNames, match_list, read_list
+from kb.checklist.species_lists import ListedName, ListedNames, match_list, read_list
 
 
 def taxa(*names: Any) -> Any:
@@ -42,9 +42,8 @@ def ids(tmp_path: Path, text: Any, known: Any = KB) -> Any:
     return match_list(read_list(written(tmp_path, text)), known).taxon_ids
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
+def test_lists_of_all_formats_give_the_same_species(tmp_path: Path) -> None:
+    for kind, text in (
         ("names", "# my patch\nTurdus merula\n\nGreat Tit\nWarbler, Wilson's\n"),
         ("names", "Turdus merula_Eurasian Blackbird\nParus major_Great Tit\nCardellina pusilla_Wilson's Warbler\n"),
         ("names", "eurbla\ngretit1\nwlswar\n"),
@@ -60,12 +59,10 @@ def ids(tmp_path: Path, text: Any, known: Any = KB) -> Any:
             "3,3,issf,Wilson's Warbler (pileolata),Cardellina pusilla pileolata,1\n",
         ),
         ("table", "COMMON NAME\tSCIENTIFIC NAME\nx\tTurdus merula\nx\tParus major\nx\tCardellina pusilla\n"),
-    ],
-)  # fmt: skip
-def test_lists_of_all_formats_give_the_same_species(tmp_path: Path, kind: str, text: str) -> None:
-    path = written(tmp_path, text)
-    assert read_list(path).kind == kind
-    assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}
+    ):  # fmt: skip
+        path = written(tmp_path, text)
+        assert read_list(path).kind == kind, kind
+        assert match_list(read_list(path), KB).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}, kind
 
 
 def test_a_bar_chart_gives_the_season_of_each_species(tmp_path: Path) -> None:
@@ -143,11 +140,12 @@ def test_a_species_listed_once_without_season_has_none() -> None:
     assert matched.quarters == {"turdus-merula": {47, 0, 1}}
 
 
-def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path) -> None:
-    names = [f"Northern Cardnal {number}" for number in range(MOST_SUGGESTED + 5)]
+def test_only_the_first_unknown_names_get_suggestions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.checklist.species_lists.MOST_SUGGESTED", 3)
+    names = [f"Northern Cardnal {number}" for number in range(5)]
     missed = match_list(read_list(written(tmp_path, "\n".join([*names, "Turdus merula"]))), KB).unmatched
     assert [name.name for name in missed] == names
-    assert [bool(name.suggestions) for name in missed] == [True] * MOST_SUGGESTED + [False] * 5
+    assert [bool(name.suggestions) for name in missed] == [True] * 3 + [False] * 2
 
 
 def test_a_table_without_a_column_of_names_is_refused_with_the_known_headings(tmp_path: Path) -> None:

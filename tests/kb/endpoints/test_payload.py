@@ -26,9 +26,9 @@ def test_message_annotations_become_citations() -> None:
     assert cited(found) == [("Frogs", URL)]
 
 
-@pytest.mark.parametrize("annotations", [None, 5, "x", {"url": URL}, [], ["x", 3]])
-def test_malformed_annotations_are_ignored(annotations: object) -> None:
-    assert cited(annotations) == []
+def test_malformed_annotations_are_ignored() -> None:
+    for malformed in (None, 5, "x", {"url": URL}, [], ["x", 3]):
+        assert cited(malformed) == [], malformed
 
 
 # --- requests ------------------------------------------------------------------------------------------------------
@@ -116,10 +116,10 @@ def reply(finish: str = "stop", **message: Any) -> Any:
     return reply_of(answer, REQUEST, where="m", prices=None, image_tokens=1)
 
 
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_reasoning_in_a_field_is_kept_apart(field: str) -> None:
-    found = reply(content="B", **{field: "A? No."})
-    assert (found.text, found.reasoning) == ("B", "A? No.")
+def test_reasoning_in_a_field_is_kept_apart() -> None:
+    for field in ("reasoning_content", "reasoning"):
+        found = reply(content="B", **{field: "A? No."})
+        assert (found.text, found.reasoning) == ("B", "A? No."), field
 
 
 def test_reasoning_in_the_text_is_kept_apart() -> None:

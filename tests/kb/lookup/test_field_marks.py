@@ -57,17 +57,14 @@ def test_a_description_without_marks_fits_nothing_and_lacks_everything() -> None
     assert MarkIndex([]).scores("red breast")[0].shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ("query", "marks"),
-    [
+def test_marks_of_a_query_stay_within_its_phrases() -> None:
+    for query, marks in (
         ("belly white, back brown", [("belly", "white"), ("back", "brown")]),
         ("black bird with short, pointed tail", [("plumage", "black"), ("tail", "short"), ("tail", "pointed")]),
         ("wing bars", [("wing bars", "wing bars")]),
         ("no crest", []),
-    ],
-)
-def test_marks_of_a_query_stay_within_its_phrases(query: str, marks: list[tuple[str, str]]) -> None:
-    assert marks_of_query(query) == marks
+    ):
+        assert marks_of_query(query) == marks, query
 
 
 def test_each_part_of_a_list_has_the_look() -> None:
@@ -81,9 +78,8 @@ def fits_of_butterflies(query: str, *texts: str) -> list[float]:
     return [round(float(fit), 3) for fit in MarkIndex(texts, ["lepidoptera"] * len(texts)).scores(query)[0]]
 
 
-@pytest.mark.parametrize(
-    ("query", "text", "other"),
-    [
+def test_marks_of_butterflies_are_told_apart_by_part_stage_and_marking() -> None:
+    for query, text, other in (
         ("larva with orange osmeterium", "It can push out an orange osmeterium.", "The larva is orange."),
         ("orange osmeterium", "The caterpillar has a forked orange osmeterium.", "The wings are orange."),
         ("yellow spines", "The caterpillar is black with yellow spines.", "The underside is yellow."),
@@ -100,11 +96,9 @@ def fits_of_butterflies(query: str, *texts: str) -> list[float]:
             "The upperside is black with a red band.",
             "The wings are red; the underside is black.",
         ),
-    ],
-)
-def test_marks_of_butterflies_are_told_apart_by_part_stage_and_marking(query: str, text: str, other: str) -> None:
-    fit, of_other = fits_of_butterflies(query, text, other)
-    assert fit > max(of_other, 0.3)
+    ):
+        fit, of_other = fits_of_butterflies(query, text, other)
+        assert fit > max(of_other, 0.3), query
 
 
 def test_wings_that_nobody_names_are_meant_by_a_side_of_butterflies() -> None:

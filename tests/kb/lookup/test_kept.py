@@ -35,14 +35,6 @@ def files(path: Path) -> list[Path]:
     return sorted((path / "cache").glob("lookup-*.bin"))
 
 
-def test_a_second_process_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = answers(path)
-    assert all(first)
-    assert len(files(path)) == 3
-    monkeypatch.setattr(KnowledgeBase, "summary_texts", lambda _: pytest.fail("the summaries were read again"))
-    assert answers(path) == first
-
-
 def test_damaged_files_are_made_again(path: Path) -> None:
     first = answers(path)
     before = [file.read_bytes() for file in files(path)]
@@ -83,6 +75,7 @@ def test_files_of_an_earlier_state_are_removed(path: Path) -> None:
 
 def test_a_learnt_term_leaves_the_files_and_reads_no_summary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, before = answers(path), files(path)
+    assert all(first) and len(before) == 3
     encoder = toy_encoders().sentence
     with kb.open(path) as store:
         generation = store.generation

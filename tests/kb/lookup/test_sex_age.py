@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from data.records import QueryPart
 from kb.lookup.findings import query_parts
 from tests.kb.lookup.shelf import ENCODER, entry
@@ -19,20 +17,17 @@ def sexes(query: str, *sentences: str) -> list[QueryPart]:
     return [part for part in query_parts(store(*sentences), query) if part.kind == "sex_age"]
 
 
-@pytest.mark.parametrize(
-    ("query", "word", "looks", "unlike"),
-    [
+def test_the_summary_tells_the_sex_from_the_other() -> None:
+    for query, word, looks, unlike in (
         ("a male Green Duck on a pond", "male", "The male is green. It has a white collar.", "The female is brown."),
         ("a hen Green Duck", "hen", "The female is brown.", "The male is green. It has a white collar."),
         ("Green Duck drake", "drake", "The male is green. It has a white collar.", "The female is brown."),
         ("a Female breeding Green Duck", "Female", "The female is brown.", "The male is green. It has a white collar."),
-    ],
-)
-def test_the_summary_tells_the_sex_from_the_other(query: str, word: str, looks: str, unlike: str) -> None:
-    sentences = ("The bill is yellow.", "The male is green.", "It has a white collar.", "The female is brown.")
-    (part,) = sexes(query, *sentences)
-    assert (part.text, part.looks, part.unlike, part.taxon_ids) == (word, looks, unlike, ("anas-viridis",))
-    assert part.name in ("male Green Duck", "female Green Duck")
+    ):
+        sentences = ("The bill is yellow.", "The male is green.", "It has a white collar.", "The female is brown.")
+        (part,) = sexes(query, *sentences)
+        assert (part.text, part.looks, part.unlike, part.taxon_ids) == (word, looks, unlike, ("anas-viridis",)), query
+        assert part.name in ("male Green Duck", "female Green Duck"), query
 
 
 def test_a_young_bird_is_told_from_the_species_if_nothing_else_is_known() -> None:
@@ -40,18 +35,15 @@ def test_a_young_bird_is_told_from_the_species_if_nothing_else_is_known() -> Non
     assert (part.looks, part.unlike) == ("Juveniles are grey.", "The bird is green.")
 
 
-@pytest.mark.parametrize(
-    ("query", "sentences"),
-    [
+def test_no_sex_is_told_without_a_word_or_a_difference() -> None:
+    for query, sentences in (
         ("a male Green Duck", ["The bird is green."]),
         ("a male Green Duck", ["The male is green."]),
         ("a male Green Duck", []),
         ("an adult Green Duck", ["The male is green.", "The female is brown."]),
         ("a Green Duck feeding a male", ["The male is green.", "The female is brown."]),
-    ],
-)
-def test_no_sex_is_told_without_a_word_or_a_difference(query: str, sentences: list[str]) -> None:
-    assert sexes(query, *sentences) == []
+    ):
+        assert sexes(query, *sentences) == [], query
 
 
 def test_the_looks_of_a_variant_leave_out_marks_of_ordinary_adults() -> None:

@@ -167,6 +167,7 @@ def test_an_answer_without_a_page_is_credited_to_its_model(caplog: pytest.LogCap
         assert "cites no page" in caplog.text
 
 
+@pytest.mark.integration
 def test_an_answer_survives_lost_vectors_the_next_build_and_a_bundle_and_is_removed_by_its_query(
     with_answer: Path,
 ) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from data.records import Answer, Taxon
 from recognize.confidence.answers import answer_of, status_of
 from recognize.confidence.chances import Chances
@@ -28,23 +26,20 @@ def answered(
     return answer_of(FIRST, chances, lineage, min_confidence=least, likest=LIKEST)
 
 
-@pytest.mark.parametrize(
-    ("held", "expected"),
-    [
+def test_an_answer_rolls_up_to_the_first_confident_rank() -> None:
+    for held, expected in (
         ((0.6, 0.8, 0.9, 1.0), ("species", "Setophaga pinus", 0.6, "Parulidae", "Passeriformes")),
         ((0.4, 0.8, 0.9, 1.0), ("genus", "Setophaga", 0.8, "Parulidae", "Passeriformes")),
         ((0.4, 0.45, 0.9, 1.0), ("family", "Parulidae", 0.9, "Parulidae", "Passeriformes")),
         ((0.4, 0.45, 0.49, 0.7), ("order", "Passeriformes", 0.7, None, "Passeriformes")),
         ((0.4, 0.45, 0.49, 0.49), ("none", "", None, None, None)),
         ((0.5, 0.5, 0.5, 0.5), ("species", "Setophaga pinus", 0.5, "Parulidae", "Passeriformes")),
-    ],
-)
-def test_an_answer_rolls_up_to_the_first_confident_rank(held: Any, expected: Any) -> None:
-    answer = answered(*held)
-    assert (answer.rank, answer.name, answer.confidence, answer.family, answer.order) == expected
-    assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None)
-    assert answer.looks_like is None
-    assert status_of(answer) == ("not_sure" if answer.rank == "none" else "identified")
+    ):
+        answer = answered(*held)
+        assert (answer.rank, answer.name, answer.confidence, answer.family, answer.order) == expected, held
+        assert answer.common_name == ("Pine Warbler" if answer.rank == "species" else None), held
+        assert answer.looks_like is None, held
+        assert status_of(answer) == ("not_sure" if answer.rank == "none" else "identified"), held
 
 
 def test_the_chance_of_an_unknown_species_lowers_the_confidence_of_a_species() -> None:
@@ -60,15 +55,13 @@ def test_an_unknown_species_may_have_a_known_genus_and_a_lookalike() -> None:
     assert status_of(sure) == status_of(unsure) == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("not_held", "alike"), [({"genus": 0.9}, "Avis alta"), ({"family": 0.9}, None), ({}, "Avis alta")]
-)
-def test_a_lookalike_is_named_only_beside_a_taxon_that_it_belongs_to(not_held: Any, alike: str | None) -> None:
+def test_a_lookalike_is_named_only_beside_a_taxon_that_it_belongs_to() -> None:
     """It is of the genus and order of the first species, not of its family."""
-    answer = answered(0.1, 0.1, 0.1, 0.1, unknown=0.8, not_held=not_held)
-    assert answer.rank == next(iter(not_held), "none")
-    assert answer.looks_like == alike
-    assert answer.looks_like_common_name == (alike and "High Bird")
+    for not_held, alike in (({"genus": 0.9}, "Avis alta"), ({"family": 0.9}, None), ({}, "Avis alta")):
+        answer = answered(0.1, 0.1, 0.1, 0.1, unknown=0.8, not_held=not_held)
+        assert answer.rank == next(iter(not_held), "none"), not_held
+        assert answer.looks_like == alike, not_held
+        assert answer.looks_like_common_name == (alike and "High Bird"), not_held
 
 
 def test_an_unknown_species_that_nothing_takes_for_a_bird_gets_no_group() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
     again = read_calibration(tmp_path / "c.json")
     assert again == calibration()
     assert again.id == calibration().id != calibration(profile="other").id
+    payload = json.loads((tmp_path / "c.json").read_text())
+    assert payload["parameters"]["default"]["several"]["held"]["species"]["mass_species"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -76,9 +79,8 @@ ASKED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
+def test_misfit_is_empty_or_names_the_difference() -> None:
+    for change, why in (
         ({"profile": "starter"}, "other models"),
         ({"preset": "vr-rag-v1"}, "for the preset default"),
         ({"spaces": ("a/2", "b/1")}, "other models"),
@@ -88,11 +90,9 @@ ASKED = {
         ({"mode": "none"}, "not made for no anchors"),
         ({"weights": WEIGHTS["paper"]["single"]}, "other weights"),
         ({"weights": None}, "other weights"),
-    ],
-)
-def test_misfit_is_empty_or_names_the_difference(change: Any, why: str) -> None:
-    assert calibration().misfit(**ASKED) == ""
-    assert why in calibration().misfit(**(ASKED | change))
+    ):
+        assert calibration().misfit(**ASKED) == "", change
+        assert why in calibration().misfit(**(ASKED | change)), change
 
 
 def test_a_shipped_calibration_fits_any_species() -> None:
@@ -102,15 +102,15 @@ def test_a_shipped_calibration_fits_any_species() -> None:
     assert "estimated" not in calibration().id
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-@pytest.mark.parametrize("mode", ["none", "single", "several"])
-def test_the_shipped_calibration_fits_the_starter_in_every_preset(preset: str, mode: Any) -> None:
+def test_the_shipped_calibration_fits_the_starter_in_every_preset() -> None:
     """If spaces or weights change, the calibration must be fitted again."""
-    if (preset, mode) == ("anchors-only", "none"):
-        return
-    weights = WEIGHTS["starter"]["several" if mode == "several" else "single"] if preset == "default" else None
-    asked = {"profile": "starter", "spaces": load_starter().spaces, "taxon_ids": ("a",)}
-    assert shipped_calibration().misfit(**asked, preset=preset, mode=mode, weights=weights) == ""
+    shipped, spaces = shipped_calibration(), load_starter().spaces
+    for preset, mode in product(sorted(PRESETS), ("none", "single", "several")):
+        if (preset, mode) == ("anchors-only", "none"):
+            continue
+        weights = WEIGHTS["starter"]["several" if mode == "several" else "single"] if preset == "default" else None
+        asked: Any = {"profile": "starter", "spaces": spaces, "taxon_ids": ("a",), "weights": weights}
+        assert shipped.misfit(**asked, preset=preset, mode=mode) == "", (preset, mode)
 
 
 # --- in the recognizer -------------------------------------------------------------------------------------------
@@ -178,30 +178,24 @@ def test_confidence_does_not_depend_on_batch_or_order(store: Any, encoders: Any,
     assert answers(photos[::-1], 3)[::-1] == alone
 
 
-@pytest.mark.parametrize(
-    "settings", [{"m": 3}, {"anchor_pooling": "max"}, {"weights": WEIGHTS["paper"]["single"]}, {"preset": "vr-rag-v2"}]
-)
-def test_changed_settings_give_no_confidence(store: Any, encoders: Any, fitting: Any, settings: Any) -> None:
-    row = next(Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")]))
-    assert (row.calibration, row.answer.confidence, row.answer.p_unknown) == (None, None, None)
-    assert row.answer.rank == "species"
-
-
-def test_a_knowledge_base_with_other_species_gives_no_confidence(encoders: Any, fitting: Any) -> None:
+def test_changed_settings_give_no_confidence(store: Any, encoders: Any, fitting: Any) -> None:
+    for settings in (
+        {"m": 3},
+        {"anchor_pooling": "max"},
+        {"weights": WEIGHTS["paper"]["single"]},
+        {"preset": "vr-rag-v2"},
+    ):
+        row = next(
+            Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, **settings).identify([bird("red")])
+        )
+        assert (row.calibration, row.answer.confidence, row.answer.p_unknown) == (None, None, None), settings
+        assert row.answer.rank == "species", settings
     fewer = store_of(list(BIRDS)[1:], encoders)
     row = next(Recognizer(fewer, encoders, calibration=fitting, min_confidence=1.0).identify([bird("red")]))
-    assert (row.calibration, row.answer.rank, row.answer.confidence) == (None, "species", None)
+    assert (row.calibration, row.answer.rank, row.answer.confidence) == (None, "species", None), "other species"
 
 
-@pytest.mark.parametrize("settings", [{"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}])
-def test_probability_settings_outside_their_range_are_refused(
-    store: Any, encoders: Any, settings: dict[str, float]
-) -> None:
-    with pytest.raises(UsageError, match="Expected min_confidence from 0 to 1"):
-        Recognizer(store, encoders, **settings)
-
-
-def test_the_calibration_file_is_plain_json(tmp_path: Path) -> None:
-    write_calibration(tmp_path / "c.json", calibration())
-    payload = json.loads((tmp_path / "c.json").read_text())
-    assert payload["parameters"]["default"]["several"]["held"]["species"]["mass_species"] == 1.0
+def test_probability_settings_outside_their_range_are_refused(store: Any, encoders: Any) -> None:
+    for settings in ({"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}):
+        with pytest.raises(UsageError, match="Expected min_confidence from 0 to 1"):
+            Recognizer(store, encoders, **settings)

@@ -74,17 +74,17 @@ def test_the_chance_of_an_answer_counts_both_cases() -> None:
     assert found.right("order") == 0.975
 
 
-@pytest.mark.parametrize("prior", [0.01, 0.2, 0.5, 0.9])
-def test_the_unknown_prior_is_applied_by_bayes_rule(prior: float) -> None:
-    even = 1 / (1 + np.exp(1.2))
-    expected = even * prior / (even * prior + (1 - even) * (1 - prior))
-    assert chances(row(), prior, unknown={"bias": -1.2}).unknown == pytest.approx(expected, abs=1e-4)
+def test_the_unknown_prior_is_applied_by_bayes_rule() -> None:
+    for prior in (0.01, 0.2, 0.5, 0.9):
+        even = 1 / (1 + np.exp(1.2))
+        expected = even * prior / (even * prior + (1 - even) * (1 - prior))
+        assert chances(row(), prior, unknown={"bias": -1.2}).unknown == pytest.approx(expected, abs=1e-4), prior
 
 
-@pytest.mark.parametrize("prior", [0, 1, -0.1, 2])
-def test_the_unknown_prior_must_be_between_0_and_1(prior: float) -> None:
-    with pytest.raises(ValueError, match="prior probability"):
-        at_prior(np.array([0.5]), prior)
+def test_the_unknown_prior_must_be_between_0_and_1() -> None:
+    for prior in (0, 1, -0.1, 2):
+        with pytest.raises(ValueError, match="prior probability"):
+            at_prior(np.array([0.5]), prior)
 
 
 def test_extreme_features_give_finite_chances() -> None:
@@ -118,12 +118,12 @@ def test_confidences_do_not_depend_on_the_number_of_candidates() -> None:
     assert sum(whole) == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("n", [1, N_JUDGED, N_JUDGED + 1, 3 * N_JUDGED])
-def test_species_beyond_the_judged_ones_get_no_share(n: int) -> None:
-    scores = ranking(*[1.0] * (2 * N_JUDGED))
-    found = candidate_confidences(scores, sure(0.51), temperature=1.0, n=n)
-    assert found == pytest.approx([0.51, *[0.01] * (N_JUDGED - 1), *[0.0] * N_JUDGED][:n], abs=1e-9)
-    assert len(found) == min(n, 2 * N_JUDGED)
+def test_species_beyond_the_judged_ones_get_no_share() -> None:
+    for n in (1, N_JUDGED, N_JUDGED + 1, 3 * N_JUDGED):
+        scores = ranking(*[1.0] * (2 * N_JUDGED))
+        found = candidate_confidences(scores, sure(0.51), temperature=1.0, n=n)
+        assert found == pytest.approx([0.51, *[0.01] * (N_JUDGED - 1), *[0.0] * N_JUDGED][:n], abs=1e-9), n
+        assert len(found) == min(n, 2 * N_JUDGED), n
 
 
 def test_no_alternative_exceeds_the_first_species() -> None:

@@ -40,18 +40,11 @@ def ranking(scores: Any, species: Any = range(10)) -> Ranking:
     return Ranking(species=species[order], scores=scores, stages={"text": scores / 10})
 
 
-def test_the_odds_of_listed_species_follow_the_share_off_the_list() -> None:
+def test_the_odds_of_listed_species_follow_the_share_off_the_list_and_are_never_below_even() -> None:
     """0.8 over 2 listed species against 0.2 over 8 others: 16 to 1."""
     assert prior(0, 1, share=0.2).log_odds(None) == pytest.approx(math.log(16))
-
-
-def test_a_complete_list_and_a_share_at_chance_give_no_boost() -> None:
-    assert prior(*range(10)).log_odds(None) == 0.0
-    assert prior(0, 1, share=0.8).log_odds(None) == pytest.approx(0.0)
-
-
-def test_a_list_never_lowers_a_listed_species() -> None:
-    assert prior(0, 1, share=0.99).log_odds(None) == 0.0
+    assert prior(0, 1, share=0.8).log_odds(None) == pytest.approx(0.0), "a share at chance"
+    assert prior(0, 1, share=0.99).log_odds(None) == prior(*range(10)).log_odds(None) == 0.0, "a complete list"
 
 
 def test_listed_species_gain_one_boost_and_others_keep_their_score() -> None:
@@ -71,15 +64,12 @@ def test_species_of_equal_score_keep_their_order() -> None:
     assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
 
 
-@pytest.mark.parametrize(
-    ("date", "quarter"),
-    [
+def test_a_date_maps_to_a_quarter_of_its_month() -> None:
+    for date, quarter in (
         ("2026-01-07", 0), ("2026-01-08T12:00:00+02:00", 1), ("2026-02-29", 7), ("2026-12-22", 47),
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
-    ],
-)  # fmt: skip
-def test_a_date_maps_to_a_quarter_of_its_month(date: str | None, quarter: int | None) -> None:
-    assert quarter_of(date) == quarter
+    ):  # fmt: skip
+        assert quarter_of(date) == quarter, date
 
 
 def test_the_list_follows_the_season_of_a_dated_photo() -> None:
@@ -142,23 +132,25 @@ def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> No
     assert found.not_held == {"genus": 0.3 if genera[0] == genera[1] else 0.0}
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
-def test_a_complete_list_leaves_chances_unchanged(n: int) -> None:
+def test_a_complete_list_leaves_chances_unchanged() -> None:
     """Also if no other candidate shares genus or family with the first: their chances must not be lost."""
-    everything = prior(*range(10))
-    before = ranking([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
-    after = everything.apply(before, None)
-    calibrated = Chances(
-        held={"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}, not_held={"genus": 0.3}, unknown=0.1
-    )
-    lineages = [LINEAGES[i] for i in judged(before, after)]
-    assert everything.chances(before, after, calibrated, lineages, None) == calibrated
+    for n in (1, 2, 3, 10):
+        everything = prior(*range(10))
+        before = ranking(
+            [3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n]
+        )
+        after = everything.apply(before, None)
+        calibrated = Chances(
+            held={"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}, not_held={"genus": 0.3}, unknown=0.1
+        )
+        lineages = [LINEAGES[i] for i in judged(before, after)]
+        assert everything.chances(before, after, calibrated, lineages, None) == calibrated, n
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.5])
-def test_the_share_off_the_list_must_be_between_0_and_1(share: float) -> None:
-    with pytest.raises(UsageError, match="share off the list"):
-        SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
+def test_the_share_off_the_list_must_be_between_0_and_1() -> None:
+    for share in (0, 1, -0.5):
+        with pytest.raises(UsageError, match="share off the list"):
+            SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
 
 
 def test_a_list_without_any_species_of_the_knowledge_base_is_refused() -> None:
@@ -190,23 +182,25 @@ def listed(*names: Any, **changes: Any) -> SpeciesList:
     return SpeciesList(taxon_ids=frozenset(name.lower().replace(" ", "-") for name in names), **changes)
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_rows_have_scores_and_answers_with_and_without_the_list(store: Any, encoders: Any, preset: Any) -> None:
-    photo = bird("black", x=2)
-    plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
-    recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
-    row = next(recognizer.identify([photo]))
-    boost = recognizer.prior.temperature * recognizer.prior.log_odds(None)
-    assert boost > 0
-    scores = {each.taxon_id: each.score for each in plain.candidates}
-    assert {each.taxon_id: each.score_without_list for each in row.candidates} == pytest.approx(scores)
-    gains = {each.taxon_id: each.score - scores[each.taxon_id] for each in row.candidates}
-    assert gains == pytest.approx({key: boost if key == "spinus-tristis" else 0.0 for key in scores}, abs=2e-6)
-    assert {each.taxon_id: each.scores["list"] for each in row.candidates} == pytest.approx(gains, abs=2e-6)
-    assert row.answer_without_list == plain.answer
-    assert (plain.species_list, row.species_list) == (None, recognizer.species_list.id)
-    assert plain.candidates[0].score_without_list is None
-    assert plain.answer_without_list is None
+def test_rows_have_scores_and_answers_with_and_without_the_list(store: Any, encoders: Any) -> None:
+    for preset in sorted(PRESETS):
+        photo = bird("black", x=2)
+        plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
+        recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
+        row = next(recognizer.identify([photo]))
+        boost = recognizer.prior.temperature * recognizer.prior.log_odds(None)
+        assert boost > 0, preset
+        scores = {each.taxon_id: each.score for each in plain.candidates}
+        assert {each.taxon_id: each.score_without_list for each in row.candidates} == pytest.approx(scores), preset
+        gains = {each.taxon_id: each.score - scores[each.taxon_id] for each in row.candidates}
+        assert gains == pytest.approx({key: boost if key == "spinus-tristis" else 0.0 for key in scores}, abs=2e-6), (
+            preset
+        )
+        assert {each.taxon_id: each.scores["list"] for each in row.candidates} == pytest.approx(gains, abs=2e-6), preset
+        assert row.answer_without_list == plain.answer, preset
+        assert (plain.species_list, row.species_list) == (None, recognizer.species_list.id), preset
+        assert plain.candidates[0].score_without_list is None, preset
+        assert plain.answer_without_list is None, preset
 
 
 def test_a_strong_list_puts_a_listed_species_first(store: Any, encoders: Any) -> None:
@@ -242,9 +236,8 @@ def species(name: str, confidence: float | None) -> Answer:
     return Answer(rank="species", name=name, confidence=confidence)
 
 
-@pytest.mark.parametrize(
-    ("row", "counts"),
-    [
+def test_a_photo_is_counted_by_the_effect_of_the_species_list() -> None:
+    for row, counts in (
         (row_of("Listed", species("Listed", 0.9)), (1, 0, 1, 0, 0)),
         (row_of("Listed", species("Listed", 0.89)), (1, 0, 0, 0, 0)),
         (row_of("Listed", species("Other", 0.9)), (1, 1, 1, 1, 1)),
@@ -252,21 +245,15 @@ def species(name: str, confidence: float | None) -> Answer:
         (row_of("Other", species("Other", 1.0)), (1, 0, 1, 0, 1)),
         (row_of("Listed", Answer(rank="genus", name="Other", confidence=1.0)), (0, 0, 0, 0, 0)),
         (row_of("Listed", None), (0, 0, 0, 0, 0)),
-    ],
-)
-def test_a_photo_is_counted_by_the_effect_of_the_species_list(row: Identification, counts: tuple[int, ...]) -> None:
-    fit = ListFit({"Listed"}, 0.1)
-    fit.add(row)
-    assert astuple(fit)[2:] == (1, *counts)
+    ):
+        fit = ListFit({"Listed"}, 0.1)
+        fit.add(row)
+        assert astuple(fit)[2:] == (1, *counts), row
 
 
-@pytest.mark.parametrize(("n_off", "fits"), [(9, True), (10, False)])
-def test_a_list_fits_while_unlisted_species_are_within_chance(n_off: int, fits: bool) -> None:
+def test_a_list_fits_while_unlisted_species_are_within_chance() -> None:
     """4 of 40 are expected at 0.1, with a standard deviation of 1.9; the limit of three deviations is 9.7."""
-    assert ListFit((), 0.1, n_sure=40, n_sure_off=n_off).fits == fits
-
-
-def test_one_confident_photo_of_an_unlisted_species_is_not_enough() -> None:
-    assert ListFit((), 0.1, n_sure=1, n_sure_off=1).fits
+    assert [ListFit((), 0.1, n_sure=40, n_sure_off=n).fits for n in (9, 10)] == [True, False]
+    assert ListFit((), 0.1, n_sure=1, n_sure_off=1).fits, "one photo is not enough"
     two = ListFit((), 0.1, n_sure=2, n_sure_off=2)
     assert (two.fits, two.share_off) == (False, 0.99)

@@ -123,7 +123,7 @@ def test_figures_match_the_recorded_calls() -> None:
     )
 
 
-@pytest.mark.parametrize(("preset", "k"), [("vr-rag-v1", 10), ("vr-rag-v1", 3), ("vr-rag-v2", 5)])
+@pytest.mark.parametrize(("preset", "k"), [("vr-rag-v1", 3), ("vr-rag-v2", 5)])
 def test_the_reader_sees_the_k_best_chunks_or_species(preset: str, k: int) -> None:
     _, calls = compared('{"answer": "A"}', [ReaderSetup(retrieval=Setup(preset=preset), k=k)])
     for call in calls:

@@ -37,14 +37,14 @@ def store(encoders: Any) -> MemoryStore:
     )
 
 
-@pytest.mark.parametrize("preset", sorted(set(PRESETS)))
-def test_stage_leads_add_up_to_the_lead(store: Any, encoders: Any, preset: Any) -> None:
-    row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
-    why = explain(store, row)
-    assert why.first.scientific_name == "Cardinalis cardinalis"
-    assert why.lead > 0
-    assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
-    assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get)
+def test_stage_leads_add_up_to_the_lead(store: Any, encoders: Any) -> None:
+    for preset in sorted(set(PRESETS)):
+        row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
+        why = explain(store, row)
+        assert why.first.scientific_name == "Cardinalis cardinalis", preset
+        assert why.lead > 0, preset
+        assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5), preset
+        assert why.deciding_stage == max(why.lead_by_stage, key=why.lead_by_stage.get), preset
 
 
 def test_differing_marks_are_named(store: Any, encoders: Any) -> None:
@@ -98,9 +98,8 @@ def test_the_prototype_score_is_part_of_the_lead(store: Any) -> None:
     assert "on its learned prototype; the description and reference photos favour" in why.text
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
+def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any) -> None:
+    for first, second, expected in (
         (
             {"text_part": 1.0, "visual": None, "visual_part": 2.0},
             {"text_part": 0.5, "visual": 0.1, "visual_part": 0.5},
@@ -124,10 +123,8 @@ def test_the_prototype_score_is_part_of_the_lead(store: Any) -> None:
             {"text_part": 1.0, "visual": None, "visual_part": 1.5},
             "Northern Cardinal scores higher than Scarlet Tanager on its description alone.",
         ),
-    ],
-)
-def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any, first: Any, second: Any, expected: str) -> None:
-    assert explain(store, row_of(first, second)).score_text == expected
+    ):
+        assert explain(store, row_of(first, second)).score_text == expected, first
 
 
 def test_a_photo_that_is_an_anchor_is_flagged(store: Any, encoders: Any) -> None:
@@ -140,11 +137,11 @@ def test_a_photo_that_is_an_anchor_is_flagged(store: Any, encoders: Any) -> None
     assert "is a reference photo" not in explain(store, another).text
 
 
-@pytest.mark.parametrize(("similarity", "is_same"), [(1.0, True), (0.9996, True), (0.999, False)])
-def test_a_similarity_that_rounds_to_one_means_the_same_picture(store: Any, similarity: float, is_same: bool) -> None:
-    stages = {"text_part": 0.0, "visual_part": 1.0}
-    why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
-    assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same
+def test_a_similarity_that_rounds_to_one_means_the_same_picture(store: Any) -> None:
+    for similarity, is_same in ((1.0, True), (0.9996, True), (0.999, False)):
+        stages = {"text_part": 0.0, "visual_part": 1.0}
+        why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
+        assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same, similarity
 
 
 def test_a_tie_is_explained_as_a_tie(encoders: Any) -> None:

@@ -17,7 +17,7 @@ def scores_in_clusters(rng: Any, n_photos: Any, n_rows: Any, scale: float = 1.0)
     return scale * exact, (scale * exact + max(scale, 1.0) * off).astype(np.float32)
 
 
-@pytest.mark.parametrize("m", [1, 40, 299, 400])
+@pytest.mark.parametrize("m", [1, 40, 400])
 @pytest.mark.parametrize(("scale", "seed"), [(0.02, 0), (1.0, 1), (4.0, 2)])
 def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int, scale: float) -> None:
     exact, rough = scores_in_clusters(np.random.default_rng(seed), 5, 300, scale)
@@ -27,9 +27,9 @@ def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int,
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-@pytest.mark.parametrize("m", [2, 100])
 @pytest.mark.parametrize("n_rows", [101, 4003])
-def test_a_pool_of_distinct_scores_is_complete(m: int, n_rows: int) -> None:
+def test_a_pool_of_distinct_scores_is_complete(n_rows: int) -> None:
+    m = 100
     rough = np.random.default_rng(m).standard_normal((20, n_rows)).astype(np.float32)
     pool = find_pools(rough, m, lambda pairs: rough[pairs.photos, pairs.items].astype(np.float64))
     best = np.sort(np.argsort(-rough, axis=1, kind="stable")[:, :m], axis=1)
@@ -59,7 +59,7 @@ def test_a_pool_of_distant_scores_needs_no_exact_score() -> None:
     assert find_pools(rough, 7, refuse).starts(3).tolist() == [0, 7, 14, 21]
 
 
-@pytest.mark.parametrize("counts", [[4, 4, 4], [1, 60, 0, 7], [0, 0, 5], [0]])
+@pytest.mark.parametrize("counts", [[1, 60, 0, 7], [0]])
 @pytest.mark.parametrize(("scale", "seed"), [(0.02, 0), (1.0, 1), (4.0, 2)])
 def test_pairs_settle_in_exact_order_within_each_photo(counts: list[int], seed: int, scale: float) -> None:
     exact, rough = (scores[0] for scores in scores_in_clusters(np.random.default_rng(seed), 1, sum(counts), scale))
@@ -110,7 +110,7 @@ def test_scores_of_the_first_heads_of_each_photo_are_exact(n_shown: int, seed: i
 
 @pytest.mark.parametrize(
     "counts",
-    [[3, 3, 3, 3], [20] * 9, [0, 200, 1, 0], [150, 150], [0, 0], [10, 12, 10, 10, 0, 10, 120, 8, 8, 8, 300, 2]],
+    [[3, 3, 3, 3], [150, 150], [0, 0], [10, 12, 10, 10, 0, 10, 120, 8, 8, 8, 300, 2]],
 )
 def test_pair_products_match_plain_dot_products(counts: Any) -> None:
     rng = np.random.default_rng(0)

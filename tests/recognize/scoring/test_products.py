@@ -40,12 +40,12 @@ def test_product_errors_are_below_half_of_the_doubt(make: Any, n_photos: int, n_
     assert np.all(np.abs(out - exact).max(axis=1) < doubts_of(exact.max(axis=1)) / 2)
 
 
-@pytest.mark.parametrize("layout", [np.asfortranarray, np.float64, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2]])
-def test_vectors_of_any_layout_are_multiplied(layout: Any) -> None:
-    queries, matrix = unit_rows(4, 6), unit_rows(5, 6, seed=1)
-    for given in ((layout(queries), matrix), (queries, layout(matrix))):
-        ((_, (scores,)),) = products.score_blocks(4, [Product((given[0],), (given[1],))])
-        assert scores == pytest.approx(queries @ matrix.T, abs=1e-6)
+def test_vectors_of_any_layout_are_multiplied() -> None:
+    for layout in (np.asfortranarray, np.float64, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2]):
+        queries, matrix = unit_rows(4, 6), unit_rows(5, 6, seed=1)
+        for given in ((layout(queries), matrix), (queries, layout(matrix))):
+            ((_, (scores,)),) = products.score_blocks(4, [Product((given[0],), (given[1],))])
+            assert scores == pytest.approx(queries @ matrix.T, abs=1e-6), layout
 
 
 @pytest.mark.parametrize(

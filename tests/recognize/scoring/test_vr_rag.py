@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from recognize.evaluation.reader_setups import shown_species
 from recognize.scoring import products
 from recognize.scoring.exact import DOUBT
 from recognize.scoring.fusion import FusionWeights, anchor_mode, default
@@ -62,7 +61,6 @@ SHAPES = {
     "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
     "one encoder": (30, (1, 3), (0, 5), 1),
     "no anchors": (20, (1, 2), (0, 0), 2),
-    "no texts": (20, (0, 0), (1, 3), 2),
     "gaps": (30, (0, 2), (0, 3), 2),
     "one species": (1, (1, 1), (1, 1), 1),
     "hundreds": (700, (1, 3), (0, 3), 1),
@@ -145,25 +143,15 @@ BLENDS = {"random", "coarse", "equal", "doubled"}  # a blend is rounded to float
 CENTROIDS = {"random", "equal"}  # the length of a mean anchor is rounded, which would decide ties of shared anchors
 CASES = [
     ("vr-rag-v1", "many chunks, few anchors", "coarse", 30, "mean"),
-    ("vr-rag-v1", "one chunk, three anchors", "random", 7, "mean"),
-    ("vr-rag-v1", "one encoder", "doubled", 5000, "max"),
     ("vr-rag-v1", "hundreds", "alike", 30, "mean"),
     ("vr-rag-v1", "no anchors", "equal", 7, "max"),
-    ("vr-rag-v1", "no texts", "random", 30, "mean"),
     ("vr-rag-v2", "gaps", "random", 9, "mean"),
-    ("vr-rag-v2", "no anchors", "coarse", 100, "mean"),
     ("vr-rag-v2", "hundreds", "random", 100, "mean"),
-    ("text-only", "many chunks, few anchors", "doubled", 30, "mean"),
     ("text-only", "hundreds", "alike", 30, "mean"),
-    ("anchors-only", "gaps", "coarse", 5, "max"),
     ("anchors-only", "hundreds", "doubled", 1000, "mean"),
     ("anchors-only", "one encoder", "random", 5, "centroid"),
-    ("default", "gaps", "coarse", 10, "max"),
-    ("default", "many chunks, few anchors", "random", 10, "centroid"),
-    ("default", "hundreds", "equal", 10, "mean"),
     ("default", "hundreds", "doubled", 100, "max"),
     ("default", "one chunk, three anchors", "alike", 100, "mean"),
-    ("default", "one species", "random", 1, "centroid"),
 ]
 
 
@@ -212,14 +200,6 @@ def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
             assert knowledge.mean_anchors(limit) is means
 
 
-def test_the_reader_gets_distinct_species_of_the_first_ten_chunks() -> None:
-    knowledge, queries, world = make("many chunks, few anchors", "random")
-    for i, ranking in enumerate(vr_rag_v1(knowledge, queries)):
-        chunks, *_ = reference.v1(world, *photo(queries, i), 30, "mean")
-        expected = reference.each_once([world.chunk_owners[row] for row in chunks[:10]])
-        assert shown_species(knowledge, ranking, 10)[0] == expected
-
-
 def test_the_text_score_is_the_mean_over_encoders() -> None:
     knowledge, queries, _ = make("one chunk, three anchors", "random")
     weights = FusionWeights(text=1, visual=1)
@@ -250,15 +230,14 @@ def default_preset(knowledge: Any, queries: Any) -> Any:
 
 
 @pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
-@pytest.mark.parametrize("kind", ["doubled", "alike"])
-def test_a_ranking_does_not_depend_on_the_other_photos(score: Any, kind: str) -> None:
-    knowledge, queries, _ = make("hundreds", kind, n_photos=520)
+def test_a_ranking_does_not_depend_on_the_other_photos(score: Any) -> None:
+    knowledge, queries, _ = make("hundreds", "alike", n_photos=520)
     together = score(knowledge, queries)
     for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
         one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
         alone = score(knowledge, one)[0]
         assert alone.species.tolist() == together[i].species.tolist()
-        assert alone.scores == pytest.approx(together[i].scores, abs=1e-2 if kind == "alike" else 1e-5)
+        assert alone.scores == pytest.approx(together[i].scores, abs=1e-2)
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 

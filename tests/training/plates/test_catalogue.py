@@ -42,6 +42,7 @@ def test_a_table_with_an_unknown_ink_or_key_is_an_error(tmp_path: Path) -> None:
             read_plates(tmp_path)
 
 
+@pytest.mark.integration
 def test_a_drawing_is_the_same_bytes_in_another_process() -> None:
     plate = PLATES[0]
     code = (

@@ -41,9 +41,8 @@ def one(found: Reconciled) -> tuple[str, str]:
     return match.taxon.scientific_name, match.rule
 
 
-@pytest.mark.parametrize(
-    ("name", "species", "rule"),
-    [
+def test_a_name_is_matched_by_a_rule(reconciler: Reconciler) -> None:
+    for name, species, rule in (
         ("Vanessa atalanta (Linnaeus, 1758)", "Vanessa atalanta", "scientific name"),
         ("Pyrameis atalanta Linnaeus, 1758", "Vanessa atalanta", "synonym"),
         ("012.Red_Admiral", "Vanessa atalanta", "common name"),
@@ -66,15 +65,12 @@ def one(found: Reconciled) -> tuple[str, str]:
         ("Polygonia c-album", "Polygonia c-album", "scientific name"),
         ("Mentha x piperita L.", "Mentha × piperita", "scientific name"),
         ("Monarch / Danaus plexippus", "Danaus plexippus", "common name (inside)"),
-    ],
-)
-def test_a_name_is_matched_by_a_rule(reconciler: Reconciler, name: str, species: str, rule: str) -> None:
-    assert one(reconciler.reconcile([name])) == (species, rule)
+    ):
+        assert one(reconciler.reconcile([name])) == (species, rule), name
 
 
-@pytest.mark.parametrize(
-    ("name", "reason", "suggestions"),
-    [
+def test_a_name_without_a_single_species_is_reported_with_its_reason(reconciler: Reconciler) -> None:
+    for name, reason, suggestions in (
         ("Vanessa sp.", "genus only", ()),
         ("Monarch/Painted Lady", "several species", ()),
         ("Vanessa cardui x Vanessa atalanta", "hybrid", ()),
@@ -87,14 +83,10 @@ def test_a_name_is_matched_by_a_rule(reconciler: Reconciler, name: str, species:
         ("Comma bacillus", "unknown", ()),  # a word after a common name is no author
         ("", "unknown", ()),
         ("x" * 600, "unknown", ()),
-    ],
-)
-def test_a_name_without_a_single_species_is_reported_with_its_reason(
-    reconciler: Reconciler, name: str, reason: str, suggestions: tuple[str, ...]
-) -> None:
-    (missed,) = reconciler.reconcile([name]).unmatched
-    assert (missed.name, missed.reason) == (name, reason)
-    assert missed.suggestions[: len(suggestions)] == suggestions
+    ):
+        (missed,) = reconciler.reconcile([name]).unmatched
+        assert (missed.name, missed.reason) == (name, reason), name
+        assert missed.suggestions[: len(suggestions)] == suggestions, name
 
 
 def test_the_first_known_name_of_a_row_decides_and_others_are_told(reconciler: Reconciler) -> None:
