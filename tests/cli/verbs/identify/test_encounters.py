@@ -55,8 +55,9 @@ def names(row: dict[str, Any]) -> list[str]:
     return [Path(photo["image"]).name for photo in row["photos"]]
 
 
-def test_a_burst_has_one_answer(cli: Any, built_kb: Path, photos: Path) -> None:
-    outcome = cli.call("identify", photos, "--kb", built_kb, "--group", "burst", "--format", "jsonl", check=True)
+def test_a_burst_has_one_answer_and_its_seconds_are_a_setting(cli: Any, built_kb: Path, photos: Path) -> None:
+    command = ("identify", photos, "--kb", built_kb, "--format", "jsonl", "--group", "burst")
+    outcome = cli.call(*command, check=True)
     found = parsed(outcome.stdout)
     assert [names(row) for row in found] == [["1.jpg", "2.jpg"], ["3.jpg", "5.jpg"], ["4.jpg"], ["6.jpg"]]
     assert [row["answer"]["name"] for row in found] == [
@@ -64,13 +65,9 @@ def test_a_burst_has_one_answer(cli: Any, built_kb: Path, photos: Path) -> None:
     ]  # fmt: skip
     assert [Path(row["image"]).name for row in found] == ["1.jpg", "3.jpg", "4.jpg", "6.jpg"]
     assert "6 photos in 4 encounters; 1 photo without a time of exposure (EXIF), each on its own" in outcome.stderr
-
-
-def test_the_seconds_of_a_burst_are_a_setting(cli: Any, built_kb: Path, photos: Path) -> None:
-    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--format", "jsonl", "--set")
-    assert len(parsed(cli.call(*command, "burst_seconds=3", check=True).stdout)) == 5
-    assert len(parsed(cli.call(*command, "burst_seconds=60", check=True).stdout)) == 3
-    assert cli.call(*command, "burst_seconds=-1").exit_code == 2
+    for seconds, n in ((3, 5), (60, 3)):
+        assert len(parsed(cli.call(*command, "--set", f"burst_seconds={seconds}", check=True).stdout)) == n
+    assert cli.call(*command, "--set", "burst_seconds=-1").exit_code == 2
     alone = cli.call(*command[:4], "--set", "burst_seconds=3")
     assert (alone.exit_code, "The setting burst_seconds needs --group burst." in alone.stderr) == (2, True)
 

@@ -37,7 +37,8 @@ def tables(cli: Any, calibrated_kb: Path, drawings: Path) -> Any:
 
 
 def test_pandas_reads_the_same_rows_with_types_from_csv_and_parquet(tables: Any) -> None:
-    for per, n_rows in (("photos", 5), ("candidates", 4 * 5 + 1)):
+    n_rows_per: dict[rows.Rows, int] = {"photos": 5, "candidates": 4 * 5 + 1}
+    for per, n_rows in n_rows_per.items():
         csv_file, parquet_file = tables(per)
         from_csv, from_parquet = pandas.read_csv(csv_file), pandas.read_parquet(parquet_file)
         wanted = rows.columns_of(per)

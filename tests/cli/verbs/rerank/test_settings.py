@@ -84,21 +84,20 @@ def test_the_context_option_overrides_the_setting(ranked: Ranked, photos: Path, 
     assert all("<background>" in call.text for call in ranked(*off, "--context").calls)
 
 
-def test_chain_shows_the_earlier_answers(ranked: Ranked) -> None:
-    with_chain = ranked(*PAPER, "--set", "decompose.chain=true")
-    assert sum(EARLIER in call.text for call in with_chain.calls) == 12
-    assert not any(EARLIER in call.text for call in ranked("--preset", "paper", "--set", "decompose.chain=false").calls)
+def test_chain_and_stop_below_change_the_questions_of_a_photo(ranked: Ranked) -> None:
+    def of(setting: str) -> tuple[int, int]:
+        """Return the number of calls with photos, and of those with earlier answers."""
+        calls = ranked(*PAPER, "--set", f"decompose.{setting}").photo_calls
+        return len(calls), sum(EARLIER in call.text for call in calls)
+
+    assert (of("chain=true"), of("chain=false")) == ((6 * 3, 12), (6 * 3, 0))
+    # Red and yellow pass every question, four photos fail the first one with a probability of .1.
+    assert of("stop_below=0.2")[0] == 2 * 3 + 4
 
 
 def test_together_asks_all_questions_in_one_call(ranked: Ranked) -> None:
     assert any(TOGETHER in call.text for call in ranked("--preset", "paper", "--set", "decompose.together=true").calls)
     assert not any(TOGETHER in call.text for call in ranked("--set", "decompose.together=false").calls)
-
-
-def test_stop_below_skips_questions_after_a_sure_no(ranked: Ranked) -> None:
-    # Red and yellow pass every question, four photos fail the first one with a probability of .1.
-    assert len(ranked(*PAPER, "--set", "decompose.stop_below=0.2").photo_calls) == 2 * 3 + 4
-    assert len(ranked(*PAPER).photo_calls) == 6 * 3
 
 
 def mumble_at_blue(call: Call) -> Any:
@@ -109,14 +108,11 @@ def mumble_at_blue(call: Call) -> Any:
     return script(call)
 
 
-def test_unscored_sets_the_value_of_a_missing_answer(ranked: Ranked) -> None:
-    assert ranked(*PAPER, by=mumble_at_blue).score("1") == 0
+def test_unscored_and_max_unscored_decide_on_missing_answers(ranked: Ranked) -> None:
+    as_no = ranked(*PAPER, by=mumble_at_blue)  # 3 of 18 are missing
+    assert (as_no.score("1"), as_no.exit_code) == (0, 0)
     mean = (2 * 90 + 3 * 10) / 5
     assert ranked(*PAPER, "--set", "decompose.unscored=mean", by=mumble_at_blue).score("1") == pytest.approx(mean)
-
-
-def test_max_unscored_fails_a_query_with_more_missing_answers(ranked: Ranked) -> None:
-    assert ranked(*PAPER, by=mumble_at_blue).exit_code == 0  # 3 of 18 are missing
     assert ranked(*PAPER, "--set", "decompose.max_unscored=0.1", by=mumble_at_blue).exit_code != 0
 
 
@@ -137,20 +133,19 @@ def test_reasoning_is_requested_and_shown(ranked: Ranked) -> None:
     assert run.rows[0]["evaluation"].startswith("1. It is red.")
 
 
-def test_samples_sets_the_replies_per_question(ranked: Ranked) -> None:
+def test_samples_sets_the_replies_per_question_and_an_option_beats_its_setting(ranked: Ranked) -> None:
     direct = ("--no-context", "--set", "decompose.direct=true")
-    assert len(ranked(*direct, "--set", "vision.samples=3").calls) == 6 * 3
     run = ranked(*direct, "--set", "vision.samples=3", "--samples", "5")
     assert len(run.calls) == 6 * 5 and run.obtained_by == {"logprobs; samples 5/5", "logprobs; samples 0/5"}
 
 
 def test_without_logprobs_uses_text_or_fallback_samples(ranked: Ranked) -> None:
-    direct = ("--no-context", "--set", "decompose.direct=true")
+    direct = ("--no-context", "--set", "decompose.direct=true", "--depth", "2")
     text = ranked(*direct, "--set", "vision.without_logprobs=text", gives_logprobs=False)
-    assert text.obtained_by == {"text"} and len(text.calls) == 6
+    assert text.obtained_by == {"text"} and len(text.calls) == 2
     sampled = ("--set", "vision.without_logprobs=samples")
-    assert len(ranked(*direct, *sampled, gives_logprobs=False).calls) == 6 * 5
-    assert len(ranked(*direct, *sampled, "--set", "vision.fallback_samples=3", gives_logprobs=False).calls) == 6 * 3
+    assert len(ranked(*direct, *sampled, gives_logprobs=False).calls) == 2 * 5
+    assert len(ranked(*direct, *sampled, "--set", "vision.fallback_samples=3", gives_logprobs=False).calls) == 2 * 3
 
 
 def test_exact_spelling_counts_only_yes_and_no(ranked: Ranked) -> None:
@@ -162,14 +157,14 @@ def test_exact_spelling_counts_only_yes_and_no(ranked: Ranked) -> None:
     assert ranked(*direct, "--set", "vision.spelling=exact", by=small).exit_code != 0
 
 
-@pytest.mark.parametrize(
-    ("key", "more", "by"), [("vision.max_side", PAPER, script), ("cotrr.max_side", ("--method", "cotrr"), Script())]
-)
-def test_max_side_scales_the_photos(ranked: Ranked, photos: Path, key: str, more: tuple[str, ...], by: Any) -> None:
-    settings = {"vision.max_side": "vision.max_side=30", "cotrr.max_side": "cotrr.max_side=30"}
-    for size, given in ((30, ("--set", settings[key])), (40, ())):
-        run = ranked(*more, *given, by=by)
-        assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.photo_calls} == {size}
+def test_max_side_scales_the_photos(ranked: Ranked) -> None:
+    methods: tuple[tuple[str, tuple[str, ...], Any], ...] = (
+        ("vision", PAPER, script), ("cotrr", ("--method", "cotrr"), Script()),
+    )  # fmt: skip
+    for judge, more, by in methods:
+        for size, given in ((30, ("--set", f"{judge}.max_side=30")), (40, ())):
+            run = ranked(*more, *given, by=by)
+            assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.photo_calls} == {size}, judge
 
 
 def test_fusion_rrf_adds_reciprocal_ranks(ranked: Ranked) -> None:

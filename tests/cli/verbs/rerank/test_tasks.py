@@ -45,17 +45,12 @@ def test_decompose_judges_composed_queries_and_dialogues_with_a_vision_model(
     assert n_images == ({2} if more is CHANGE else {1})
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
+def test_the_encoder_judge_says_what_it_cannot_judge(cli: CommandLine, birds: Path, photos: Path) -> None:
+    for more, message in (
         (CHANGE, "The encoder judge cannot compare a photo with a reference image."),
         (CHAT, "The rule that writes questions cannot divide a dialogue."),
-    ],
-)
-def test_the_encoder_judge_says_what_it_cannot_judge(
-    cli: CommandLine, birds: Path, photos: Path, more: dict[str, Any], message: str
-) -> None:
-    for dry in ((), ("--dry-run",)):
-        run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
-        assert (run.exit_code, run.stdout) == (2, "")
-        assert message in run.stderr and "--method similarity" in run.stderr
+    ):
+        for dry in ((), ("--dry-run",)):
+            run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
+            assert (run.exit_code, run.stdout) == (2, "")
+            assert message in run.stderr and "--method similarity" in run.stderr

@@ -337,7 +337,8 @@ def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, 
     for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide
         shown = taxa[number - 1] if number % 3 == 0 else taxon
         draw(shown.taxon_id, tmp_path / "photos" / taxon.scientific_name / "1.png")
-    arguments = (tmp_path / "photos", "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "text-only")
+    presets = ("--preset", "text-only", "--preset", "default")
+    arguments = (tmp_path / "photos", "--kb", built_kb, "--set", "keep_leaks=true", *presets)
 
     def found(*settings: str) -> tuple[list[dict[str, float]], str]:
         given = [part for setting in ("resamples=100", *settings) for part in ("--set", setting)]
