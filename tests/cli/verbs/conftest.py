@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,11 @@ from tests.made_once import made_once
 def write_bird(folder: Path, name: str, text: str) -> None:
     (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / name / "article.txt").write_text(text)
+
+
+def fields(text: str) -> dict[str, str]:
+    """Return the `name  value` lines of a report."""
+    return dict(line for line in (re.split(r"\s{2,}", row, maxsplit=1) for row in text.splitlines()) if len(line) == 2)
 
 
 def build_folder(articles: Path, path: Path) -> None:

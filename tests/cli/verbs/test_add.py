@@ -82,9 +82,10 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     assert "forked orange organ" in cli.call("context", "an osmeterium", "--kb", folder_kb, check=True).stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "why"),
-    [
+def test_invalid_additions_are_refused_with_a_reason(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+    (tmp_path / "song.txt").write_text("It sings at dawn.")
+    (tmp_path / "latin1.txt").write_bytes("Flügel".encode("latin-1"))
+    for arguments, code, why in (
         ((), 2, "either --name for a species or --term"),
         (("--name", "Blue Jay", "--term", "jay"), 2, "either --name for a species or --term"),
         (("--term", "jay", "--lineage", "family=Corvidae"), 2, "takes no photos, common names or lineage"),
@@ -97,16 +98,9 @@ def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence describes the appearance of Blue Jay"),
         (("--name", "Blue Jay", "--photo", "song.txt"), 5, "error: song.txt is "),
         (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
-    ],
-)
-def test_invalid_additions_are_refused_with_a_reason(
-    cli: Any, folder_kb: str, tmp_path: Path, arguments: tuple[str, ...], code: int, why: str
-) -> None:
-    (tmp_path / "song.txt").write_text("It sings at dawn.")
-    (tmp_path / "latin1.txt").write_bytes("Flügel".encode("latin-1"))
-    outcome = cli.call("add", "--kb", folder_kb, *arguments)
-    assert outcome.exit_code == code
-    assert why in outcome.stderr
+    ):
+        outcome = cli.call("add", "--kb", folder_kb, *arguments)
+        assert (outcome.exit_code, why in outcome.stderr) == (code, True), (arguments, outcome.stderr)
 
 
 def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, tmp_path: Path) -> None:

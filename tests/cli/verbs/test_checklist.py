@@ -47,15 +47,10 @@ def test_an_added_checklist_is_removed_and_others_are_not(cli: Any, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("home")
-def test_a_file_is_shown_without_being_added(cli: Any, tmp_path: Path) -> None:
+def test_a_file_is_shown_and_its_names_are_matched_without_being_added(cli: Any, tmp_path: Path) -> None:
     shown = cli.call("checklist", "show", plain(tmp_path), check=True).stdout
     assert "format" in shown and "CSV" in shown
     assert "CSV" not in cli.call("checklist", "list", check=True).stdout
-
-
-@pytest.mark.usefixtures("home")
-def test_a_file_is_named_directly_and_its_names_are_matched(cli: Any, tmp_path: Path) -> None:
-    plain(tmp_path)
     (tmp_path / "names.txt").write_text("red-admiral\nPrunella\n")
     call = ("taxa", "--file", "names.txt", "--checklist", "insects.csv", "--format", "json")
     rows = json.loads(cli.call(*call, check=True).stdout)

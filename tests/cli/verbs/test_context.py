@@ -25,9 +25,8 @@ def answers(outcome: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in outcome.stdout.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "ids"),
-    [
+def test_each_query_of_a_file_gets_one_output_line(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    for name, content, ids in (
         ("q.csv", "query_id,query_text,x\n7,frogs in amplexus,a\n9,a table,b\n", ["7", "9"]),
         ("q.txt", "frogs in amplexus\n\na table\n", [None, None]),
         (
@@ -35,17 +34,13 @@ def answers(outcome: Any) -> list[dict[str, Any]]:
             '{"query_id": "7", "text": "frogs in amplexus", "candidates": []}\n{"text": "a table"}\n',
             ["7", None],
         ),
-    ],
-)
-def test_each_query_of_a_file_gets_one_output_line(
-    cli: Any, built_kb: Path, tmp_path: Path, name: str, content: str, ids: list[str | None]
-) -> None:
-    (tmp_path / name).write_text(content)
-    rows = answers(cli.call("context", "--kb", built_kb, "--file", name, check=True))
-    assert [(row.get("query_id"), row["query"], row["found"]) for row in rows] == [
-        (ids[0], "frogs in amplexus", True),
-        (ids[1], "a table", False),
-    ]
+    ):
+        (tmp_path / name).write_text(content)
+        rows = answers(cli.call("context", "--kb", built_kb, "--file", name, check=True))
+        assert [(row.get("query_id"), row["query"], row["found"]) for row in rows] == [
+            (ids[0], "frogs in amplexus", True),
+            (ids[1], "a table", False),
+        ], name
 
 
 def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
@@ -191,27 +186,25 @@ def test_a_search_answer_of_five_sentences_stays_whole(cli: Any, own_kb: Path, t
         assert other.exit_code == 0 and server.n_calls == 2
 
 
-@pytest.mark.parametrize(
-    ("where", "n_calls"),
-    [
-        ((), 0),
-        (("--web",), 1),
-        (("--set", "context.web=always", "--no-web"), 0),
-        (("--set", "context.kb=never"), 1),
-        (("--set", "context.order=web,kb,wiki"), 1),
-        ("[context]\nweb = 'always'\n", 1),
-        ("[context]\nweb = 'never'\nkb = 'never'\n", 0),
-    ],
-)
 def test_settings_and_flags_choose_when_the_web_is_searched(
-    cli: Any, own_kb: Path, tmp_path: Path, where: Any, n_calls: int
+    cli: Any, own_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cases: tuple[tuple[str, tuple[str, ...], int], ...] = (
+        ("", (), 0),
+        ("", ("--web",), 1),
+        ("", ("--set", "context.web=always", "--no-web"), 0),
+        ("", ("--set", "context.kb=never"), 1),
+        ("", ("--set", "context.order=web,kb,wiki"), 1),
+        ("[context]\nweb = 'always'\n", (), 1),
+        ("[context]\nweb = 'never'\nkb = 'never'\n", (), 0),
+    )
     with OpenAIServer("Amplexus is an embrace.") as server:
-        table = where if isinstance(where, str) else ""
-        (tmp_path / "fieldmark.toml").write_text(settings(server, "search") + table)
-        more = () if isinstance(where, str) else where
-        cli.call("context", "frogs in amplexus", "--kb", own_kb, "--no-store", *more, check=True)
-        assert server.n_calls == n_calls
+        for number, (table, more, n_calls) in enumerate(cases):
+            monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / f"home{number}"))  # without kept replies
+            (tmp_path / "fieldmark.toml").write_text(settings(server, "search") + table)
+            n_before = server.n_calls
+            cli.call("context", "frogs in amplexus", "--kb", own_kb, "--no-store", *more, check=True)
+            assert server.n_calls - n_before == n_calls, (table, more)
 
 
 def test_a_wiki_is_asked_always_or_only_if_needed(cli: Any, own_kb: Path) -> None:

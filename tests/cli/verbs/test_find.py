@@ -126,7 +126,7 @@ def test_a_query_can_be_rewritten_by_a_model(cli: CommandLine, photos: Path, tex
         assert rows(again.stdout) == [{**row, "cost_usd": 0.0} for row in rows(run.stdout)] and server.n_calls == 1
 
 
-@pytest.mark.parametrize("query", ["красная птица", "two birds standing in water", "xyzzy " * 5_000])
-def test_a_query_that_the_encoder_cannot_see_is_an_error(cli: CommandLine, photos: Path, query: str) -> None:
-    run = cli.call("find", query, "--images", photos)
-    assert run.exit_code == 3 and run.stdout == "" and "can see nothing of" in run.stderr and len(run.stderr) < 800
+def test_a_query_that_the_encoder_cannot_see_is_an_error(cli: CommandLine, photos: Path) -> None:
+    for query in ("красная птица", "two birds standing in water", "xyzzy " * 500):
+        run = cli.call("find", query, "--images", photos)
+        assert run.exit_code == 3 and run.stdout == "" and "can see nothing of" in run.stderr and len(run.stderr) < 800
