@@ -92,7 +92,7 @@ class TestWithRealWiki:
     """Builds from a real MediaWiki."""
 
     def test_owls_are_built_and_left_out_names_are_reported(self, cli: Any, wiki_api_url: str) -> None:
-        outcome = cli.call("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
+        outcome = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         report = fields(outcome.stdout)
         assert int(report["species"]) >= 3
         assert report["species"] == report["articles"]
@@ -100,9 +100,9 @@ class TestWithRealWiki:
         assert "not a bird" in report["left out"]
         assert "not asked for" not in report["left out"]
         assert int(report["requests"]) > 0
-        status = json.loads(cli.call("status", "--kb", "owls.kb", "--format", "json", check=True).stdout)
+        status = json.loads(cli.run("status", "--kb", "owls.kb", "--format", "json", check=True).stdout)
         assert status["species"] == int(report["species"])
-        again = cli.call("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
+        again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
         assert int(fields(again.stdout)["requests"]) < int(report["requests"])
         assert "fetch" not in again.stderr, "stored bodies are not fetched again"
 
@@ -110,7 +110,7 @@ class TestWithRealWiki:
     def test_an_unknown_list_or_category_exits_with_5(
         self, cli: Any, wiki_api_url: str, option: str, tmp_path: Path
     ) -> None:
-        outcome = cli.call("build", option, "Unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
+        outcome = cli.run("build", option, "Unicorns", "--api-url", wiki_api_url, "--kb", "x.kb")
         assert outcome.exit_code == 5
         assert "'Unicorns'" in outcome.stderr
         assert f"hint: {option} expects the exact" in outcome.stderr

@@ -138,7 +138,7 @@ def test_a_setting_changes_the_session(converse: Any, models: Any) -> None:
     def told(method: str, *sets: str) -> Any:  # without costs: later replies come from the cache, for nothing
         arguments = [part for each in sets for part in ("--set", each)]
         done, session = converse(
-            "1 2 4\n\n1 3 5\n\n2 3 4\n\nq\n", "--method", method, *K, *arguments, file=f"{method}{len(sets)}{sets}.json"
+            "1 2 4\n\n1 3 5\n\n2 3 4\n\nq\n", "--method", method, *K, *arguments, file=f"{method} {' '.join(sets)}.json"
         )
         assert done.exit_code == 0, done.stderr
         return [
