@@ -36,7 +36,7 @@ DOORS = {
 }  # fmt: skip
 MOST_LINES = 64_400
 MOST_MODULES = 450
-MOST_LINES_OF_TESTS = 49_800
+MOST_LINES_OF_TESTS = 49_200
 MOST_LINES_OF_A_FUNCTION = 80
 REASON = "# Long: "
 """Begin of the comment that gives the reason for a longer function, above or in it."""

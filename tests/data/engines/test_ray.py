@@ -85,5 +85,6 @@ def test_a_node_that_dies_loses_nothing_and_another_one_joins_the_next_run(
         assert [first, *coming] == HALVES
     finally:
         ray_cluster.add_node()
+    engine.close()
     with closing(RayEngine(ray_cluster.address, results=tmp_path / "next", loaders={})) as again:
         assert list(map_shards(Halves(log=str(log)), NUMBERS, again)) == HALVES

@@ -87,12 +87,12 @@ def test_the_context_option_overrides_the_setting(ranked: Ranked, photos: Path, 
 def test_chain_and_stop_below_change_the_questions_of_a_photo(ranked: Ranked) -> None:
     def of(setting: str) -> tuple[int, int]:
         """Return the number of calls with photos, and of those with earlier answers."""
-        calls = ranked(*PAPER, "--set", f"decompose.{setting}").photo_calls
+        calls = ranked(*PAPER, "--set", setting).photo_calls
         return len(calls), sum(EARLIER in call.text for call in calls)
 
-    assert (of("chain=true"), of("chain=false")) == ((6 * 3, 12), (6 * 3, 0))
+    assert (of("decompose.chain=true"), of("decompose.chain=false")) == ((6 * 3, 12), (6 * 3, 0))
     # Red and yellow pass every question, four photos fail the first one with a probability of .1.
-    assert of("stop_below=0.2")[0] == 2 * 3 + 4
+    assert of("decompose.stop_below=0.2")[0] == 2 * 3 + 4
 
 
 def test_together_asks_all_questions_in_one_call(ranked: Ranked) -> None:
@@ -159,12 +159,12 @@ def test_exact_spelling_counts_only_yes_and_no(ranked: Ranked) -> None:
 
 def test_max_side_scales_the_photos(ranked: Ranked) -> None:
     methods: tuple[tuple[str, tuple[str, ...], Any], ...] = (
-        ("vision", PAPER, script), ("cotrr", ("--method", "cotrr"), Script()),
+        ("vision.max_side=30", PAPER, script), ("cotrr.max_side=30", ("--method", "cotrr"), Script()),
     )  # fmt: skip
-    for judge, more, by in methods:
-        for size, given in ((30, ("--set", f"{judge}.max_side=30")), (40, ())):
+    for setting, more, by in methods:
+        for size, given in ((30, ("--set", setting)), (40, ())):
             run = ranked(*more, *given, by=by)
-            assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.photo_calls} == {size}, judge
+            assert {max(Image.open(io.BytesIO(call.images[0])).size) for call in run.photo_calls} == {size}, setting
 
 
 def test_fusion_rrf_adds_reciprocal_ranks(ranked: Ranked) -> None:
