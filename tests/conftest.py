@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from functools import cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -100,11 +102,15 @@ def without_syncing() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def starter_encoders_in_memory() -> None:
-    """Load the starter encoders once per process; programs that a test starts load their own."""
+def read_once() -> None:
+    """Load starter encoders, certificates and all birds once per process; programs that a test starts load their own."""
+    from kb.checklist import avilist
     from recognize.encoders.profiles import LOADERS
 
     LOADERS["starter"] = cache(LOADERS["starter"])
+    ssl.create_default_context = cache(ssl.create_default_context)
+    taxon_of, made = avilist._taxon, dict[int, tuple[Any, Any]]()
+    avilist._taxon = lambda entry: made.setdefault(id(entry), made.get(id(entry)) or (entry, taxon_of(entry)))[1]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from cli.common.settings import Invocation, Settings, keys_of, of_table, read_values, resolve, set_keys
+from cli.common.settings import Invocation, Settings, keys_of, of_table, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
 
 def settings(**flags: object) -> Settings:
     """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults."""
-    return resolve(flags, file=invocation().settings, sets=invocation().set)
+    return resolve(flags, invocation().values)
 
 
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:
@@ -134,8 +134,7 @@ def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None
     Raises:
         ConfigError: for a value out of range.
     """
-    values = read_values(file=invocation().settings, sets=invocation().set)
-    return of_table(table, kind() if base is None else base, values, flags)
+    return of_table(table, kind() if base is None else base, invocation().values, flags)
 
 
 def context_settings(*, preset: str = "default", wiki: bool | None = None, web: bool | None = None) -> ContextSettings:

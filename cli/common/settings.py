@@ -13,6 +13,7 @@ import tomllib
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import (
@@ -71,7 +72,7 @@ BORROWED: Final[dict[str, tuple[str, ...]]] = {
 SettingsT = TypeVar("SettingsT")
 
 
-@dataclass(slots=True)
+@dataclass
 class Invocation:
     """Values of the options that all verbs share; the object of the click context."""
 
@@ -83,6 +84,11 @@ class Invocation:
     debug: bool = False
     budgets: list[Budget] = field(default_factory=list)
     """Costs of the models that the verb has called."""
+
+    @cached_property
+    def values(self) -> dict[str, object]:
+        """Key -> value of all settings that are given anywhere but in a flag, read once."""
+        return read_values(file=self.settings, sets=self.set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,7 @@ class Settings:
         return PageSettings(pause_s=self.page_pause_s, private_addresses=self.private_addresses)
 
 
+@cache
 def hints_of(kind: type[Any]) -> dict[str, Any]:
     """Return field -> type hint of a dataclass."""
     return get_type_hints(kind, include_extras=True)
@@ -138,6 +145,7 @@ def settings_class(table: str) -> type[Any]:
     return kind
 
 
+@cache
 def general_hints() -> dict[str, Any]:
     """Return key -> type hint of the settings of several verbs: `contact`, `llm.text.model`, `context.web`."""
     own = {key: hint for key, hint in hints_of(Settings).items() if key != "llm"}
@@ -145,6 +153,7 @@ def general_hints() -> dict[str, Any]:
     return own | {f"llm.{kind}.{key}": hint for kind in ENDPOINTS for key, hint in hints_of(Endpoint).items()}
 
 
+@cache
 def method_hints() -> dict[str, Any]:
     """Return key -> type hint of the settings of one verb: `rerank.decompose.chain`."""
     return {f"{table}.{name}": hint for table in TABLES for name, hint in hints_of(settings_class(table)).items()}
@@ -190,16 +199,9 @@ def read_values(
     return values | {key: _checked(hints, key, text, "--set", is_text=True) for key, text in (sets or {}).items()}
 
 
-def resolve(
-    flags: Mapping[str, object] | None = None,
-    *,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    file: Path | None = None,
-    sets: Mapping[str, str] | None = None,
-) -> Settings:
-    """Return the general settings in force; `flags` that are not None win over `read_values`."""
-    values = read_values(environment=environment, folder=folder, file=file, sets=sets)
+def resolve(flags: Mapping[str, object] | None = None, values: Mapping[str, object] | None = None) -> Settings:
+    """Return the general settings in force; `flags` that are not None win over the `values` of `read_values`."""
+    values = read_values() if values is None else values
     given = [kind for kind in ENDPOINTS if any(key.startswith(f"llm.{kind}.") for key in values)]
     llm: dict[str, Endpoint] = {kind: _endpoint(kind, values) for kind in given}
     return of_table("", Settings(llm=llm), values, flags or {})
