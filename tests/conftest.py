@@ -103,7 +103,7 @@ def without_syncing() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def read_once() -> None:
-    """Load starter encoders, certificates and all birds once per process; programs that a test starts load their own."""
+    """Load encoders, certificates and birds once per process; programs that a test starts load their own."""
     from kb.checklist import avilist
     from recognize.encoders.profiles import LOADERS
 

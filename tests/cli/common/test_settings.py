@@ -56,11 +56,11 @@ def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp
 
     def found(flag: Any = None) -> tuple[str | None, float]:
         values = read_values(**{"environment": {}, "folder": tmp_path / "nowhere", **layers})
-        language = resolve({"language": flag}, **{"environment": {}, "folder": tmp_path.parent, **layers}).language
+        language = resolve({"language": flag}, values).language
         own = of_table("identify", IdentifySettings(place_odds=1.5), values, {"place_odds": flag and 9})
         return language, own.place_odds
 
-    assert resolve({}, environment={}, folder=tmp_path.parent).language is None
+    assert resolve().language is None
     assert of_table("identify", IdentifySettings(place_odds=1.5), {}).place_odds == 1.5
     layers["folder"] = below
     assert found() == ("of the project", 2)
@@ -75,10 +75,11 @@ def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp
 
 def test_paths_are_relative_to_their_file_and_those_of_flags_to_the_working_folder(tmp_path: Path) -> None:
     write(tmp_path, 'kb = "birds.kb"\nprompts = "~/prompts"\n[rerank]\nfirst_stage = "first.trec"')
-    found = resolve({}, environment={}, folder=tmp_path)
+    values = read_values(environment={}, folder=tmp_path)
+    found = resolve({}, values)
     assert (found.kb, found.prompts) == (tmp_path / "birds.kb", Path.home() / "prompts")
-    assert resolve({"kb": Path("x.kb")}, environment={}, folder=tmp_path).kb == Path("x.kb")
-    assert read_values(environment={}, folder=tmp_path)["rerank.first_stage"] == tmp_path / "first.trec"
+    assert resolve({"kb": Path("x.kb")}, values).kb == Path("x.kb")
+    assert values["rerank.first_stage"] == tmp_path / "first.trec"
 
 
 def test_texts_are_parsed_by_the_type_of_the_field(tmp_path: Path) -> None:
@@ -132,8 +133,9 @@ def test_an_invalid_file_fails_with_its_source_and_the_expected_value(
 ) -> None:
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=error) as caught:
-        resolve({}, environment={}, folder=tmp_path)
-        of_table("rerank.decompose", DecomposeSettings(), read_values(environment={}, folder=tmp_path))
+        values = read_values(environment={}, folder=tmp_path)
+        resolve({}, values)
+        of_table("rerank.decompose", DecomposeSettings(), values)
     assert hint in (caught.value.hint or "")
     assert "sk-1" not in f"{caught.value} {caught.value.hint}"
     assert caught.value.exit_code == 2
@@ -147,7 +149,7 @@ def test_an_invalid_environment_variable_is_named_with_the_nearest_one(tmp_path:
         ("FIELDMARK_LLM_TEXT_EXTRA_BODY", "top_k=9", "expected a table; as text, a JSON object.", ""),
     ):
         with pytest.raises(ConfigError) as caught:
-            resolve({}, environment={variable: text}, folder=tmp_path)
+            read_values(environment={variable: text}, folder=tmp_path)
         assert error in str(caught.value)
         assert caught.value.hint == (f'Did you mean "{hint}"?' if hint else None)
 
@@ -175,7 +177,11 @@ def test_help_lists_the_settings_of_the_command(cli: Any) -> None:
 
 
 def test_a_table_of_a_model_is_an_endpoint_and_the_environment_changes_it(tmp_path: Path) -> None:
-    found = resolve({}, environment={}, folder=write(tmp_path, LLM)).llm
+    def models(**layers: Any) -> Any:
+        return resolve({}, read_values(**{"environment": {}, "folder": tmp_path, **layers})).llm
+
+    write(tmp_path, LLM)
+    found = models()
     assert found["text"] == Endpoint(
         model="small", base_url="http://127.0.0.1:8000/v1", api_key_env="MY_KEY", price_in=0.15, price_out=1.0,
         max_concurrent=4, reasoning_effort="low",
@@ -184,10 +190,10 @@ def test_a_table_of_a_model_is_an_endpoint_and_the_environment_changes_it(tmp_pa
     assert found["text"].prices == Prices(per_million_in=0.15, per_million_out=1.0)
     assert (found["search"].prices, sorted(found)) == (None, ["search", "text"])
     given = {"FIELDMARK_LLM_TEXT_MODEL": "large", "FIELDMARK_LLM_TEXT_MAX_CONCURRENT": "9"}
-    changed = resolve({}, environment={**given, "FIELDMARK_LLM_VISION_MODEL": "eye"}, folder=tmp_path).llm
+    changed = models(environment={**given, "FIELDMARK_LLM_VISION_MODEL": "eye"})
     assert (changed["text"].model, changed["text"].max_concurrent, changed["text"].price_in) == ("large", 9, 0.15)
     assert changed["vision"].model == "eye"
-    assert resolve({}, environment={}, folder=tmp_path, sets={"llm.text.price_in": "2"}).llm["text"].price_in == 2
+    assert models(sets={"llm.text.price_in": "2"})["text"].price_in == 2
 
 
 def test_the_api_key_is_read_from_the_named_variable_and_never_shown() -> None:
