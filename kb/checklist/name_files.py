@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from data.errors import BadInput
 from kb.checklist.names import fold
-from kb.checklist.scientific_names import BELOW_SPECIES, LADDER
+from kb.checklist.scientific_names import BELOW_SPECIES, LADDER, parse_name
 
 MAX_BYTES: Final = 64 * 2**20
 EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
@@ -135,6 +135,19 @@ def common_names_in(cell: str) -> tuple[str, ...]:
         parts = [name for part in text.split(",") if (name := part.strip())]
         found += parts if all(len(part.split()) > 1 for part in parts) else [", ".join(parts)]
     return tuple(found)
+
+
+def synonyms_in(cell: str) -> Iterator[str]:
+    """Yield the names in a cell; a comma separates them where a binomial follows, not before a year or an author."""
+    for text in SEVERAL.split(cell):
+        name = ""
+        for part in text.split(","):
+            if name and parse_name(part.strip()).rank in ("species", "subspecies", "variety", "form"):
+                yield name
+                name = ""
+            name = f"{name}, {part.strip()}" if name else part.strip()
+        if name:
+            yield name
 
 
 _GENUS: Final = ("genericname", "genus")

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from kb import reasons
-from kb.checklist.name_files import columns_of, common_names_in, read_names_file, scientific_name_in, table_rows
+from kb.checklist.name_files import (
+    columns_of,
+    common_names_in,
+    read_names_file,
+    scientific_name_in,
+    synonyms_in,
+    table_rows,
+)
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon
-from kb.checklist.stored.plain import SYNONYMS, language_of, synonyms_in
+from kb.checklist.stored.tables import SYNONYMS, language_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist

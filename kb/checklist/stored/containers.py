@@ -8,106 +8,28 @@ from __future__ import annotations
 import csv
 import io
 import lzma
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
 from data.errors import BadInput
 from kb.checklist.stored.usage import Problems
 
-HEAD_BYTES = 2**16
-CHUNK_BYTES = 2**16
-MAX_SPAN = 20  # lines of one cell
-
-Line = tuple[int, str]
-"""Number and text."""
-
-
-def raw_lines(stream: BinaryIO, max_bytes: int) -> Iterator[bytes]:
-    """Yield the lines of a file, of at most `max_bytes` + 1 each; they may end with a carriage return alone."""
-    head = cast(io.BufferedReader, stream).peek(HEAD_BYTES)
-    if b"\n" in head or b"\r" not in head[:-1]:
-        while line := stream.readline(max_bytes + 1):
-            yield line
-        return
-    rest = b""
-    while chunk := stream.read(CHUNK_BYTES):
-        *lines, rest = (rest + chunk).split(b"\r")
-        yield from (line.removeprefix(b"\n") + b"\n" for line in lines)
-        if len(rest) > max_bytes:
-            yield rest
-            return
-    if rest:
-        yield rest
-
-
-def split_rows(lines: Iterator[Line], delimiter: str, warn: Callable[[int], None]) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of each row of a table without quotes around cells, as most tables with tabs are.
-
-    A quotation mark that opens a cell and is closed on a later line joins the lines, if the row then has as many cells
-    as the first one. `warn` gets the lines of other rows with an open quotation mark.
-    """
-    n_cells = 0
-    ahead: list[Line] = []
-    while True:
-        number, line = ahead.pop(0) if ahead else next(lines, (0, ""))
-        if not number:
-            return
-        if not line.strip():
-            continue
-        cells = line.rstrip("\r\n").split(delimiter)
-        n_cells = n_cells or len(cells)
-        if '"' in line:
-            if len(cells) <= n_cells and any(_is_open(cell) for cell in cells):
-                ahead += islice(lines, MAX_SPAN - len(ahead))
-                joined = _joined(cells, ahead, delimiter, n_cells)
-                if joined is None:
-                    warn(number)
-                else:
-                    cells, n_used = joined
-                    del ahead[:n_used]
-            cells = [_unquoted(cell) for cell in cells]
-        yield number, cells
-
-
-def _joined(cells: list[str], ahead: list[Line], delimiter: str, n_cells: int) -> tuple[list[str], int] | None:
-    """Return the cells of a row with its further lines, and their number."""
-    found = cells
-    for n, (_, line) in enumerate(ahead, 1):
-        first, *others = line.rstrip("\r\n").split(delimiter)
-        found = [*found[:-1], f"{found[-1]} {first}", *others]
-        if len(found) == n_cells and not any(_is_open(cell) for cell in found):
-            return found, n
-        if len(found) > n_cells or not _is_open(found[len(cells) - 1]):
-            return None
-    return None
-
-
-def _is_open(cell: str) -> bool:
-    return cell.startswith('"') and cell.count('"') % 2 == 1
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
-
-
 MAX_FILES: Final = 10_000
 MAX_UNPACKED_BYTES: Final = 32 * 2**30
 MAX_EXPANSION: Final = 200  # tables of names shrink 5 to 15 times
 SMALL_BYTES: Final = 16 * 2**20  # below this the expansion does not matter
-MAX_LINE_BYTES: Final = 2**20
+MAX_LINE: Final = 2**20
 MAX_TEXT_BYTES: Final = 4 * 2**20
-_ENCODINGS: Final = {
-    "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
-    "iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1", "windows-1252": "cp1252", "cp1252": "cp1252",
-}  # fmt: skip
 _DAMAGE: Final = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 """Errors of `zipfile` for damaged files, and (`RuntimeError`) for kinds of compression and encryption that it lacks."""
-_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+_UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
+_NOT_DECODED: Final = re.compile("[\udc80-\udcff]")
 
 
 class Container:
@@ -198,19 +120,20 @@ class Container:
             first = next(lines, None)
             if first is None:
                 raise BadInput(f"{self.place(name)} is empty, expected a table of names.")
-            delimiter = max("\t;,", key=first[1].count)
+            delimiter = max("\t;,", key=first.count)
             quote = None if delimiter == "\t" else '"'
-            lines = _with_first(first, lines)
+            lines = chain([first], lines)
         if quote is None:
-
-            def warn(number: int) -> None:
-                if problems is not None:
-                    problems.add("quotation mark not closed", self.place(name, number))
-
-            yield from split_rows(lines, delimiter, warn)
+            for number, line in enumerate(lines, 1):
+                cells = line.rstrip("\n").split(delimiter)
+                if '"' in line:
+                    if problems is not None and any(cell.startswith('"') and cell.count('"') % 2 for cell in cells):
+                        problems.add("quotation mark not closed", self.place(name, number))
+                    cells = [_unquoted(cell) for cell in cells]
+                if any(cells):
+                    yield number, cells
             return
-        texts = (line.replace("\r", " ") for _, line in lines)  # which csv refuses outside quotes
-        reader = csv.reader(texts, delimiter=delimiter, quotechar=quote)
+        reader = csv.reader(lines, delimiter=delimiter, quotechar=quote)
         try:
             for cells in reader:
                 if any(cells):
@@ -221,36 +144,28 @@ class Container:
                 hint="Close the quotation mark that opens it.",
             ) from error
 
-    def size(self, name: str) -> int:
-        """Return the size of a file in bytes, unpacked."""
-        if self._zip is not None:
-            return self._zip.getinfo(name).file_size
-        return (self.path / name if self.path.is_dir() else self.path).stat().st_size
-
-    def _lines(self, name: str, encoding: str) -> Iterator[tuple[int, str]]:
-        codec = _ENCODINGS.get(encoding.lower())
-        if codec is None:
-            raise BadInput(f"{self.place(name)} is in {encoding}, expected UTF-8.", hint="Convert the file to UTF-8.")
-        number = 0
-        try:
-            with self._reading(name) as stream:
-                for line in raw_lines(stream, MAX_LINE_BYTES):
-                    number += 1
-                    if number == 1:
-                        if line.startswith(_UTF_16) or b"\0" in line[:200]:
-                            kind = "UTF-16" if line.startswith(_UTF_16) else "a binary file"
-                            raise BadInput(
-                                f"{self.place(name)} is {kind}, expected text in UTF-8.",
-                                hint="Save the table as CSV in UTF-8.",
-                            )
-                        line = line.removeprefix(b"\xef\xbb\xbf")
-                    if len(line) > MAX_LINE_BYTES:
-                        raise BadInput(
-                            f"{self.place(name, number)}: longer than {MAX_LINE_BYTES:,} bytes, expected a row."
-                        )
-                    yield number, line.decode(codec)
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{self.place(name, number)}: expected UTF-8 text.") from error
+    def _lines(self, name: str, encoding: str) -> Iterator[str]:
+        """Yield the lines of a file, which may end in any way; bytes of another encoding are found line by line."""
+        codec = "utf-8" if encoding.lower().endswith("ascii") else encoding
+        with self._reading(name) as stream:
+            try:
+                text = io.TextIOWrapper(stream, codec, "surrogateescape", newline=None)
+            except LookupError as error:
+                raise BadInput(f"{self.place(name)}: {error}.", hint="Convert the file to UTF-8.") from error
+            number = 0
+            while line := text.readline(MAX_LINE + 1):
+                number += 1
+                if number == 1:
+                    if line.startswith(_UTF_16) or "\0" in line[:200]:
+                        kind = "UTF-16" if line.startswith(_UTF_16) else "a binary file"
+                        hint = "Save the table as CSV in UTF-8."
+                        raise BadInput(f"{self.place(name)} is {kind}, expected text in UTF-8.", hint=hint)
+                    line = line.removeprefix("\ufeff")
+                if len(line) > MAX_LINE:
+                    raise BadInput(f"{self.place(name, number)}: longer than {MAX_LINE:,} characters, expected a row.")
+                if not line.isascii() and _NOT_DECODED.search(line):
+                    raise BadInput(f"{self.place(name, number)}: expected UTF-8 text.")
+                yield line
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[BinaryIO]:
@@ -276,6 +191,5 @@ class Container:
         return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, self._zip.open(info)), 2**20))
 
 
-def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
+def _unquoted(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell

@@ -1,52 +1,21 @@
-"""Darwin Core taxa: an archive with `meta.xml`, or a table with Darwin Core's terms as its heading.
+"""Darwin Core archives: the tables that `meta.xml` describes.
 
-Source: Darwin Core quick reference guide and text guide (TDWG). The core is read with its extension of vernacular
-names; other extensions are ignored.
+Source: Darwin Core text guide (TDWG). The core is read with its extension of vernacular names; others are ignored.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
-from kb.checklist.name_files import are_named_in_parts, common_names_in, name_from_parts
-from kb.checklist.scientific_names import LADDER
+from kb.checklist.name_files import are_named_in_parts
 from kb.checklist.stored.containers import Container
-from kb.checklist.stored.usage import (
-    ChecklistFile,
-    CommonName,
-    Problems,
-    Usage,
-    language_code,
-    licence_name,
-    status_of,
-)
+from kb.checklist.stored.tables import ID, Table, checklist_of_tables, heading
+from kb.checklist.stored.usage import ChecklistFile, licence_name
 
 META: Final = "meta.xml"
-_ID: Final = "id"
-_NAMES: Final = ("scientificname", "canonicalname", "vernacularname")
-_DOWNLOADED: Final = {
-    "taxonkey": "taxonid", "acceptedtaxonkey": "acceptednameusageid", "acceptedscientificname": "acceptednameusage",
-}  # fmt: skip
-"""Column of a species list that GBIF makes of occurrences -> term."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table of an archive: files, format, and columns by term."""
-
-    files: tuple[str, ...]
-    columns: Mapping[str, int]
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    skipped_lines: int = 1
-    delimiter: str | None = None
-    quote: str | None = None
-    encoding: str = "utf-8"
 
 
 def read_archive(container: Container, meta: str) -> ChecklistFile:
@@ -76,106 +45,8 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
     named = [other for other in others if "vernacularname" in other.columns]
     stated = _metadata(container, root.get("metadata") or "eml.xml")
     title, edition, licence = (stated.get(key, "") for key in ("title", "pubDate", "licence"))
-    return replace(_file(container, core, named), title=title, edition=edition, licence=licence)
-
-
-def read_table(container: Container, name: str, columns: Mapping[str, int]) -> ChecklistFile:
-    """Return the checklist in a table with Darwin Core's terms, and in the tables of vernacular names beside it."""
-    others = []
-    for other in container.tables():
-        if "vernacular" in other.lower() and other != name:
-            cells = next(container.rows(other), (0, []))[1]
-            found = {heading(cell): i for i, cell in enumerate(cells)}
-            if "vernacularname" in found and ("taxonid" in found or "id" in found or "coreid" in found):
-                key = next(term for term in ("taxonid", "coreid", "id") if term in found)
-                others.append(Table(files=(other,), columns={**found, _ID: found[key]}))
-    columns = {_DOWNLOADED.get(term, term) if _DOWNLOADED.get(term) not in columns else term: at
-               for term, at in columns.items()}  # fmt: skip
-    ids = [columns[term] for term in (_ID, "taxonid") if term in columns]  # both refer to a row
-    core = Table(files=(name,), columns={**columns, **({_ID: ids[0]} if ids else {})})
-    return _file(container, core, others)
-
-
-def heading(term: str) -> str:
-    """Return a term without its namespace, in lower case: `dwc:taxonID` and its address give `taxonid`."""
-    return re.sub(r"[^a-z0-9]", "", re.split(r"[:/#]", term.strip())[-1].lower())
-
-
-def higher_of(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return rank and name of the taxa above that a row gives in columns."""
-    return tuple((rank, row[rank]) for rank in LADDER if row.get(rank))
-
-
-def _file(container: Container, core: Table, others: list[Table]) -> ChecklistFile:
-    problems = Problems()
-    return ChecklistFile(
-        form="Darwin Core",
-        usages=partial(_usages, container, core, problems),
-        common_names=partial(_common_names, container, others),
-        problems=problems,
-    )
-
-
-def _usages(container: Container, core: Table, problems: Problems) -> Iterator[Usage]:
-    for file, number, row in _rows(container, core, problems):
-        name = row.get("canonicalname") or row.get("scientificname") or name_from_parts(row)
-        place = container.place(file, number)
-        if not name:
-            problems.add("no scientific name", place)
-            continue
-        key = row.get(_ID) or row.get("taxonid") or ""
-        own = {key, row.get("taxonid", "")} - {""}
-        accepted = row.get("acceptednameusageid", "")
-        accepted = "" if accepted in own else accepted
-        if not accepted and "acceptednameusageid" not in row:
-            accepted = row.get("acceptednameusage", "")
-            accepted = "" if accepted in (row.get("scientificname"), name) else accepted
-        language = language_code(row.get("language", ""))
-        yield Usage(
-            line=number,
-            id=key,
-            name=name,
-            rank=row.get("taxonrank", "").lower(),
-            status=status_of(
-                row.get("taxonomicstatus", ""), has_accepted=bool(accepted), problems=problems, place=place
-            ),
-            parent=row.get("parentnameusageid") or row.get("parentnameusage") or "",
-            accepted=accepted,
-            higher=higher_of(row),
-            common_names=tuple((name, language) for name in common_names_in(row.get("vernacularname", ""))),
-            other_id=row.get("taxonid", ""),
-        )
-
-
-def _common_names(container: Container, tables: list[Table]) -> Iterator[CommonName]:
-    for table in tables:
-        for _, _, row in _rows(container, table):
-            if row.get(_ID) and row.get("vernacularname"):
-                preferred = row.get("ispreferredname", "").lower() in ("true", "1", "yes", "preferred")
-                language = language_code(row.get("language", ""))
-                for name in common_names_in(row["vernacularname"]):
-                    yield CommonName(row[_ID], name, language, is_preferred=preferred)
-
-
-def _rows(
-    container: Container, table: Table, problems: Problems | None = None
-) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield file, line and term -> value of each row, empty values left out; a row of headings is skipped."""
-    columns = list(table.columns.items())
-    for file in table.files:
-        rows = container.rows(
-            file, delimiter=table.delimiter, quote=table.quote, encoding=table.encoding, problems=problems
-        )
-        for i, (number, cells) in enumerate(rows):
-            if i < table.skipped_lines:
-                continue
-            n = len(cells)
-            row = {term: cell for term, at in columns if at < n and (cell := cells[at].strip())}
-            if i == table.skipped_lines and any(heading(row.get(term, "")) == term for term in _NAMES):
-                continue  # headings that meta.xml does not declare
-            for term, value in table.defaults.items():
-                row.setdefault(term, value)
-            yield file, number, row
+    found = checklist_of_tables(container, "Darwin Core", core, named)
+    return replace(found, title=title, edition=edition, licence=licence)
 
 
 def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
@@ -196,7 +67,7 @@ def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
             if each.get("default"):
                 defaults[term] = each.get("default", "")
         for each in (*found.get("id", ()), *found.get("coreid", ())):
-            columns[_ID] = int(each.get("index", "0"))
+            columns[ID] = int(each.get("index", "0"))
         skipped = int(node.get("ignoreHeaderLines") or 0)
     except ValueError as error:
         raise BadInput(f"{container.place(meta)}: expected a number as index: {error}.") from error

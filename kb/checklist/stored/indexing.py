@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -15,6 +14,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from data.batches import grouped
 from data.errors import BadInput
@@ -338,9 +339,9 @@ def _agree(path: str, other: str) -> bool:
 
 def _sort(db: sqlite3.Connection, file: ChecklistFile) -> Order:
     n = db.execute("SELECT max(n) FROM raw").fetchone()[0] + 1
-    parent, is_taxon = array("i", bytes(4 * n)), bytearray(n)
+    parent, is_taxon = np.zeros(n, np.int32), np.zeros(n, np.bool_)
     for row, above in db.execute("SELECT n, parent_n FROM raw WHERE status IN ('accepted', 'provisional')"):
-        parent[row], is_taxon[row] = above or 0, 1
+        parent[row], is_taxon[row] = above or 0, True
     # A synonym named as a parent stands for its accepted taxon.
     for row, above in db.execute(
         "SELECT a.n, b.accepted_n FROM raw AS a JOIN raw AS b ON b.n = a.parent_n "
@@ -356,26 +357,23 @@ def _sort(db: sqlite3.Connection, file: ChecklistFile) -> Order:
 
 
 def _write_taxa(db: sqlite3.Connection, order: Order, report: Report) -> None:
-    species = bytearray(len(order.parent))
+    species = np.zeros(len(order.parent), np.int32)
     for (n,) in db.execute("SELECT n FROM raw WHERE rank = 'species'"):
         species[n] = 1
-    counts = array("i", bytes(4 * (len(order.parent) + 1)))  # species up to each position
-    nodes = list_of(order)
-    for position, node in enumerate(nodes, 1):
-        counts[position] = counts[position - 1] + species[node]
+    counts = np.append(0, np.cumsum(species[order.nodes]))  # species up to each position
 
     def rows() -> Iterator[tuple[int, int, int, str, str, str, int]]:
         found = "SELECT id, name, rank FROM raw WHERE n = ?"
-        for position, node in enumerate(nodes, 1):
+        for position, node in enumerate(order.nodes.tolist(), 1):
             key, name, rank = db.execute(found, (node,)).fetchone()
-            last, above = order.last[node], order.position[order.parent[node]]
-            yield position, last, above, key, name, rank, counts[last] - counts[position - 1]
+            last, above = int(order.last[node]), int(order.position[order.parent[node]])
+            yield position, last, above, key, name, rank, int(counts[last] - counts[position - 1])
 
     done = 0
     for batch in grouped(rows(), N_AT_A_TIME):
         db.executemany("INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
         done += len(batch)
-        report("taxa", done, len(nodes))
+        report("taxa", done, len(order.nodes))
 
 
 def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
@@ -388,16 +386,11 @@ def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
 
 def _write_homonyms(db: sqlite3.Connection) -> None:
     """Note species of the same name below different roots, which need ids of their own."""
-    roots = array("i", (n for (n,) in db.execute("SELECT n FROM taxon WHERE parent = 0 ORDER BY n")))
+    roots = [n for (n,) in db.execute("SELECT n FROM taxon WHERE parent = 0 ORDER BY n")]
     species = db.execute("SELECT name, n FROM taxon WHERE rank = 'species' ORDER BY name")
     for name, rows in groupby(species, key=itemgetter(0)):
         if len({bisect_right(roots, n) for _, n in rows}) > 1:
             db.execute("INSERT INTO homonym VALUES (?)", (name,))
-
-
-def list_of(order: Order) -> array[int]:
-    """Return the nodes by position, 4 bytes each."""
-    return array("i", order.nodes())
 
 
 def _write_names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Report) -> None:
@@ -409,7 +402,7 @@ def _write_names(db: sqlite3.Connection, order: Order, file: ChecklistFile, repo
     for batch in grouped(db.execute(scientific), N_AT_A_TIME):
         rows = []
         for n, name, status, accepted in batch:
-            taxon = order.position[n] if status != "synonym" else _accepted(db, order, accepted)
+            taxon = int(order.position[n]) if status != "synonym" else _accepted(db, order, accepted)
             if taxon:
                 key = name_key(name)
                 rows.append((taxon, schema.LEVELS[status], n, name, "", key, key[::-1]))
@@ -425,7 +418,7 @@ def _write_names(db: sqlite3.Connection, order: Order, file: ChecklistFile, repo
     for batch in grouped(db.execute(common), N_AT_A_TIME):
         rows = []
         for n, name, language, preferred, nth in batch:
-            taxon = order.position[n] if n else 0
+            taxon = int(order.position[n]) if n else 0
             if n and not taxon:
                 taxon = _accepted(db, order, n)
             if taxon and (key := fold(name)):
@@ -443,7 +436,7 @@ def _accepted(db: sqlite3.Connection, order: Order, n: int | None) -> int:
         if not n:
             return 0
         if order.position[n]:
-            return order.position[n]
+            return int(order.position[n])
         row = db.execute("SELECT accepted_n FROM raw WHERE n = ?", (n,)).fetchone()
         n = row[0] if row else 0
     return 0

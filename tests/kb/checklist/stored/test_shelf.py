@@ -121,7 +121,7 @@ def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path) -> None:
         (b"", "is empty, expected a table of names"),
         (b"scientific_name\n", "The checklist has no names"),
         (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
-        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 bytes"),
+        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 characters"),
         (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "a cell is longer than 131,072 characters"),
     ):
         (tmp_path / "bad.csv").write_bytes(content)
@@ -137,7 +137,7 @@ def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path) -> None:
         ({"meta": "<archive/>"}, "has no core"),
         ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
         ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
-        ({"meta": META.replace("UTF-8", "KOI8-R")}, "is in KOI8-R, expected UTF-8"),
+        ({"meta": META.replace("UTF-8", "no-code")}, "unknown encoding: no-code"),
         ({"taxa": None}, "names taxa.txt, which the archive lacks"),
         ({"taxa": TAXA.splitlines()[0]}, "The checklist has no names"),
         ({"taxa": TAXA + "\n" * 20_000_000}, r"taxa.txt would unpack to .* bytes from"),
