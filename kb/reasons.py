@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 NO_PAGE: Final = "no page"
-MALFORMED: Final = "malformed answer"
 NO_FOLDER: Final = "no folder"
 UNASKED: Final = "not asked for"
 """A species without a folder, where no taxon or table asked for it."""

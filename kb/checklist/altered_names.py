@@ -6,7 +6,6 @@ In memory for checklists of some thousand species; from the index of a stored on
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -23,49 +22,12 @@ Fitting = dict[str, tuple[str, Taxon]]
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
 
 
-class SpeciesNames(ABC):
-    """Look-ups in one checklist; without codes, subspecies and names of other lists, unless overridden."""
+class NamesInMemory:
+    """Look-ups in a checklist of some thousand species."""
 
-    def with_code(self, code: str) -> Taxon | None:
-        """Return the species with a code of eBird."""
-        return None
-
-    def others_called(self, label: str) -> list[Taxon]:
-        """Return the species with that name on another list."""
-        return []
-
-    def lacks(self, binomial: str) -> bool:
-        """Return whether a binomial is a species on another list but not on this one."""
-        return False
-
-    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies with that name, and its species."""
-        return None
-
-    @abstractmethod
-    def possessives(self, label: str) -> Fitting:
-        """Return the species whose common names differ in possessives alone."""
-
-    @abstractmethod
-    def abbreviated(self, initial: str, epithet: str) -> Fitting:
-        """Return the species with that epithet whose genus begins with a letter."""
-
-    @abstractmethod
-    def endings(self, genus: str, epithet: str) -> Fitting:
-        """Return the species of the genus whose epithets differ in their endings alone."""
-
-    @abstractmethod
-    def genera(self, genus: str, epithet: str) -> Fitting:
-        """Return the species of the same family with that epithet, of any ending."""
-
-
-class NamesInMemory(SpeciesNames):
-    """The same for a list of species."""
-
-    def __init__(self, checklist: Checklist, taxa: Iterable[Taxon]) -> None:
-        """Index the names."""
+    def __init__(self, checklist: Checklist) -> None:
         self.checklist = checklist
-        taxa = list(taxa)
+        taxa = [taxon for top in checklist.top_taxa() for taxon in checklist.species_of(top)]
         scientific = [(name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)]
         self._possessives = _by_key(
             (without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
@@ -77,6 +39,10 @@ class NamesInMemory(SpeciesNames):
         self._in_families = _by_key(
             (stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon) for name, taxon in scientific
         )
+
+    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
+        """Return the one subspecies with that name, as trinomial, and its species; known of birds alone."""
+        return self.checklist.subspecies(label) if isinstance(self.checklist, AviList) else None
 
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
@@ -95,32 +61,6 @@ class NamesInMemory(SpeciesNames):
         return self._in_families.get(stem(f"{family_of(self.checklist, genus)} {epithet}"), {})
 
 
-class BirdNames(NamesInMemory):
-    """The same for AviList, with codes, subspecies and the names on other lists."""
-
-    def __init__(self, checklist: AviList) -> None:
-        """Index the names."""
-        birds = checklist.find("Aves")
-        super().__init__(checklist, checklist.species_of(birds) if birds is not None else ())
-        self._birds = checklist
-
-    def with_code(self, code: str) -> Taxon | None:
-        """Return the species with a code of eBird."""
-        return self._birds.with_code(code)
-
-    def others_called(self, label: str) -> list[Taxon]:
-        """Return the species with that name on another list."""
-        return self._birds.others_called(label)
-
-    def lacks(self, binomial: str) -> bool:
-        """Return whether a binomial is a species on another list but not on this one."""
-        return self._birds.lacks(binomial)
-
-    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies with that name, and its species."""
-        return self._birds.subspecies(label)
-
-
 def stem(binomial: str) -> str:
     """Return a binomial without the ending of its epithet."""
     return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
@@ -129,12 +69,7 @@ def stem(binomial: str) -> str:
 @lru_cache(maxsize=1 << 15)
 def without_possessives(name: str) -> str:
     """Return a name folded, without possessives: `Brewer's Blackbird` as `Brewer Blackbird`."""
-    return fold(bare_of_possessives(name))
-
-
-def bare_of_possessives(name: str) -> str:
-    """Return the words of a name without possessives."""
-    return _POSSESSIVE.sub("", name)
+    return fold(_POSSESSIVE.sub("", name))
 
 
 def family_of(checklist: Checklist, genus: str) -> str:
@@ -154,8 +89,8 @@ def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, Fitting]:
 MAX_WORDS: Final = 8  # of a common name whose possessives are tried
 
 
-class StoredNames(SpeciesNames):
-    """The look-ups of `SpeciesNames` in a `StoredChecklist`."""
+class StoredNames:
+    """The same look-ups in a `StoredChecklist`."""
 
     def __init__(self, checklist: StoredChecklist) -> None:
         self.checklist = checklist
@@ -180,7 +115,7 @@ class StoredNames(SpeciesNames):
 
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
-        words = bare_of_possessives(label).split()
+        words = _POSSESSIVE.sub("", label).split()
         if len(words) > MAX_WORDS:
             return {}
         tries = {fold(" ".join(words))}

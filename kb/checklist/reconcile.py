@@ -14,7 +14,7 @@ from typing import Final, Literal
 from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
-from kb.checklist.altered_names import BirdNames, Fitting, NamesInMemory, SpeciesNames, StoredNames
+from kb.checklist.altered_names import Fitting, NamesInMemory, StoredNames
 from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key, without_authorship
@@ -154,15 +154,8 @@ class Reconciler:
     def __init__(self, checklist: Checklist) -> None:
         """Index the names of the checklist, unless it is indexed."""
         self._checklist = checklist
-        self._is_of_birds = isinstance(checklist, AviList)
-        self._names: SpeciesNames
-        if isinstance(checklist, StoredChecklist):
-            self._names = StoredNames(checklist)
-        elif isinstance(checklist, AviList):
-            self._names = BirdNames(checklist)
-        else:
-            below = (taxon for top in checklist.top_taxa() for taxon in checklist.species_of(top))
-            self._names = NamesInMemory(checklist, below)
+        self._birds = checklist if isinstance(checklist, AviList) else None
+        self._names = StoredNames(checklist) if isinstance(checklist, StoredChecklist) else NamesInMemory(checklist)
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
         """Return the species of each name.
@@ -233,7 +226,7 @@ class Reconciler:
             return UnmatchedName(name=name, reason="unknown")
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
-        if not self._is_of_birds and (exact := self._as_given(name)):
+        if self._birds is None and (exact := self._as_given(name)):
             return exact
         label = plain_label(name)
         if names_several(name, label):
@@ -265,7 +258,7 @@ class Reconciler:
         kind, matched = self._matching_name(label, taxon)
         is_same = matched.casefold() in (label.casefold(), without_authorship(label).casefold())
         variant: Variant | None = None if is_same else "spelling"
-        others = tuple(other.scientific_name for other in self._names.others_called(label))
+        others = tuple(other.scientific_name for other in self._birds.others_called(label)) if self._birds else ()
         return MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
 
     def _named_twice(self, name: str, label: str) -> MatchedName | None:
@@ -281,7 +274,7 @@ class Reconciler:
         return MatchedName(name=name, taxon=found[1], kind="subspecies", matched_name=found[0]) if found else None
 
     def _coded(self, name: str) -> MatchedName | None:
-        taxon = self._names.with_code(name.strip())
+        taxon = self._birds.with_code(name.strip()) if self._birds else None
         return MatchedName(name=name, taxon=taxon, kind="eBird code", matched_name=name.strip()) if taxon else None
 
     def _inside(self, name: str, label: str) -> MatchedName | None:
@@ -310,7 +303,7 @@ class Reconciler:
             tried.append(("abbreviation", short_for))
             near = near or short_for
         for genus, epithet, _ in _BINOMIAL.findall(label):
-            if self._names.lacks(f"{genus} {epithet}"):
+            if self._birds and self._birds.lacks(f"{genus} {epithet}"):
                 continue
             tried += [("ending", self._names.endings(genus, epithet)), ("genus", self._names.genera(genus, epithet))]
         for variant, fitting in tried:
@@ -356,8 +349,8 @@ class Reconciler:
 
     def _matching_name(self, label: str, taxon: Taxon) -> tuple[MatchKind, str]:
         """Return the kind and the checklist's spelling of the name that a label matches."""
-        common: MatchKind = "English name" if self._is_of_birds else "common name"
-        other: MatchKind = "other English name" if self._is_of_birds else "common name"
+        common: MatchKind = "English name" if self._birds else "common name"
+        other: MatchKind = "other English name" if self._birds else "common name"
         named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]
         named += [(common, name) for name in taxon.common_names[:1]]
         named += [("synonym", name) for name in taxon.synonyms]

@@ -148,7 +148,7 @@ def _bare_title(title: str) -> str:
 
 
 def _is_article(page: WikiPage) -> bool:
-    return page.namespace == 0 and not (page.clues.is_disambiguation or page.clues.is_unusable)
+    return page.namespace == 0 and not page.clues.is_disambiguation
 
 
 def _is_about_life(article: Article, term: Term) -> bool:

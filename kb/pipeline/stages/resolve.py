@@ -19,7 +19,7 @@ from kb.store.status import note_asked, note_families
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
 """A taxon (or the title of a rejected page), and its page or the reason that it has none."""
-_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.UNASKED, reasons.IN_GROUP_ARTICLE, reasons.MALFORMED)
+_NOT_FOUND = (reasons.NO_PAGE, reasons.NO_FOLDER, reasons.UNASKED, reasons.IN_GROUP_ARTICLE)
 _UNREPORTED = (reasons.NO_FOLDER, reasons.UNASKED)
 
 

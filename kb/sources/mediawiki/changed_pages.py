@@ -36,12 +36,8 @@ def newest_pages(
         if isinstance(subject, str):
             result[i] = _newest_term(locator, subject, ref, current.get(ref.title))
     result |= _newest_taxa(pages, locator, {i: known[i] for i in changed if i not in result}, current, unchanged_titles)
-    for i, (subject, ref) in enumerate(known):
-        place = result[i]
-        if isinstance(place, LeftOut) and place.reason == reasons.MALFORMED:  # which says nothing of the page
-            yield subject, Failure(taxon=ref.title, stage="resolve", reason=place.reason)
-        else:
-            yield subject, place
+    for i, (subject, _) in enumerate(known):
+        yield subject, result[i]
 
 
 def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
@@ -50,7 +46,6 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
         and page.title == ref.title
         and page.revision == ref.revision
         and not page.clues.is_disambiguation
-        and not page.clues.is_unusable
     )
 
 
@@ -82,8 +77,7 @@ def _newest_taxa(
 
 
 def _newest_term(locator: Locator, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
-    is_sound = page is not None and not page.clues.is_unusable
-    if page is not None and is_sound and not page.clues.is_disambiguation and page.namespace == 0:
+    if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
         return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
     title = None if fold(ref.title) == fold(name) else ref.title
     [(_, place)] = locator.locate_terms([(name, title)])

@@ -82,8 +82,6 @@ class Clues:
     subject_binomial: str | None = None
     """Without a taxobox: a binomial in italics before the first verb, so that of the subject, not of its food."""
     is_disambiguation: bool = False
-    is_unusable: bool = False
-    """Whether the wiki's answer about the page is malformed, so that nothing is known."""
 
     @property
     def class_name(self) -> str | None:
@@ -151,7 +149,7 @@ def clues_from_article(article: Article) -> Clues:
 
 def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     """Return how surely a page is about a species, by its clues and its titles, the page's own title first."""
-    if clues.is_disambiguation or clues.is_unusable:
+    if clues.is_disambiguation:
         return Match.NO
     stated = clues.binomial
     if stated == taxon.scientific_name:

@@ -68,8 +68,7 @@ class Locator:
         for page in self._listed.values():
             if page.title in self._claimed:
                 continue
-            is_unknown = page.clues.is_disambiguation or page.clues.is_unusable
-            taxon = None if is_unknown else species_on(page, checklist)
+            taxon = None if page.clues.is_disambiguation else species_on(page, checklist)
             if taxon is None:
                 found.append(_rejected(page, page.title, checklist))
             elif taxon.taxon_id in taken:
@@ -153,8 +152,8 @@ class Locator:
                 page = self._search_term(name) or page
             if page is None:
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE, detail=title or "")
-            elif page.clues.is_disambiguation or page.clues.is_unusable:
-                yield name, LeftOut(name=name, reason=no_match(page), detail=f"page {page.title}")
+            elif page.clues.is_disambiguation:
+                yield name, LeftOut(name=name, reason=reasons.DISAMBIGUATION, detail=f"page {page.title}")
             else:
                 yield name, PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
 
@@ -321,8 +320,8 @@ def _rejected(page: WikiPage, title: str, checklist: Checklist) -> LeftOut:
 
 
 def _reason_for(page: WikiPage, checklist: Checklist) -> str:
-    if page.clues.is_disambiguation or page.clues.is_unusable:
-        return no_match(page)
+    if page.clues.is_disambiguation:
+        return reasons.DISAMBIGUATION
     is_list = page.title.startswith(("List of ", "Lists of "))
     if isinstance(checklist, WikiChecklist):
         if page.clues.has_taxobox or is_list:
@@ -405,7 +404,8 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
         if match is not Match.NO:
             found.append((-match, not has_preferred_title, i, page))
             continue
-        result.setdefault(i, left_out(taxa[i], no_match(page), page.title))
+        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
+        result.setdefault(i, left_out(taxa[i], reason, page.title))
     found.sort(key=lambda item: item[:3])
     taken: set[str] = set()
     for _, _, i, page in found:
@@ -417,13 +417,6 @@ def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict
             taken.add(page.title)
             result[i] = page
     return result
-
-
-def no_match(page: WikiPage) -> str:
-    """Return why a page that shares a name with a taxon does not describe it."""
-    if page.clues.is_unusable:
-        return reasons.MALFORMED
-    return reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
 
 
 def page_ref(taxon: Taxon, page: WikiPage) -> PageRef:

@@ -36,18 +36,12 @@ class LookupJournal:
             if written and time.time() - max(written) > OLDEST_S:
                 self._unlink()
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether answers are kept in a file."""
-        return self._cache is not None
-
-    def answer(self, question: object, ask: Callable[[], Any], *, keep: Callable[[Any], bool] | None = None) -> Any:  # noqa: ANN401  # JSON values
+    def answer(self, question: object, ask: Callable[[], Any]) -> Any:  # noqa: ANN401  # JSON values
         """Return the answer of `ask`, in JSON values, or the one of an interrupted build.
 
         Args:
             question: by which the answer is found again, in JSON values.
             ask: asks the wiki.
-            keep: whether an answer is good enough to be kept; all are without it.
         """
         cache = self._cache
         if cache is None:
@@ -58,10 +52,9 @@ class LookupJournal:
             if row is not None:
                 return json.loads(zlib.decompress(row[0]))
         found = ask()
-        if keep is None or keep(found):
-            packed = zlib.compress(json.dumps(found).encode(), 1)
-            with suppress(FieldmarkError, OSError):
-                cache.run(lambda db: db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, packed)))
+        packed = zlib.compress(json.dumps(found).encode(), 1)
+        with suppress(FieldmarkError, OSError):
+            cache.run(lambda db: db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, packed)))
         return found
 
     def remove(self) -> None:

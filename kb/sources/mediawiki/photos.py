@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from PIL.Image import Image
-
 from data.batches import grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
@@ -16,7 +14,7 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
-from kb.sources.mediawiki.api_answers import Json, number, record, records, steps, text
+from kb.sources.mediawiki.api_answers import Json, number, record, records, text
 from kb.sources.mediawiki.article_parser import is_map_or_icon, is_photo
 from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, check_redirect, wiki_workers
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
@@ -24,18 +22,16 @@ from kb.sources.parsers import soup_of
 
 # Wikimedia's file servers refuse other widths since 2026.
 THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
-MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInfo:
-    """A file of the wiki; with a `problem`, only its version is known."""
+    """A file of the wiki."""
 
     version: str
     """Hash of all that the wiki states; changes with photo, author and licence."""
-    problem: str = ""
     url: str = ""
     thumbnail_url: str = ""
     page_url: str = ""
@@ -48,34 +44,20 @@ class FileInfo:
 
 def read_file_info(page: Json) -> FileInfo | None:
     """Return what a page of a query for `imageinfo` states, or None without a file."""
-    if not page.get("imageinfo", True):
+    info = next(iter(records(page, "imageinfo")), None)
+    if info is None:
         return None
-    version = sha256_hex(json.dumps(page.get("imageinfo"), sort_keys=True))[:16]
-    try:
-        info = next(iter(records(page, "imageinfo")), None)
-        if info is None:
-            return None
-        version = sha256_hex(json.dumps(info, sort_keys=True))[:16]
-        return FileInfo(
-            version=version,
-            url=text(info, "url"),
-            thumbnail_url=text(info, "thumburl"),
-            page_url=text(info, "descriptionurl"),
-            media_type=text(info, "mime"),
-            width=number(info, "width") or 0,
-            height=number(info, "height") or 0,
-            metadata={key: _value(item) for key, item in record(info, "extmetadata").items()},
-        )
-    except MalformedAnswer as error:
-        return FileInfo(version=version, problem=str(error))
-
-
-def _value(item: object) -> str:
-    value = item.get("value", "") if isinstance(item, dict) else item
-    if not isinstance(item, dict) or not isinstance(value, str | int | float):
-        # Not skipped: it may be the mark of a file that is not free.
-        raise MalformedAnswer(f"Expected a text as metadata of a file, got {type(value).__name__}")
-    return _plain(str(value))
+    stated = record(info, "extmetadata")
+    return FileInfo(
+        version=sha256_hex(json.dumps(info, sort_keys=True))[:16],
+        url=text(info, "url"),
+        thumbnail_url=text(info, "thumburl"),
+        page_url=text(info, "descriptionurl"),
+        media_type=text(info, "mime"),
+        width=number(info, "width") or 0,
+        height=number(info, "height") or 0,
+        metadata={key: _plain(str(record(stated, key).get("value", ""))) for key in stated},
+    )
 
 
 def _plain(value: str) -> str:
@@ -166,7 +148,7 @@ class PhotoFinder:
                     "iiextmetadatalanguage": "en",
                 },
             )
-            renamed, _ = steps(answer, "normalized", "redirects")
+            renamed = answer.steps("normalized", "redirects")
             by_title = {page["title"]: info for page in answer.pages if (info := read_file_info(page))}
             for file in files[i : i + TITLES_PER_REQUEST]:
                 title = f"File:{file}"
@@ -218,7 +200,10 @@ class PhotoFinder:
         except MalformedAnswer as error:
             raise _Skipped(reasons.BLOCKED_HOST, str(error)) from error
         try:
-            content, picture = self._fetched_picture(url)
+            content = self._pages.client.fetch_photo(url)
+            if media_type_of(content) is None:
+                raise MalformedAnswer(f"Expected an image from {url}, got other content")
+            picture = read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
         except PageNotFound as error:
             raise _Skipped(reasons.NO_FILE, str(error)) from error
         except MalformedAnswer as error:
@@ -228,7 +213,7 @@ class PhotoFinder:
         self._has_seen_a_picture = True
         if min(picture.size) < SMALLEST_SIDE_PX:
             raise _Skipped(reasons.TOO_SMALL, f"{picture.width} x {picture.height}")
-        sha256, media_type = sha256_hex(content), media_type_of(content) or anchor.media_type
+        sha256, media_type = sha256_hex(content), media_type_of(content)
         return AnchorImage(
             anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )
@@ -243,8 +228,6 @@ class PhotoFinder:
             raise _Skipped(reasons.NOT_A_PHOTO)
         if is_map_or_icon(figure.file, figure.caption):
             raise _Skipped(reasons.MAP_OR_SIGN)
-        if info.problem:
-            raise _Skipped(reasons.MALFORMED, info.problem)
         if not info.url:
             raise _Skipped(reasons.NO_FILE)
         if info.media_type not in PHOTO_TYPES:
@@ -270,31 +253,6 @@ class PhotoFinder:
             caption=figure.caption,
             media_type=info.media_type,
         )
-
-    def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
-        """Return a photo as bytes and decoded; a damaged one is downloaded again until two downloads are equal.
-
-        Servers sometimes truncate a body at a random place. An image that is damaged on the wiki itself arrives equal
-        each time.
-
-        Raises:
-            PageNotFound: if there is no such file.
-            TooLarge: if it exceeds the size limit.
-            MalformedAnswer: if the response is not an image: a web page, a rejection, a redirect to a blocked host.
-            BadImage: if the image is damaged.
-        """
-        seen: set[str] = set()
-        while True:
-            content = self._pages.client.fetch_photo(url)
-            try:
-                return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
-            except BadImage as error:
-                if media_type_of(content) is None:
-                    raise MalformedAnswer(f"Expected an image from {url}, got other content") from error
-                digest = sha256_hex(content)
-                if digest in seen or len(seen) == MOST_DAMAGED:
-                    raise
-                seen.add(digest)
 
 
 def _version(info: FileInfo | None) -> str:

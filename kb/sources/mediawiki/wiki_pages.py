@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs, quote, unquote, urljoin
 
 from bs4 import Tag
@@ -16,7 +16,7 @@ from data.codec import from_json, to_json
 from data.errors import BadInput, MalformedAnswer
 from kb.http import split_address
 from kb.sources.licences import short_licence
-from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, steps, text, usable
+from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, text
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 from kb.sources.mediawiki.lookup_journal import LookupJournal
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
@@ -141,12 +141,62 @@ class WikiPages:
         return [_listed(page) for page in answer.pages if "missing" not in page]
 
     def members(self, category: str, *, depth: int) -> list[str]:
-        """Return the article titles in a category and its subcategories down to `depth`, in the wiki's order."""
+        """Return the article titles in a category and its subcategories down to `depth`, level by level.
+
+        Raises:
+            BadInput: for more than `MOST_CATEGORIES` subcategories, as soon as that is known.
+        """
         prefix = self.site.category_namespace
         name = category.split(":", 1)[1] if ":" in category and is_category(category, prefix) else category
-        return members_below(
-            self.client, f"{prefix}:{name.strip()}", depth=depth, journal=self.journal, report=self.report
-        )
+        category = f"{prefix}:{name.strip()}"
+        level, seen, n_done = [category], {category}, 0
+        titles: dict[str, None] = {}
+        for below in range(depth + 1):
+            following: list[str] = []
+            for pages, subcategories in self._members_of(level):
+                n_done += 1
+                titles |= dict.fromkeys(pages)
+                if below < depth:
+                    fresh = [each for each in subcategories if each not in seen]
+                    seen.update(fresh)
+                    following += fresh
+                if len(seen) >= SHOWN_FROM:
+                    self.report("categories", n_done, len(seen))
+                if len(seen) > MOST_CATEGORIES:
+                    raise BadInput(
+                        f"{category} on {self.client.host} has more than {MOST_CATEGORIES:,} subcategories, "
+                        "one request each.",
+                        hint="Choose smaller groups, such as families (--taxon may be repeated), or add --checklist "
+                        "FILE: its names are looked up 50 per request.",
+                    )
+            level = following
+        return list(titles)
+
+    def _members_of(self, categories: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield pages and subcategories of each category, in this order, three requested at a time."""
+
+        def ask(category: str) -> tuple[list[str], list[str]]:
+            pages, subcategories = self.journal.answer(["members", category], lambda: self._ask_members(category))
+            return pages, subcategories
+
+        if len(categories) == 1:  # a dead wiki gets a single request
+            yield ask(categories[0])
+        elif categories:
+            with wiki_workers("categories") as pool:
+                yield from pool.map(ask, categories)
+
+    def _ask_members(self, category: str) -> tuple[list[str], list[str]]:
+        fields: Mapping[str, str | int] = {
+            "list": "categorymembers",
+            "cmtitle": category,
+            "cmlimit": MEMBERS_PER_REQUEST,
+            "cmtype": "page|subcat",
+            "cmprop": "title|type",
+        }
+        members = [member for part in self.client.query(fields) for member in records(part, "categorymembers")]
+        kinds = {"subcat": 14, "page": 0}
+        placed = [(text(each, "title"), kinds.get(text(each, "type"), number(each, "ns"))) for each in members]
+        return [title for title, ns in placed if ns == 0], [title for title, ns in placed if ns == 14]
 
     def search(self, text: str, n: int = 5) -> list[tuple[str, str | None]]:
         """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
@@ -155,22 +205,15 @@ class WikiPages:
                 {"list": "search", "srsearch": text, "srlimit": n, "srnamespace": 0, "srprop": "redirecttitle"}
             )
         )
-        hits, _ = usable(answer.fields.get("search", []), texts=("title",), where="search")
-        redirects = [hit.get("redirecttitle") for hit in hits]
-        return [(hit["title"], to if isinstance(to, str) else None) for hit, to in zip(hits, redirects, strict=True)][
-            :n
-        ]
+        hits = records(answer.fields, "search")
+        return [(text(hit, "title"), text(hit, "redirecttitle") or None) for hit in hits][:n]
 
     def _look_up_batch(self, titles: Sequence[str], *, with_clues: bool) -> dict[str, WikiPage]:
         fields = _LOOKUP if with_clues else _REVISIONS
-        if not self.journal.is_kept:
-            return self._ask_batch(titles, fields)
-
-        def ask() -> dict[str, Any]:
-            return {title: to_json(page) for title, page in self._ask_batch(titles, fields).items()}
-
-        is_sound = lambda found: not any(page["clues"].get("is_unusable") for page in found.values())  # noqa: E731
-        found = self.journal.answer(["titles", list(titles), with_clues], ask, keep=is_sound)
+        found = self.journal.answer(
+            ["titles", list(titles), with_clues],
+            lambda: {title: to_json(page) for title, page in self._ask_batch(titles, fields).items()},
+        )
         return {title: from_json(WikiPage, page) for title, page in found.items()}
 
     def _ask_batch(self, titles: Sequence[str], fields: Mapping[str, str | int]) -> dict[str, WikiPage]:
@@ -178,7 +221,7 @@ class WikiPages:
         answer = self.client.query_titles(titles, {**fields, **(_SITE if wants_site else {})})
         if wants_site and "general" in answer.fields:
             self._site = self._read_site(answer)
-        (target, n_lost), (redirect, n_more_lost) = steps(answer, "normalized"), steps(answer, "redirects")
+        target, redirect = answer.steps("normalized"), answer.steps("redirects")
         aliases: dict[str, list[str]] = {}
         final: dict[str, str] = {}
         for title in titles:
@@ -194,10 +237,6 @@ class WikiPages:
             for page in answer.pages
             if "missing" not in page and "invalid" not in page and page["ns"] >= 0
         }
-        if answer.n_unusable + n_lost + n_more_lost:  # a title without any answer was lost with one of these
-            answered = {page["title"] for page in answer.pages}
-            lost = (end for end in final.values() if end not in answered)
-            pages |= {end: _unusable(end, aliases.get(end, [])) for end in lost}
         return {title: pages[end] for title, end in final.items() if end in pages}
 
     def _read_site(self, answer: Answer) -> SiteInfo:
@@ -232,121 +271,25 @@ def is_category(title: str, namespace: str) -> bool:
 
 
 def _listed(page: Json) -> WikiPage:
-    try:
-        return WikiPage(
-            title=page["title"],
-            revision=number(page, "lastrevid"),
-            redirects=tuple(title for each in records(page, "redirects") if (title := text(each, "title"))),
-        )
-    except MalformedAnswer:
-        return _unusable(page["title"], ())
+    return WikiPage(
+        title=page["title"],
+        revision=number(page, "lastrevid"),
+        redirects=tuple(title for each in records(page, "redirects") if (title := text(each, "title"))),
+    )
 
 
 def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
-    try:
-        revision = next(iter(records(page, "revisions")), {})
-        content = text(record(record(revision, "slots"), "main"), "content")
-        mark, properties = number(revision, "revid") or number(page, "lastrevid"), record(page, "pageprops")
-    except MalformedAnswer:
-        return _unusable(page["title"], redirects)
-    clues = clues_from_wikitext(content, is_disambiguation="disambiguation" in properties)
+    revision = next(iter(records(page, "revisions")), {})
+    content = text(record(record(revision, "slots"), "main"), "content")
+    clues = clues_from_wikitext(content, is_disambiguation="disambiguation" in record(page, "pageprops"))
     if clues.binomial:  # which decides, so the lead of many pages need not be held
         clues = replace(clues, lead=clues.lead[:FIRST_SENTENCE_CHARACTERS], lead_binomials=())
     return WikiPage(
         title=page["title"],
-        revision=mark,
+        revision=number(revision, "revid") or number(page, "lastrevid"),
         redirects=tuple(dict.fromkeys(redirects)),
         clues=clues,
         namespace=page["ns"],
-    )
-
-
-def _unusable(title: str, redirects: Sequence[str]) -> WikiPage:
-    """Return a page about which the wiki's answer is malformed."""
-    return WikiPage(
-        title=title, revision=None, redirects=tuple(dict.fromkeys(redirects)), clues=Clues(is_unusable=True)
-    )
-
-
-def members_below(
-    client: WikiClient,
-    category: str,
-    *,
-    depth: int,
-    journal: LookupJournal,
-    report: Report,
-) -> list[str]:
-    """Return the article titles in a category (with namespace) and in its subcategories down to `depth`.
-
-    The order is that of the wiki, level by level. Three categories are requested at a time.
-
-    Raises:
-        BadInput: for more than `MOST_CATEGORIES` subcategories, as soon as that is known.
-    """
-    level, seen, n_done = [category], {category}, 0
-    titles: dict[str, None] = {}
-    for below in range(depth + 1):
-        following: list[str] = []
-        for pages, subcategories in _level(client, level, journal):
-            n_done += 1
-            titles |= dict.fromkeys(pages)
-            if below < depth:
-                fresh = [each for each in subcategories if each not in seen]
-                seen.update(fresh)
-                following += fresh
-            if len(seen) >= SHOWN_FROM:
-                report("categories", n_done, len(seen))
-            if len(seen) > MOST_CATEGORIES:
-                raise _too_many(category, client.host)
-        level = following
-    return list(titles)
-
-
-def _level(client: WikiClient, categories: list[str], journal: LookupJournal) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield pages and subcategories of each category, in this order."""
-
-    def ask(category: str) -> tuple[list[str], list[str]]:
-        found = journal.answer(
-            ["members", category], lambda: _members(client, category), keep=lambda found: not found[2]
-        )
-        return found[0], found[1]
-
-    if len(categories) == 1:  # a dead wiki gets a single request
-        yield ask(categories[0])
-    elif categories:
-        with wiki_workers("categories") as pool:
-            yield from pool.map(ask, categories)
-
-
-def _members(client: WikiClient, category: str) -> tuple[list[str], list[str], int]:
-    """Return pages, subcategories, and how many members are unusable."""
-    n_unusable = 0
-    pages: list[str] = []
-    subcategories: list[str] = []
-    for part in client.query(
-        {
-            "list": "categorymembers",
-            "cmtitle": category,
-            "cmlimit": MEMBERS_PER_REQUEST,
-            "cmtype": "page|subcat",
-            "cmprop": "title|type",
-        }
-    ):
-        members, n_dropped = usable(part.get("categorymembers", []), texts=("title",), where=category)
-        n_unusable += n_dropped
-        for member in members:
-            if member.get("type") == "subcat" or member.get("ns") == 14:
-                subcategories.append(member["title"])
-            elif member.get("ns") == 0:
-                pages.append(member["title"])
-    return pages, subcategories, n_unusable
-
-
-def _too_many(category: str, host: str) -> BadInput:
-    return BadInput(
-        f"{category} on {host} has more than {MOST_CATEGORIES:,} subcategories, one request each.",
-        hint="Choose smaller groups, such as families (--taxon may be repeated), or add --checklist FILE: its names "
-        "are looked up 50 per request.",
     )
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.names import CUB_CLASSES
 from data.records import Taxon, taxon_id
-from kb.checklist.avilist import AviList, load_checklist
 from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
+from kb.checklist.wiki_checklist import WikiChecklist
 
 
 @pytest.fixture(scope="module")
@@ -105,25 +105,6 @@ def test_given_names_take_precedence_over_all_rules(reconciler: Any) -> None:
     assert [missed.name for missed in result.unmatched] == ["Odd"]
 
 
-class Wrens(AviList):
-    """A checklist of a few species without names in other lists."""
-
-    def __init__(self, *taxa: Taxon) -> None:
-        self._taxa = list(taxa)
-
-    def find(self, name: str) -> Taxon | None:
-        return load_checklist().find(name) if name == "Aves" else None
-
-    def species_of(self, taxon: Taxon) -> list[Taxon]:
-        return self._taxa
-
-    def with_code(self, code: str) -> None:
-        return None
-
-    def subspecies(self, name: str) -> None:
-        return None
-
-
 def test_a_name_ambiguous_without_its_possessive_is_unmatched() -> None:
     def wren(scientific_name: Any, common_name: Any) -> Taxon:
         return Taxon(
@@ -134,9 +115,9 @@ def test_a_name_ambiguous_without_its_possessive_is_unmatched() -> None:
         )
 
     one, other = wren("Wrena una", "Zed's Wren"), wren("Wrena altera", "Zed Wren's")
-    (missed,) = Reconciler(Wrens(one, other)).reconcile(["Zed Wren"]).unmatched
+    (missed,) = Reconciler(WikiChecklist([one, other])).reconcile(["Zed Wren"]).unmatched
     assert (missed.reason, missed.suggestions) == ("several species", ("Wrena una", "Wrena altera"))
-    (match,) = Reconciler(Wrens(one)).reconcile(["Zed Wren"]).matched
+    (match,) = Reconciler(WikiChecklist([one])).reconcile(["Zed Wren"]).matched
     assert match.taxon == one
 
 

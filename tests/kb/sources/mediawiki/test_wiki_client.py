@@ -328,15 +328,13 @@ def test_the_journal_keeps_answers_until_the_build_ends(tmp_path: Path) -> None:
     first = LookupJournal(file)
     assert first.answer(["titles", ["A"]], lambda: {"A": 1}) == {"A": 1}
     second = LookupJournal(file)  # the first was killed
-    assert second.is_kept
     assert second.answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 1}
-    assert second.answer(["titles", ["B"]], lambda: {"B": 3}, keep=lambda found: False) == {"B": 3}
-    assert second.answer(["titles", ["B"]], lambda: {"B": 4}) == {"B": 4}
+    assert second.answer(["titles", ["B"]], lambda: {"B": 3}) == {"B": 3}
     second.remove()
     assert not file.exists()
     assert LookupJournal(file).answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 2}
     none = LookupJournal()
-    assert [none.answer("x", lambda: 1), none.answer("x", lambda: 2), none.is_kept] == [1, 2, False]
+    assert [none.answer("x", lambda: 1), none.answer("x", lambda: 2)] == [1, 2]
 
 
 def test_old_and_damaged_journals_are_started_afresh(tmp_path: Path) -> None:
