@@ -25,8 +25,8 @@ import numpy as np
 
 from data.arrays import as_fixed_point, as_unit_rows, rank_descending
 from data.batches import grouped
-from rerank.collection.files import CollectionFiles, StoredPhoto
-from rerank.collection.snapshot import Snapshot
+from rerank.collection.files import StoredPhoto, read_index, write_index
+from rerank.collection.opening import Collection, Indexed
 
 SPACE: Final = "random"
 CHOSEN_ON: Final = (0, 1)  # folds of species used to choose settings
@@ -35,35 +35,37 @@ CHOSEN_ON: Final = (0, 1)  # folds of species used to choose settings
 def write(folder: Path, n: int, dim: int) -> None:
     """Write an index of random unit rows."""
     rng = np.random.default_rng(0)
-    with CollectionFiles(folder, dim=dim) as files:
-        files.recover()
+    with tempfile.TemporaryFile(dir=folder) as out:
         for rows in grouped(range(n), 50_000):
-            vectors = as_fixed_point(as_unit_rows(rng.standard_normal((len(rows), dim), dtype=np.float32)))
-            files.add([StoredPhoto(f"{row // 1000:04}/{row:07}.jpg", 1, 1, None, None) for row in rows], vectors)
+            out.write(as_fixed_point(as_unit_rows(rng.standard_normal((len(rows), dim), dtype=np.float32))).tobytes())
+        out.flush()
+        vectors = np.memmap(out, dtype=np.float32, mode="r", shape=(n, dim))
+        photos = [StoredPhoto(f"{row // 1000:04}/{row:07}.jpg", 1, 1, None, vectors[row]) for row in range(n)]
+        write_index(folder, photos)
 
 
 def search(folder: Path, dim: int, n_queries: int) -> None:
     """Print the time and the memory of searches in the index."""
     base = peak()
     began = time.perf_counter()
-    with CollectionFiles(folder, dim=dim) as files, Snapshot(files, folder, SPACE) as snapshot:
-        opened, memory = time.perf_counter() - began, peak()
-        queries = as_unit_rows(np.random.default_rng(1).standard_normal((n_queries, dim)))
-        ours = []
-        for query in queries:
-            began = time.perf_counter()
-            rank_descending(snapshot.scores(query[None, :])[0], 20)
-            ours.append(time.perf_counter() - began)
-        searched = peak()
-        matrix = np.memmap(files.vector_file(0), dtype=np.float32, mode="r").reshape(-1, dim)
-        bare = []
-        for query in queries:
-            began = time.perf_counter()
-            rank_descending(matrix @ query, 20)
-            bare.append(time.perf_counter() - began)
-    size = len(snapshot.ids) * dim * 4 / 2**20
+    collection = Collection(read_index(folder, dim), folder, SPACE, Indexed())
+    opened, memory = time.perf_counter() - began, peak()
+    queries = as_unit_rows(np.random.default_rng(1).standard_normal((n_queries, dim)))
+    ours = []
+    for query in queries:
+        began = time.perf_counter()
+        rank_descending(collection.scores(query[None, :])[0], 20)
+        ours.append(time.perf_counter() - began)
+    searched = peak()
+    matrix = np.memmap(next(folder.glob("*.f32")), dtype=np.float32, mode="r").reshape(-1, dim)
+    bare = []
+    for query in queries:
+        began = time.perf_counter()
+        rank_descending(matrix @ query, 20)
+        bare.append(time.perf_counter() - began)
+    size = len(collection.ids) * dim * 4 / 2**20
     sys.stdout.write(
-        f"{len(snapshot.ids):,} x {dim} ({size:,.0f} MiB on disk)\n"
+        f"{len(collection.ids):,} x {dim} ({size:,.0f} MiB on disk)\n"
         f"open {opened:.2f} s; search {min(ours):.2f} s, bare product {min(bare):.2f} s "
         f"({min(ours) / min(bare):.1f} times)\n"
         f"peak memory {base:.0f} MiB before, {memory:.0f} open, {searched:.0f} after {n_queries} searches, "

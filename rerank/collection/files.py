@@ -1,205 +1,109 @@
-"""Files of a collection: one of vectors that only grows, and a database that says which of its rows are photos.
+"""Files of a collection: the vectors of its photos in one file, and a table of the photos that names it.
 
-Vectors reach the disk before the transaction that names their rows, so a process that is killed at any instant leaves
-at most rows without a photo at the end of the file, which the next writer cuts off. Committed rows never change, and
-readers keep the state that they opened: a compaction writes a new file.
+Both are replaced whole, the table last. Readers keep the vectors that they opened.
 """
 
 from __future__ import annotations
 
+import json
+import mmap
 import os
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import numpy as np
 
-from data.arrays import FloatArray, IntArray
-from data.closing import Closing
+from data.arrays import FloatArray
+from data.batches import grouped
 from data.errors import StoreError
-from data.files import writing
-from data.sqlite import closed_on_error, storage_errors, transaction, use_write_ahead_log
+from data.files import remove_parts, replacing, write_atomic
 
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS state (generation INTEGER, n_rows INTEGER, dim INTEGER);
-CREATE TABLE IF NOT EXISTS photos (
-    path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, row INTEGER, error TEXT
-) WITHOUT ROWID;
-"""
-DATABASE: Final = "photos.sqlite"
-_GARBAGE: Final = 0.5  # share of rows without a photo, above which the file is written again
-_ROWS_AT_A_TIME: Final = 1 << 14
+TABLE: Final = "photos.jsonl"
+_ROWS_AT_A_TIME: Final = 1 << 12
 
 
 class StoredPhoto(NamedTuple):
-    """A photo as the index knows it: size and time of its file, and its row, or why it cannot be read."""
+    """A photo as the index knows it: size and time of its file, and its vector, or why it cannot be read."""
 
     path: str
     """Below the folder, with slashes."""
     size: int
     mtime_ns: int
-    row: int | None
-    error: str | None
+    error: str | None = None
+    vector: FloatArray | None = None
 
 
-class State(NamedTuple):
-    """The committed rows of a generation of the file of vectors."""
+class Index(NamedTuple):
+    """The photos of a folder, sorted by path: first by its first folder, then by its second, and so on."""
 
-    generation: int
-    n_rows: int
-    dim: int
+    photos: list[StoredPhoto]
+    vectors: FloatArray
+    """`(n, dim)` of the readable photos, mapped from disk."""
+    mapped: mmap.mmap | None
 
 
-class CollectionFiles(Closing):
-    """The files of a collection in a folder of their own; a context manager. One writer at a time.
-
-    Args:
-        folder: made if it does not exist.
-        dim: length of a vector.
+def read_index(folder: Path, dim: int) -> Index:
+    """Return the index in a folder, without photos if there is none.
 
     Raises:
-        StoreError: from every method, if the files are damaged.
-        MissingRequirement: from every method, if the disk is full or not writable.
+        StoreError: if it is damaged.
     """
-
-    def __init__(self, folder: Path, *, dim: int) -> None:
-        self.folder = folder
-        with self._errors():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(folder / DATABASE, timeout=60, isolation_level=None)
-            with closed_on_error(self._db):
-                use_write_ahead_log(self._db)
-                self._db.executescript(_TABLES)
-                self._db.execute("INSERT INTO state SELECT 0, 0, ? WHERE NOT EXISTS (SELECT * FROM state)", (dim,))
-
-    def close(self) -> None:
-        """Close the database."""
-        self._db.close()
-
-    @property
-    def state(self) -> State:
-        """The committed state."""
-        with self._errors():
-            return State(*self._db.execute("SELECT generation, n_rows, dim FROM state").fetchone())
-
-    def vector_file(self, generation: int) -> Path:
-        """Return the file of vectors of a generation."""
-        return self.folder / f"vectors-{generation}.f32"
-
-    def photos(self) -> list[StoredPhoto]:
-        """Return all photos, sorted by path: first by its first folder, then by its second, and so on."""
-        with self._errors():
-            rows = self._db.execute("SELECT path, size, mtime_ns, row, error FROM photos ORDER BY path").fetchall()
-        return [StoredPhoto(_path(key), *rest) for key, *rest in rows]
-
-    def snapshot(self) -> tuple[State, tuple[str, ...], IntArray, dict[str, str]]:
-        """Return state, paths and rows of readable photos, sorted by path, and path -> error, of one instant."""
-        with self._transaction("BEGIN"):
-            state = self.state
-            query = "SELECT path FROM photos WHERE row IS NOT NULL ORDER BY path"
-            paths = tuple(_path(key) for (key,) in self._db.execute(query))
-            numbers = self._db.execute("SELECT row FROM photos WHERE row IS NOT NULL ORDER BY path")
-            rows: IntArray = np.fromiter((row for (row,) in numbers), dtype=np.intp, count=len(paths))
-            failed = self._db.execute("SELECT path, error FROM photos WHERE error IS NOT NULL ORDER BY path")
-            return state, paths, rows, {_path(key): error for key, error in failed}
-
-    def recover(self) -> None:
-        """Cut off the rows that a killed writer did not commit; for the writer."""
-        state = self.state
-        file = self.vector_file(state.generation)
-        size = state.n_rows * state.dim * 4
-        with self._errors():
-            with file.open("ab") as out:
-                if out.tell() < size:
-                    raise StoreError(f"{file} lacks vectors")
-                out.truncate(size)
-            for other in self.folder.glob("vectors-*.f32"):
-                if other != file:
-                    other.unlink(missing_ok=True)
-
-    def add(self, photos: Sequence[StoredPhoto], vectors: FloatArray) -> None:
-        """Add or replace photos in one commit; the readable ones get new rows, in their order.
-
-        Args:
-            photos: readable where `error` is None; their `row` is ignored.
-            vectors: `(n, dim)` float32, of the readable ones.
-        """
-        state = self.state
-        with self._errors():
-            with self.vector_file(state.generation).open("ab") as out:
-                out.write(np.ascontiguousarray(vectors, dtype="<f4").tobytes())
-                out.flush()
-                os.fsync(out.fileno())
-            numbers = iter(range(state.n_rows, state.n_rows + len(vectors)))
-            rows = [
-                (
-                    sort_key(each.path),
-                    each.size,
-                    each.mtime_ns,
-                    next(numbers) if each.error is None else None,
-                    each.error,
-                )
-                for each in photos
-            ]
-            with self._transaction("BEGIN IMMEDIATE"):
-                self._db.executemany("INSERT OR REPLACE INTO photos VALUES (?, ?, ?, ?, ?)", rows)
-                self._db.execute("UPDATE state SET n_rows = ?", (state.n_rows + len(vectors),))
-
-    def remove(self, paths: Iterable[str]) -> None:
-        """Remove photos in one commit; their rows stay in the file until it is compacted."""
-        with self._transaction("BEGIN IMMEDIATE"):
-            self._db.executemany("DELETE FROM photos WHERE path = ?", ((sort_key(path),) for path in paths))
-
-    def compact(self) -> None:
-        """Write the vectors again in the order of the photos if most rows are without a photo."""
-        state, kept, rows, _ = self.snapshot()
-        if state.n_rows - len(kept) <= _GARBAGE * state.n_rows:
-            return
-        old, new = self.vector_file(state.generation), self.vector_file(state.generation + 1)
-        with self._errors():
-            with new.open("wb") as out:
-                if len(rows):
-                    vectors = np.memmap(old, dtype="<f4", mode="r", shape=(state.n_rows, state.dim))
-                    for first in range(0, len(rows), _ROWS_AT_A_TIME):
-                        out.write(vectors[rows[first : first + _ROWS_AT_A_TIME]].tobytes())
-                out.flush()
-                os.fsync(out.fileno())
-            with self._transaction("BEGIN IMMEDIATE"):
-                self._db.executemany(
-                    "UPDATE photos SET row = ? WHERE path = ?",
-                    ((i, sort_key(path)) for i, path in enumerate(kept)),
-                )
-                self._db.execute("UPDATE state SET generation = generation + 1, n_rows = ?", (len(kept),))
-            old.unlink(missing_ok=True)
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
-        with self._errors(), transaction(self._db, begin):
-            yield
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+    problem: Exception | None = None
+    for _ in range(2):  # another process may replace the vectors after the table was read
+        if not (folder / TABLE).exists():
+            return Index([], np.empty((0, dim), dtype=np.float32), None)
         try:
-            with storage_errors(self.folder), writing(self.folder):
-                yield
-        except StoreError as error:
-            raise StoreError(
-                f"The index of photos in {self.folder} is damaged: {error.__cause__ or error}.",
-                hint=f"Delete the folder {self.folder}. It holds no photos; they are indexed again.",
-            ) from error
+            with (folder / TABLE).open("rb") as table:
+                name = json.loads(next(table))
+                photos = [StoredPhoto(*json.loads(line)) for line in table]
+            vectors, mapped = _mapped(folder / str(name), sum(photo.error is None for photo in photos), dim)
+        except (OSError, ValueError, TypeError, StopIteration) as error:
+            problem = error
+            continue
+        rows = iter(vectors)
+        return Index([each._replace(vector=next(rows)) if each.error is None else each for each in photos],
+                     vectors, mapped)  # fmt: skip
+    raise StoreError(
+        f"The index of photos in {folder} is damaged: {problem}.",
+        hint=f"Delete the folder {folder}. It holds no photos; they are indexed again.",
+    )
+
+
+def write_index(folder: Path, photos: Iterable[StoredPhoto]) -> None:
+    """Replace the index in a folder; for its only writer.
+
+    Raises:
+        MissingRequirement: if the disk is full.
+    """
+    photos = sorted(photos, key=lambda photo: sort_key(photo.path))
+    file = folder / f"vectors-{secrets.token_hex(8)}.f32"
+    with replacing(file) as temporary, temporary.open("wb") as out:
+        for some in grouped((photo.vector for photo in photos if photo.vector is not None), _ROWS_AT_A_TIME):
+            out.write(np.stack(some).astype("<f4").tobytes())
+    lines = [file.name, *(photo[:4] for photo in photos)]
+    write_atomic(folder / TABLE, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    remove_parts(folder)
+    for other in folder.glob("*vectors-*.f32*"):
+        if other != file:
+            other.unlink(missing_ok=True)
+
+
+def _mapped(file: Path, n: int, dim: int) -> tuple[FloatArray, mmap.mmap | None]:
+    with file.open("rb") as opened:
+        if opened.seek(0, 2) != n * dim * 4:
+            raise ValueError(f"{file} has {opened.tell():,} bytes, expected {n * dim * 4:,}")
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if n else None
+    vectors: FloatArray = np.frombuffer(mapped or b"", dtype="<f4").reshape(n, dim)
+    return vectors, mapped
 
 
 def sort_key(path: str) -> bytes:
     """Return the bytes of a path so that they sort as its parts do: `a/b` before `a.b/c`."""
     return os.fsencode(path).replace(b"/", b"\0")
-
-
-def _path(key: bytes) -> str:
-    return os.fsdecode(key.replace(b"\0", b"/"))
 
 
 _QUOTED = re.compile(r"[\s%]")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,102 +14,26 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from data.arrays import FloatArray, as_fixed_point
+from data.arrays import FloatArray, IntArray, as_fixed_point, check_vectors, exact_cosines
 from data.contracts import ImageEncoder
 from data.engines.contract import LOCAL, Engine, map_shards
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable
 from data.files import file_state, sha256_hex, user_folder, writer_lock
 from data.images.find import SUFFIXES, unsupported_text, walk_files
 from data.words import plural
-from rerank.collection.files import CollectionFiles, StoredPhoto, sort_key
-from rerank.collection.snapshot import Snapshot
+from rerank.collection.files import Index, StoredPhoto, id_of_path, path_of_id, read_index, sort_key, write_index
 from rerank.photo_vectors import READING, EncodeWhole
 
 _RETRY = -1
 """Size of a photo that the system refused to read: it is tried again by the next run, changed or not."""
+_WAIT_S: Final = 10.0  # for another process that indexes the same folder
+_SAVING: Final = 0.05  # share of the time of an update that goes into saving what is done
+_BLOCK_BYTES: Final = 1 << 26  # of vectors in memory at a time
 
 OnProgress = Callable[[int, int, int], None]
 """Called with photos done, photos to do, and unreadable ones among those done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """Differences between a folder and its index."""
-
-    new: Sequence[StoredPhoto] = ()
-    """Added and changed photos, sorted by path."""
-    removed: Sequence[str] = ()
-
-    def __bool__(self) -> bool:
-        """Return whether there is any."""
-        return bool(self.new or self.removed)
-
-
-def photos_in(folder: Path, skipped: Counter[str] | None = None) -> dict[str, tuple[int, int]]:
-    """Return path below the folder -> size and modification time in ns of its photos.
-
-    A folder below it that cannot be listed stands there as a photo, which cannot be read either, and so does a link
-    without a target.
-    `skipped`, if given, counts the other files by extension, without hidden ones.
-    """
-    unlisted: list[str] = []
-    start = len(os.fspath(folder).rstrip("/")) + 1
-    found = {}
-    for entry in walk_files(folder, on_error=lambda error: unlisted.append(str(error.filename))):
-        if Path(entry.name).suffix.lower() in SUFFIXES:
-            found[entry.path[start:]] = file_state(Path(entry.path)) or (_RETRY, 0)  # a link without a target
-        elif skipped is not None and not entry.name.startswith("."):
-            skipped[Path(entry.name).suffix.lower()] += 1
-    return found | {path[start:]: (_RETRY, 0) for path in unlisted if path[start:]}
-
-
-def changes(present: Mapping[str, tuple[int, int]], stored: Sequence[StoredPhoto]) -> Changes:
-    """Return what an index has to learn and to forget; photos in folders that cannot be listed are kept."""
-    unlisted = [f"{path}/" for path, (size, _) in present.items() if size == _RETRY]
-    known = {photo.path: (photo.size, photo.mtime_ns) for photo in stored}
-    new = [path for path, state in present.items() if known.get(path) != state or state[0] == _RETRY]
-    new.sort(key=sort_key)
-    return Changes(
-        new=[StoredPhoto(path, *present[path], None, None) for path in new],
-        removed=[path for path in known if path not in present and not any(map(path.startswith, unlisted))],
-    )
-
-
-def apply(
-    found: Changes,
-    files: CollectionFiles,
-    folder: Path,
-    encoder: ImageEncoder,
-    on_progress: OnProgress,
-    engine: Engine = LOCAL,
-) -> None:
-    """Bring the index up to date; each batch of photos is on disk before the next one."""
-    files.recover()
-    if found.removed:
-        files.remove(found.removed)
-    done = failed = 0
-    on_progress(done, len(found.new), failed)
-    new = iter(found.new)
-    for results in map_shards(EncodeWhole(encoder=encoder), (folder / photo.path for photo in found.new), engine):
-        batch = list(islice(new, len(results)))
-        rows = [_with_error(photo, each, folder) for photo, each in zip(batch, results, strict=True)]
-        vectors = [each for each in results if not isinstance(each, BadImage)]
-        files.add(rows, as_fixed_point(np.stack(vectors)) if vectors else np.empty((0, encoder.dim), np.float32))
-        done, failed = done + len(batch), failed + len(batch) - len(vectors)
-        on_progress(done, len(found.new), failed)
-    files.compact()
-
-
-def _with_error(photo: StoredPhoto, found: FloatArray | BadImage, folder: Path) -> StoredPhoto:
-    if not isinstance(found, BadImage):
-        return photo
-    reason = str(found).removeprefix(str(folder / photo.path)).strip()
-    is_refused = getattr(found.__cause__, "errno", None) is not None
-    return photo._replace(error=reason, size=_RETRY if is_refused else photo.size)
-
-
-_WAIT_S: Final = 10.0  # for another process that indexes the same folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +47,62 @@ class Indexed:
     """Extension -> number of the other files in the folder."""
 
 
-class Collection(Snapshot):
-    """A snapshot with the counts of the update before it."""
+class Collection:
+    """The photos of a folder in one space, unchanged whatever happens to folder and index; an `ImageCollection`.
 
-    update: Indexed
+    Args:
+        index: the index.
+        folder: the folder of photos.
+        space: the space of the vectors.
+        update: counts of the update before.
+    """
+
+    def __init__(self, index: Index, folder: Path, space: str, update: Indexed) -> None:
+        self.folder, self.space, self.update = folder, space, update
+        self._vectors, self._mapped = index.vectors, index.mapped
+        self.ids: tuple[str, ...] = tuple(id_of_path(photo.path) for photo in index.photos if photo.error is None)
+        self.errors: Mapping[str, str] = {
+            id_of_path(photo.path): photo.error for photo in index.photos if photo.error is not None
+        }
+        self._known = frozenset(self.ids)
 
     def reasons(self) -> dict[str, int]:
         """Return kind of error -> number of unreadable photos, the most frequent first."""
         return dict(Counter(map(_kind, self.errors.values())).most_common())
+
+    def path(self, image_id: str) -> Path:
+        """Return the file of a photo, readable or not.
+
+        Raises:
+            BadInput: if the collection has no such photo.
+        """
+        if image_id not in self._known and image_id not in self.errors:
+            raise BadInput(
+                f"The collection {self.folder} has no photo {image_id!r}.",
+                hint="It was removed or renamed, or it belongs to another folder.",
+            )
+        return self.folder / path_of_id(image_id)
+
+    def vectors(self, rows: IntArray) -> FloatArray:
+        """Return the `(len(rows), dim)` float32 unit vectors of these rows."""
+        return self._vectors[rows]
+
+    def scores(self, queries: FloatArray) -> NDArray[np.float64]:
+        """Return the `(q, n)` cosines of all photos to each of `(q, dim)` queries; equal vectors have equal scores.
+
+        Exact for the stored vectors; besides the result, 64 MB of vectors are in memory at a time.
+        """
+        n, dim = self._vectors.shape
+        fixed = as_fixed_point(check_vectors(queries, dim=dim))
+        scores: NDArray[np.float64] = np.empty((len(fixed), n))
+        step = _BLOCK_BYTES // (dim * 4) // mmap.PAGESIZE * mmap.PAGESIZE or mmap.PAGESIZE
+        for first in range(0, n, step):
+            last = min(first + step, n)
+            scores[:, first:last] = exact_cosines(fixed, self._vectors[first:last])
+            if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+                # This process lets the pages go; the operating system may keep them as cache.
+                self._mapped.madvise(mmap.MADV_DONTNEED, first * dim * 4, (last - first) * dim * 4)
+        return scores
 
 
 @contextmanager
@@ -142,7 +116,7 @@ def open_collection(
 ) -> Iterator[Collection]:
     """Give the photos below a folder as a collection: new and changed ones are encoded first, removed ones forgotten.
 
-    An update that is killed continues where it stopped. Photos are encoded whole, as by the method `similarity`.
+    An update that is killed continues where it last saved. Photos are encoded whole, as by the method `similarity`.
 
     Args:
         folder: the folder of photos; hidden files and folders are skipped.
@@ -156,6 +130,7 @@ def open_collection(
         NothingReadable: if it has no photo, or none that can be read.
         KnowledgeBaseLocked: if another process is indexing it.
         StoreError: if the index is damaged.
+        MissingRequirement: if the disk is full or not writable.
 
     Example:
         >>> import tempfile
@@ -171,38 +146,104 @@ def open_collection(
     """
     folder = Path(folder).expanduser().resolve()
     present, skipped = _present(folder)
-    own = index_folder(folder, encoder.space, home=home)
-    with CollectionFiles(own, dim=encoder.dim) as files:
-        found = changes(present, files.photos())
-        if found:
-            with _writing(own, folder):
-                found = changes(present, files.photos())  # another process may have been faster
-                apply(found, files, folder, encoder, on_progress, engine)
-        with Collection(files, folder, encoder.space) as collection:
-            collection.update = Indexed(n_new=len(found.new), n_removed=len(found.removed), skipped=skipped)
-            if not collection.ids:
-                why = "; ".join(f"{n:,} {kind}" for kind, n in collection.reasons().items())
-                raise NothingReadable(
-                    f"None of the {plural(len(collection.errors), 'photo')} in {folder} can be read: {why}."
-                )
-            yield collection
-
-
-def index_folder(folder: Path, space: str, *, home: Path | None = None) -> Path:
-    """Return the folder of the index of a resolved folder of photos in a space."""
-    name = sha256_hex("\n".join((str(folder), space, READING)))[:24]
-    return (home or user_folder()) / "collections" / name
+    name = sha256_hex("\n".join((str(folder), encoder.space, READING)))[:24]
+    own = (home or user_folder()) / "collections" / name
+    index = read_index(own, encoder.dim)
+    new, removed = changes(present, index.photos)
+    if new or removed:
+        with _writing(own, folder):
+            index = read_index(own, encoder.dim)
+            new, removed = changes(present, index.photos)  # another process may have been faster
+            if new or removed:
+                index = _updated(index, new, removed, own, folder, encoder, on_progress, engine)
+    collection = Collection(
+        index, folder, encoder.space, Indexed(n_new=len(new), n_removed=len(removed), skipped=skipped)
+    )
+    if not collection.ids:
+        why = "; ".join(f"{n:,} {kind}" for kind, n in collection.reasons().items())
+        raise NothingReadable(f"None of the {plural(len(collection.errors), 'photo')} in {folder} can be read: {why}.")
+    yield collection
 
 
 def _present(folder: Path) -> tuple[Mapping[str, tuple[int, int]], Counter[str]]:
+    """Return path below the folder -> size and modification time in ns of its photos, and extension -> other files.
+
+    A folder below it that cannot be listed stands there as a photo, which cannot be read either, and so does a link
+    without a target. Hidden files are not counted.
+    """
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder." if folder.exists() else f"The folder {folder} does not exist.")
+    unlisted: list[str] = []
     skipped: Counter[str] = Counter()
-    present = photos_in(folder, skipped)
+    start = len(os.fspath(folder).rstrip("/")) + 1
+    present: dict[str, tuple[int, int]] = {}
+    for entry in walk_files(folder, on_error=lambda error: unlisted.append(str(error.filename))):
+        suffix = Path(entry.name).suffix.lower()
+        if suffix in SUFFIXES:
+            present[entry.path[start:]] = file_state(Path(entry.path)) or (_RETRY, 0)  # a link without a target
+        elif not entry.name.startswith("."):
+            skipped[suffix] += 1
+    present |= {path[start:]: (_RETRY, 0) for path in unlisted if path[start:]}
     if not present:
         remedies = filter(None, map(unsupported_text, skipped))
         raise NothingReadable(f"No photo found in {folder}.", hint=" ".join(dict.fromkeys(remedies)) or None)
     return present, skipped
+
+
+def changes(
+    present: Mapping[str, tuple[int, int]], stored: Sequence[StoredPhoto]
+) -> tuple[list[StoredPhoto], list[str]]:
+    """Return the added and changed photos, sorted by path, and the removed ones.
+
+    Photos in folders that cannot be listed are kept.
+    """
+    unlisted = [f"{path}/" for path, (size, _) in present.items() if size == _RETRY]
+    known = {photo.path: (photo.size, photo.mtime_ns) for photo in stored}
+    new = [path for path, state in present.items() if known.get(path) != state or state[0] == _RETRY]
+    removed = [path for path in known if path not in present and not any(map(path.startswith, unlisted))]
+    return [StoredPhoto(path, *present[path]) for path in sorted(new, key=sort_key)], removed
+
+
+def _updated(
+    index: Index,
+    new: Sequence[StoredPhoto],
+    removed: Sequence[str],
+    own: Path,
+    folder: Path,
+    encoder: ImageEncoder,
+    on_progress: OnProgress,
+    engine: Engine,
+) -> Index:
+    """Return the index with the new photos and without the removed ones, saved now and then."""
+    known = {photo.path: photo for photo in index.photos}
+    for path in removed:
+        del known[path]
+    done = failed = 0
+    due = 0.0
+    on_progress(done, len(new), failed)
+    waiting = iter(new)
+    for results in map_shards(EncodeWhole(encoder=encoder), (folder / photo.path for photo in new), engine):
+        for photo, found in zip(islice(waiting, len(results)), results, strict=True):
+            known[photo.path] = _read(photo, found, folder)
+            failed += isinstance(found, BadImage)
+        done += len(results)
+        if time.monotonic() >= due and done < len(new):
+            began = time.monotonic()
+            write_index(own, known.values())
+            known = {photo.path: photo for photo in read_index(own, encoder.dim).photos}  # memory has no vectors
+            due = time.monotonic() + (time.monotonic() - began) / _SAVING
+        on_progress(done, len(new), failed)
+    write_index(own, known.values())
+    return read_index(own, encoder.dim)
+
+
+def _read(photo: StoredPhoto, found: FloatArray | BadImage, folder: Path) -> StoredPhoto:
+    """Return a photo with its vector or error."""
+    if not isinstance(found, BadImage):
+        return photo._replace(vector=as_fixed_point(found[None, :])[0])
+    reason = str(found).removeprefix(str(folder / photo.path)).strip()
+    is_refused = getattr(found.__cause__, "errno", None) is not None
+    return photo._replace(error=reason, size=_RETRY if is_refused else photo.size)
 
 
 @contextmanager

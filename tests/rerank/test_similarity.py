@@ -15,7 +15,7 @@ from data.images.decode import read_image
 from data.records import Job, JobImage
 from rerank import METHODS, SimilarityReranker, rerank
 from rerank.photo_vectors import EncodeWhole, encode_ahead
-from tests.toy.encoders import toy_encoders
+from tests.toy.encoders import Counting, toy_encoders
 
 COLOURS = ("blue", "red", "yellow", "green")
 
@@ -103,20 +103,6 @@ def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: An
     ranked = SimilarityReranker(encoder, root=folder).rerank(job("", dialogue=turns))
     assert encoder.texts == ["a scarlet bird", "big? yes, far? no", "is there a second bird? yes"]
     assert ranked[0].image_id == "red"
-
-
-class Counting:
-    """The toy encoder, which counts photos."""
-
-    def __init__(self) -> None:
-        self._encoder, self.n_images = toy_encoders().text_image[0], 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._encoder, name)
-
-    def encode_images(self, images: Sequence[Image.Image]) -> Any:
-        self.n_images += len(images)
-        return self._encoder.encode_images(images)
 
 
 def test_photos_encoded_ahead_are_not_encoded_again(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from PIL.Image import Image
@@ -57,3 +58,17 @@ class PlainLook:
 def toy_encoders() -> Encoders:
     """Return toys in place of the encoders of `paper`, a profile whose weights nobody has to download for a test."""
     return Encoders(profile="paper", text_image=(PlainColours(),), visual=PlainLook(), sentence=PlainWords())
+
+
+class Counting:
+    """The toy text-image encoder, which counts photos."""
+
+    def __init__(self) -> None:
+        self._encoder, self.n_images = PlainColours(), 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._encoder, name)
+
+    def encode_images(self, images: Sequence[Image]) -> FloatArray:
+        self.n_images += len(images)
+        return self._encoder.encode_images(images)

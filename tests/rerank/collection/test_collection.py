@@ -9,26 +9,12 @@ from PIL import Image
 
 from data.errors import BadInput, MissingRequirement, NothingReadable, StoreError
 from rerank import open_collection
-from rerank.collection.files import CollectionFiles, StoredPhoto
-from rerank.collection.opening import changes
+from rerank.collection import opening
+from rerank.collection.files import StoredPhoto, read_index, write_index
 from tests.small_files import files_of_at_most
-from tests.toy.encoders import toy_encoders
+from tests.toy.encoders import Counting
 
 COLOURS = ("blue", "red", "yellow", "green")
-
-
-class Counting:
-    """The toy encoder, counting the photos that it encodes."""
-
-    def __init__(self) -> None:
-        self.inner, self.n = toy_encoders().text_image[0], 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def encode_images(self, images: Any) -> Any:
-        self.n += len(images)
-        return self.inner.encode_images(images)
 
 
 @pytest.fixture
@@ -79,45 +65,57 @@ def test_equal_photos_have_equal_scores_in_an_index_of_any_history(tmp_path: Pat
 
 def test_only_new_and_changed_photos_are_encoded_and_removed_ones_are_forgotten(folder: Path, encoder: Any) -> None:
     with open_collection(folder, encoder) as collection:
-        assert (collection.update.n_new, encoder.n) == (6, 4)
+        assert (collection.update.n_new, encoder.n_images) == (6, 4)
     with open_collection(folder, encoder) as collection:
-        assert (collection.update.n_new, collection.update.n_removed, encoder.n) == (0, 0, 4)
+        assert (collection.update.n_new, collection.update.n_removed, encoder.n_images) == (0, 0, 4)
     (folder / "a/1.png").unlink()
     Image.new("RGB", (41, 40), "black").save(folder / "b c.png")
     Image.new("RGB", (40, 40), "white").save(folder / "empty.png")
     with open_collection(folder, encoder) as collection:
-        assert (collection.update.n_new, collection.update.n_removed, encoder.n) == (2, 1, 6)
+        assert (collection.update.n_new, collection.update.n_removed, encoder.n_images) == (2, 1, 6)
         assert list(collection.ids) == ["a.b/2.png", "b%20c.png", "b%2520c.png", "empty.png"]
         changed = collection.scores(collection.vectors(np.arange(4)))
     with open_collection(folder, encoder, home=folder.parent / "fresh") as fresh:
         assert np.array_equal(changed, fresh.scores(fresh.vectors(np.arange(4))))
 
 
-def test_a_reader_keeps_its_photos_while_the_index_changes_and_is_compacted(folder: Path, encoder: Any) -> None:
+def test_a_reader_keeps_its_photos_while_the_index_is_replaced(folder: Path, encoder: Any) -> None:
     query = encoder.encode_texts(["azure wings"])
-    with open_collection(folder, encoder) as before:
+    with open_collection(folder, encoder, home=folder.parent) as before:
         scores, ids = before.scores(query), before.ids
         for name in ("a.b/2.png", "b c.png", "b%20c.png"):
             (folder / name).unlink()
-        with open_collection(folder, encoder) as after:
+        with open_collection(folder, encoder, home=folder.parent) as after:
             assert list(after.ids) == ["a/1.png"] and after.scores(query)[0, 0] == scores[0, 0]
-            [matrix] = Path(after._file.name).parent.glob("vectors-*.f32")
-            assert matrix.stat().st_size == encoder.dim * 4, "three of four rows were without a photo"
+        [matrix] = (folder.parent / "collections").rglob("*.f32")
+        assert matrix.stat().st_size == encoder.dim * 4, "the other file and the rows of removed photos are gone"
         assert np.array_equal(before.scores(query), scores) and before.ids == ids
 
 
-def test_rows_of_a_killed_writer_are_cut_off(folder: Path, encoder: Any) -> None:
-    with open_collection(folder, encoder) as collection:
-        whole, matrix = collection.vectors(np.arange(4)), Path(collection._file.name)
-    with matrix.open("ab") as out:
-        out.write(b"half a row")
-    Image.new("RGB", (40, 40), "white").save(folder / "z.png")
-    with open_collection(folder, encoder) as collection:
-        assert np.array_equal(collection.vectors(np.arange(4)), whole)
-        assert collection.vectors(np.array([4]))[0] == pytest.approx(
-            encoder.encode_images([Image.new("RGB", (40, 40), "white")])[0], abs=1e-6
-        )
-    assert matrix.stat().st_size == 5 * encoder.dim * 4
+def test_what_is_done_is_saved_now_and_then_and_a_killed_update_continues(
+    tmp_path: Path, encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "photos").mkdir()
+    for i in range(100):
+        Image.new("RGB", (40, 40), (i, 90, 90)).save(tmp_path / "photos" / f"{i:02}.png")
+    monkeypatch.setattr(opening, "_SAVING", 1e9)  # after each batch
+
+    def killed(done: int, _total: int, _failed: int) -> None:
+        if done > 64:
+            raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        open_collection(tmp_path / "photos", encoder, home=tmp_path, on_progress=killed),
+    ):
+        pass
+    with (
+        open_collection(tmp_path / "photos", encoder, home=tmp_path) as resumed,
+        open_collection(tmp_path / "photos", encoder, home=tmp_path / "fresh") as whole,
+    ):
+        assert (resumed.update.n_new, whole.update.n_new) == (4, 100)
+        assert resumed.ids == whole.ids
+        assert np.array_equal(resumed.vectors(np.arange(100)), whole.vectors(np.arange(100)))
 
 
 def test_folders_without_a_readable_photo_are_errors_and_lose_nothing(folder: Path, encoder: Any) -> None:
@@ -132,7 +130,7 @@ def test_folders_without_a_readable_photo_are_errors_and_lose_nothing(folder: Pa
     folder.rmdir()
     folder.with_name("away").rename(folder)
     with open_collection(folder, encoder) as collection:
-        assert (len(collection.ids), encoder.n) == (4, 4)
+        assert (len(collection.ids), encoder.n_images) == (4, 4)
         for image_id in collection.ids:
             collection.path(image_id).unlink()
     with pytest.raises(NothingReadable, match="None of the 2 photos"), open_collection(folder, encoder):
@@ -140,26 +138,34 @@ def test_folders_without_a_readable_photo_are_errors_and_lose_nothing(folder: Pa
 
 
 def test_photos_in_a_folder_that_cannot_be_listed_are_kept() -> None:
-    stored = [StoredPhoto(path, 9, 9, row, None) for row, path in enumerate(("a.png", "b/1.png", "bb/1.png"))]
-    found = changes({"a.png": (9, 9), "b": (-1, 0)}, stored)
-    assert [photo.path for photo in found.new] == ["b"] and found.removed == ["bb/1.png"]
+    stored = [StoredPhoto(path, 9, 9) for path in ("a.png", "b/1.png", "bb/1.png")]
+    new, removed = opening.changes({"a.png": (9, 9), "b": (-1, 0)}, stored)
+    assert [photo.path for photo in new] == ["b"] and removed == ["bb/1.png"]
 
 
 def test_a_damaged_index_is_an_error_that_names_its_own_folder(tmp_path: Path) -> None:
     """The folder of photos must not be taken for the one to delete."""
-    with CollectionFiles(tmp_path / "index", dim=4):
-        pass
-    (tmp_path / "index" / "photos.sqlite").write_bytes(b"no database" * 500)
-    with pytest.raises(StoreError, match="index of photos") as caught:
-        CollectionFiles(tmp_path / "index", dim=4)
-    assert caught.value.hint == f"Delete the folder {tmp_path / 'index'}. It holds no photos; they are indexed again."
+    photo = StoredPhoto("\udcff.png", 1, 2, None, np.ones(4, np.float32))
+    write_index(tmp_path, [photo, StoredPhoto("a.png", 3, 4, "is empty")])
+    read = read_index(tmp_path, 4)
+    assert [each[:4] for each in read.photos] == [("a.png", 3, 4, "is empty"), photo[:4]]
+    assert read.vectors.tolist() == [[1.0] * 4] and read_index(tmp_path / "none", 4).photos == []
+    [matrix] = tmp_path.glob("*.f32")
+    for file, content in ((tmp_path / "photos.jsonl", b"no table"), (matrix, b"1234"), (matrix, None)):
+        write_index(tmp_path, [photo])
+        [matrix] = tmp_path.glob("*.f32")
+        file = file if file.suffix == ".jsonl" else matrix
+        file.unlink() if content is None else file.write_bytes(content)
+        with pytest.raises(StoreError, match="index of photos") as caught:
+            read_index(tmp_path, 4)
+        assert caught.value.hint == f"Delete the folder {tmp_path}. It holds no photos; they are indexed again."
 
 
-def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
-    photos = [StoredPhoto(path=f"{i}.png", size=1, mtime_ns=1, row=None, error=None) for i in range(1_000)]
-    with CollectionFiles(tmp_path / "index", dim=512) as files:
-        with files_of_at_most(1_000_000), pytest.raises(MissingRequirement, match="index cannot be written"):
-            files.add(photos, np.zeros((1_000, 512), dtype=np.float32))
-        files.recover()
-        files.add(photos, np.zeros((1_000, 512), dtype=np.float32))
-        assert files.state.n_rows == 1_000
+def test_a_full_disk_is_reported_and_leaves_the_index_as_it_was(tmp_path: Path) -> None:
+    few, many = (
+        [StoredPhoto(f"{i}.png", 1, 1, None, np.zeros(512, np.float32)) for i in range(n)] for n in (10, 1_000)
+    )
+    write_index(tmp_path / "index", few)
+    with files_of_at_most(1_000_000), pytest.raises(MissingRequirement, match="cannot be written"):
+        write_index(tmp_path / "index", many)
+    assert len(read_index(tmp_path / "index", 512).photos) == 10
