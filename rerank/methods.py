@@ -23,10 +23,8 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from rerank.photo_vectors import PhotoFile
     from rerank.prompting import Prompts
     from rerank.reranker import Reranker
-    from rerank.similarity import SimilarityReranker
+    from rerank.similarity import Seeker
     from rerank.visret.generators import Generator
-    from rerank.visret.rewrite import Rewriter
-    from rerank.visret.visualize import Visualizer
 
 DEFAULT_METHOD: Final = "decompose"
 
@@ -124,16 +122,13 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
         reranker.close()
 
 
-def _similarity(resources: RerankResources) -> Reranker:
+def _similarity(resources: RerankResources, seeker: Seeker | None = None) -> Reranker:
     if not resources.encoders:
         raise UsageError("The method similarity needs a text-image encoder.")
-    return _similarity_of(resources)
-
-
-def _similarity_of(resources: RerankResources) -> SimilarityReranker:
     from rerank.similarity import SimilarityReranker
 
-    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=resources.photo_vectors())
+    vectors = resources.photo_vectors()
+    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=vectors, seeker=seeker)
 
 
 def _decompose(resources: RerankResources) -> Reranker:
@@ -180,18 +175,7 @@ def _cotrr(resources: RerankResources) -> Reranker:
     )
 
 
-def _visret(resources: RerankResources) -> Reranker:
-    from rerank.visret.ranking import VisretReranker
-
-    return VisretReranker(visualizer(resources))
-
-
-def visualizer(resources: RerankResources) -> Visualizer:
-    """Return the drawing of queries with the settings of visret.
-
-    Raises:
-        UsageError: without a generator or an encoder.
-    """
+def _visualizer(resources: RerankResources) -> Seeker:
     if resources.generator is None or not resources.encoders:
         raise UsageError("The method visret needs an image generator and a text-image encoder.")
     from rerank.visret.visualize import Visualizer
@@ -202,27 +186,13 @@ def visualizer(resources: RerankResources) -> Visualizer:
         text=resources.text,
         settings=resources.settings.visret,
         prompts=resources.prompts,
-        similarity=_similarity_of(resources),
     )
 
 
-def _rewrite(resources: RerankResources) -> Reranker:
-    made = rewriter(resources)
-    from rerank.visret.rewrite import RewriteReranker
-
-    return RewriteReranker(made, _similarity_of(resources))
-
-
-def rewriter(resources: RerankResources) -> Rewriter:
-    """Return the rewriting of queries with the settings of visret.
-
-    Raises:
-        UsageError: without a text model or an encoder.
-    """
+def _rewriter(resources: RerankResources) -> Seeker:
     if resources.text is None or not resources.encoders:
         raise UsageError("The method rewrite needs a text model and a text-image encoder.")
-    from rerank.visret.instruction import InstructionWriter
-    from rerank.visret.rewrite import Rewriter
+    from rerank.visret.instruction import InstructionWriter, Rewriter
 
     visret = resources.settings.visret
     writer = InstructionWriter(resources.text, prompt=visret.prompt, is_tidy=visret.tidy, prompts=resources.prompts)
@@ -253,8 +223,8 @@ METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
     "similarity": _similarity,
     "decompose": _decompose,
     "cotrr": _cotrr,
-    "visret": _visret,
-    "rewrite": _rewrite,
+    "visret": lambda resources: _similarity(resources, _visualizer(resources)),
+    "rewrite": lambda resources: _similarity(resources, _rewriter(resources)),
     "captions": _captions,
     "visa": _visa,
 }
@@ -328,24 +298,12 @@ def find(
     return asyncio.run(make_retriever(method, collection, resources).find(job, k))
 
 
-def _by_similarity(collection: ImageCollection, resources: RerankResources) -> Retriever:
+def _by_similarity(collection: ImageCollection, resources: RerankResources, seeker: Seeker | None = None) -> Retriever:
     if not resources.encoders:
         raise UsageError("The method similarity needs a text-image encoder.")
     from rerank.collection.retriever import SimilarityRetriever
 
-    return SimilarityRetriever(resources.encoders[0], collection, root=resources.root)
-
-
-def _by_drawings(collection: ImageCollection, resources: RerankResources) -> Retriever:
-    from rerank.visret.ranking import VisretRetriever
-
-    return VisretRetriever(visualizer(resources), collection)
-
-
-def _by_rewriting(collection: ImageCollection, resources: RerankResources) -> Retriever:
-    from rerank.visret.rewrite import RewriteRetriever
-
-    return RewriteRetriever(rewriter(resources), _by_similarity(collection, resources))
+    return SimilarityRetriever(resources.encoders[0], collection, root=resources.root, seeker=seeker)
 
 
 def _by_captions(collection: ImageCollection, resources: RerankResources) -> Retriever:
@@ -358,8 +316,8 @@ def _by_captions(collection: ImageCollection, resources: RerankResources) -> Ret
 
 RETRIEVERS: Final[Mapping[str, Callable[[ImageCollection, RerankResources], Retriever]]] = {
     "similarity": _by_similarity,
-    "visret": _by_drawings,
-    "rewrite": _by_rewriting,
+    "visret": lambda collection, resources: _by_similarity(collection, resources, _visualizer(resources)),
+    "rewrite": lambda collection, resources: _by_similarity(collection, resources, _rewriter(resources)),
     "captions": _by_captions,
 }
 """Method -> its factory."""

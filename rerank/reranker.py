@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from data.errors import CostStop, FieldmarkError, NotCached, SourceError
 from data.records import Job, RankedImage
+from data.words import plural
 from rerank.queries import Query, query_of
 from rerank.ranked_images import first_stage, first_stage_ranks
 from rerank.scheduling import current_query
@@ -19,8 +22,14 @@ FAILURES: Final = (SourceError, CostStop, NotCached)
 class Tally:
     """Counts of a run so far; methods add their own."""
 
+    words: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Count -> its words; the first count is named even if it is zero."""
+
     failures: list[FieldmarkError] = field(default_factory=list)
     """Errors of photos, rankings or whole queries, in the order in which they happened."""
+    counts: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, str] = field(default_factory=dict)
+    """Query id -> why its ranking by an encoder means little."""
 
     @property
     def is_complete(self) -> bool:
@@ -33,12 +42,13 @@ class Tally:
         return False
 
     def lines(self) -> list[str]:
-        """Return the counts in words; zero counts are left out."""
-        return []
+        """Return the counts in words."""
+        return [plural(self.counts[name], *words) for i, (name, words) in enumerate(self.words.items())
+                if self.counts[name] or not i]  # fmt: skip
 
     def warnings(self) -> list[str]:
         """Return the fallbacks that the user should know of."""
-        return []
+        return [f"query {query_id}: {why} The order means little." for query_id, why in self.unseen.items()]
 
 
 class Reranker(Protocol):

@@ -3,43 +3,104 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
 from data.arrays import FloatArray, as_fixed_point, as_unit_rows, exact_cosines
 from data.batches import grouped
 from data.contracts import TextImageEncoder
-from data.errors import BadImage
+from data.errors import BadImage, NoEvidence
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
+from rerank.fusion import Scores, fuse
 from rerank.photo_vectors import PhotoFile, encode_photos, photo_file
 from rerank.queries import Query, query_of, reading_reference
-from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score
-from rerank.reranker import Tally
-from rerank.visible_words import is_visible, nothing_seen
+from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score, share_of
+from rerank.reranker import FAILURES, Tally
+from rerank.scheduling import current_query
+from rerank.settings import VisretSettings
+from rerank.visible_words import check_visible, is_visible, nothing_seen
 
 AT_A_TIME: Final = 4096  # vectors compared
 
 
-@dataclass(slots=True, kw_only=True)
-class SimilarityTally(Tally):
-    """Counts of a run of similarity."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """A query as vectors are compared with it: by drawings of it, else by words and reference photo of its job."""
 
-    unseen: dict[str, str] = field(default_factory=dict)
-    """Query id -> why its ranking means little."""
+    job: Job
+    drawings: FloatArray | None = None
+    """`(m, dim)` unit rows; none: the query could not be drawn. None: no drawings are made of it."""
+    fusion: VisretSettings | None = None
+    """Fusion of the rankings by the drawings."""
+    note: str | None = None
+    """Note on the query for its rows."""
+    cost_usd: float | None = 0.0
 
-    def warnings(self) -> list[str]:
-        """Return the queries of which the encoder sees nothing in photos."""
-        return [f"query {query_id}: {why} The order means little." for query_id, why in self.unseen.items()]
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is a drawing to compare."""
+        return self.drawings is not None and bool(len(self.drawings))
+
+    def scores(self, cosines: Callable[[FloatArray], Scores], by_text: Callable[[], FloatArray]) -> Scores:
+        """Return the `(n,)` scores of photos.
+
+        Args:
+            cosines: `(q, dim)` queries -> `(q, n)` cosines.
+            by_text: returns the `(dim,)` vector of the job.
+        """
+        if self.drawings is None or self.fusion is None or not self.is_drawn:
+            return cosines(by_text()[None, :])[0]
+        text = cosines(by_text()[None, :])[0] if self.fusion.fusion == "with-text" else None
+        return fuse(cosines(self.drawings), fusion=self.fusion.fusion, damping=self.fusion.damping, text=text)
+
+    def check_text(self, encoder: TextImageEncoder) -> None:
+        """Refuse a query that was not drawn, and of whose words the encoder sees nothing.
+
+        Raises:
+            NoEvidence: if so.
+        """
+        if self.drawings is not None and not self.is_drawn:
+            try:
+                check_visible(self.job, encoder)
+            except NoEvidence as error:
+                raise NoEvidence(f"The query was not drawn. {error}", hint=error.hint) from error
+
+
+class Seeker(Protocol):
+    """Turns queries into what photos are compared with."""
+
+    @property
+    def tally(self) -> Tally:
+        """The counts so far."""
+
+    async def seek(self, job: Job) -> Sought:
+        """Return the query of a job.
+
+        Raises:
+            UsageError, BadInput: if the query does not fit.
+            SourceError, CostStop, NotCached: if a model cannot be reached now.
+        """
+
+
+class AsAsked:
+    """Leaves queries as they are; a `Seeker`."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+
+    async def seek(self, job: Job) -> Sought:
+        """Return the query of a job."""
+        return Sought(job=job)
 
 
 class SimilarityReranker:
-    """Ranks images by their cosine to the query; a `Reranker`.
+    """Ranks images by their cosine to the query, or to drawings of it; a `Reranker`.
 
     The query is the text, the turns of a dialogue joined by commas, a reference image, or the mean of a reference image
     and its modification, each a unit vector; this mean is ours. A dialogue that is too long for the encoder is the mean
@@ -50,6 +111,7 @@ class SimilarityReranker:
         encoder: a text-image encoder.
         root: folder of relative paths in jobs.
         vectors: of photos that were encoded before, by `rerank.photo_vectors.encode_ahead`.
+        seeker: rewrites or draws queries; by default they are compared as they are.
 
     Example:
         >>> import tempfile
@@ -73,42 +135,87 @@ class SimilarityReranker:
         *,
         root: str | Path = ".",
         vectors: Mapping[PhotoFile, FloatArray] | None = None,
+        seeker: Seeker | None = None,
     ) -> None:
         self._encoder = encoder
         self._root = Path(root)
         self._vectors: dict[PhotoFile, FloatArray] = dict(vectors or {})
-        self.tally = SimilarityTally()
+        self._seeker = seeker or AsAsked()
+        self._turn = asyncio.Lock()
+        self.tally = self._seeker.tally
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return `rerank(job)`, computed in a thread."""
-        return await asyncio.to_thread(self.rerank, job)
+        """Return all images of the job, best first.
+
+        Raises:
+            UsageError: if the query does not fit the method.
+            BadInput: if the job has neither words nor a reference image, or lists an image twice.
+            BadImage: if the reference image cannot be read.
+        """
+        current_query.set(job.query_id)
+        ranks = first_stage_ranks(job)
+        if not ranks:
+            return []
+        try:
+            sought = await self._seeker.seek(job)
+        except FAILURES as error:
+            self.tally.failures.append(error)
+            return error_rows(job, str(error))
+        async with self._turn:
+            return await asyncio.to_thread(self._ranked, job, sought)
 
     def close(self) -> None:
         """Do nothing: no threads or files stay open."""
 
     def rerank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first.
+        """Return all images of the job, best first, by the query as it is."""
+        return self._ranked(job, Sought(job=job))
+
+    def _ranked(self, job: Job, sought: Sought) -> list[RankedImage]:
+        ranks = first_stage_ranks(job)
+        try:
+            scored = self._scored(job, sought, ranks)
+        except NoEvidence as error:
+            self.tally.failures.append(error)
+            rows = error_rows(job, str(error))
+        else:
+            rows = ranked_by_score(job, scored, ranks)
+        share = share_of(sought.cost_usd, len(rows))
+        return [replace(row, evaluation=sought.note, cost_usd=share) for row in rows]
+
+    def _scored(self, job: Job, sought: Sought, ranks: Sequence[int]) -> list[ScoredImage]:
+        """Return score or error of each candidate, in the order of the job."""
+        sought.check_text(self._encoder)
+        text = None if sought.is_drawn else self._text_of(sought)
+        found = self.encode_images(job.candidates)
+        # In first-stage order, which decides between equal ranks by a drawing.
+        seen = {
+            i: each for i in sorted(range(len(ranks)), key=ranks.__getitem__) if not isinstance(each := found[i], str)
+        }
+        vectors = list(seen.values())
+        if text is None:
+            scores = sought.scores(lambda queries: products(queries, vectors), lambda: self.encode_query(sought.job))
+        else:
+            scores = cosines(text[None, :], vectors)[0]
+        by_place = dict(zip(seen, scores.tolist(), strict=True))
+        return [
+            ScoredImage(error=each) if isinstance(each, str) else ScoredImage(score=by_place[i])
+            for i, each in enumerate(found)
+        ]
+
+    def _text_of(self, sought: Sought) -> FloatArray:
+        """Return the `(dim,)` vector of words and reference photo.
 
         Raises:
-            BadInput: if the job has neither words nor a reference image, or lists an image twice.
-            BadImage: if the reference image cannot be read.
+            NoEvidence: if the encoder knows none of the words.
         """
-        ranks = first_stage_ranks(job)
-        query = self.encode_query(job)
-        if not np.any(query):
-            error = nothing_seen(job, self._encoder)
-            self.tally.failures.append(error)
-            return error_rows(job, str(error))
-        if job.reference_image is None and not is_visible(query_of(job).text, self._encoder):
-            self.tally.unseen[job.query_id] = str(nothing_seen(job, self._encoder))
-        found = self.encode_images(job.candidates)
-        vectors = [vector for vector in found if not isinstance(vector, str)]
-        # A few at a time, which changes no score: the sums are exact, and take three times the memory of the vectors.
-        scores = chain.from_iterable(cosines(query, np.stack(some)) for some in grouped(vectors, AT_A_TIME))
-        scored = [
-            ScoredImage(error=each) if isinstance(each, str) else ScoredImage(score=next(scores)) for each in found
-        ]
-        return ranked_by_score(job, scored, ranks)
+        query, job = self.encode_query(sought.job), sought.job
+        if sought.drawings is None:
+            if not np.any(query):
+                raise nothing_seen(job, self._encoder)
+            if job.reference_image is None and not is_visible(query_of(job).text, self._encoder):
+                self.tally.unseen[job.query_id] = str(nothing_seen(job, self._encoder))
+        return query
 
     def encode_query(self, job: Job) -> FloatArray:
         """Return the `(dim,)` unit vector of the query, zero if the encoder knows none of its words."""
@@ -137,10 +244,17 @@ class SimilarityReranker:
         return [errors.get(file) or self._vectors[file] for file in files]
 
 
-def cosines(query: FloatArray, vectors: FloatArray) -> list[float]:
-    """Return the cosine of each of `(n, dim)` vectors to a query; equal vectors have equal cosines."""
-    found: list[float] = exact_cosines(as_fixed_point(query[None, :]), as_fixed_point(vectors))[0].tolist()
-    return found
+def cosines(queries: FloatArray, vectors: Sequence[FloatArray]) -> Scores:
+    """Return the `(q, n)` cosines of `n` vectors to `(q, dim)` queries; equal vectors have equal cosines."""
+    fixed = as_fixed_point(queries)
+    # A few at a time, which changes no score: the sums are exact, and take three times the memory of the vectors.
+    found = [exact_cosines(fixed, as_fixed_point(np.stack(some))) for some in grouped(vectors, AT_A_TIME)]
+    return np.concatenate(found, axis=1) if found else np.zeros((len(fixed), 0))
+
+
+def products(queries: FloatArray, vectors: Sequence[FloatArray]) -> Scores:
+    """Return the `(q, n)` products of `n` vectors with `(q, dim)` drawings, one by one: ties must stay ties."""
+    return np.array([[float(np.dot(vector, query)) for vector in vectors] for query in queries], dtype=np.float64)
 
 
 def _pieces(query: Query, encoder: TextImageEncoder) -> list[str]:

@@ -45,8 +45,6 @@ class CaptionRetriever:
         encoder.
     """
 
-    name = "captions"
-
     def __init__(
         self,
         captioner: Captioner,

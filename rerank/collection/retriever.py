@@ -15,8 +15,9 @@ from data.batches import grouped
 from data.contracts import ImageCollection, TextImageEncoder
 from data.errors import BadInput, SpaceMismatch
 from data.records import Job, JobImage, RankedImage
+from rerank.ranked_images import share_of
 from rerank.reranker import Reranker, Tally
-from rerank.similarity import SimilarityReranker
+from rerank.similarity import AsAsked, Seeker, SimilarityReranker, Sought
 from rerank.visible_words import check_visible
 
 
@@ -24,8 +25,8 @@ class Retriever(Protocol):
     """Finds photos of a collection."""
 
     @property
-    def name(self) -> str:
-        """The method."""
+    def tally(self) -> Tally:
+        """The counts so far."""
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
         """Return the best `k` photos of the collection for a query, whose job has no candidates.
@@ -36,7 +37,7 @@ class Retriever(Protocol):
 
 
 class SimilarityRetriever:
-    """Finds the photos with the highest cosine to the query; a `Retriever`.
+    """Finds the photos with the highest cosine to the query, or to drawings of it; a `Retriever`.
 
     The query is that of `rerank.SimilarityReranker`, which would rank all photos of the folder in the same order.
 
@@ -44,30 +45,47 @@ class SimilarityRetriever:
         encoder: a text-image encoder of the space of the collection.
         collection: the photos.
         root: folder of the reference photos of queries.
+        seeker: rewrites or draws queries; by default they are compared as they are.
+
+    Raises:
+        SpaceMismatch: if the collection has vectors of another encoder.
     """
 
-    name = "similarity"
-
-    def __init__(self, encoder: TextImageEncoder, collection: ImageCollection, root: str | Path = ".") -> None:
+    def __init__(
+        self,
+        encoder: TextImageEncoder,
+        collection: ImageCollection,
+        root: str | Path = ".",
+        *,
+        seeker: Seeker | None = None,
+    ) -> None:
         if encoder.space != collection.space:
             raise SpaceMismatch(expected=(collection.space,), given=(encoder.space,))
-        self._encoder, self._collection = encoder, collection
+        self._encoder, self._collection, self._seeker = encoder, collection, seeker or AsAsked()
         self._queries = SimilarityReranker(encoder, root=root)
+        self.tally = self._seeker.tally
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
         """Return the best `k` photos.
 
         Raises:
+            UsageError: if the query does not fit the method.
             BadInput: if the job has neither words nor a reference photo.
             BadImage: if the reference photo cannot be read.
-            NoEvidence: if the encoder can see none of the words in photos.
+            NoEvidence: if the encoder can see none of the words in photos, and the query is not drawn.
+            SourceError, CostStop, NotCached: if a model cannot be reached now.
         """
-        return await asyncio.to_thread(self._find, job, k)
+        sought = await self._seeker.seek(job)
+        found = await asyncio.to_thread(self._find, sought, k)
+        share = share_of(sought.cost_usd, len(found))
+        return [replace(row, evaluation=sought.note, cost_usd=share) for row in found]
 
-    def _find(self, job: Job, k: int) -> list[RankedImage]:
-        check_visible(job, self._encoder)
-        query = self._queries.encode_query(job)
-        return ranked_rows(job.query_id, self._collection, self._collection.scores(query[None, :])[0], k)
+    def _find(self, sought: Sought, k: int) -> list[RankedImage]:
+        sought.check_text(self._encoder)
+        if sought.drawings is None:
+            check_visible(sought.job, self._encoder)
+        scores = sought.scores(self._collection.scores, lambda: self._queries.encode_query(sought.job))
+        return ranked_rows(sought.job.query_id, self._collection, scores, k)
 
 
 def ranked_rows(query_id: str, collection: ImageCollection, scores: NDArray[np.float64], k: int) -> list[RankedImage]:
@@ -100,8 +118,6 @@ class ShortlistRetriever:
             as to the nearest of its vectors.
         reranker: judges the shortlist.
     """
-
-    name = "shortlist"
 
     def __init__(self, collection: ImageCollection, directions: list[FloatArray], reranker: Reranker) -> None:
         if not directions:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
-from typing import Final
+from typing import ClassVar, Final
 
 from data.contracts import ChatModel, TextEncoder
-from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refused
+from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
 from data.records import ChatMessage, ChatRequest, Job
 from rerank.prompting import Prompts
 from rerank.queries import query_of
+from rerank.reranker import Tally
 from rerank.settings import PromptName
+from rerank.similarity import Sought
 
 MAX_TOKENS: Final = 300
 MAX_WORDS: Final = 30
@@ -102,6 +104,44 @@ class InstructionWriter:
                 hint='Add "entity", the scientific name of the species of interest, or set visret.prompt=feature.',
             )
         return self._prompts.fill("visret_entity", query=text, entity=job.entity)
+
+
+class RewriteTally(Tally):
+    """Count of rewritten queries."""
+
+    __slots__ = ()
+    words: ClassVar = {"rewritten": ("rewritten query", "rewritten queries")}
+
+
+class Rewriter:
+    """Rewrites the query of a job by the instruction that VisRet would draw; a `Seeker`.
+
+    Args:
+        writer: writes instructions.
+        encoder: reads the rewritten query; longer ones are cut off, which the note says.
+
+    Source:
+        VisRet (Wu et al., 2025), appendix B, "LLM rephrase": the prompts and temperature of the instructions.
+    """
+
+    def __init__(self, writer: InstructionWriter, encoder: TextEncoder) -> None:
+        self._writer, self._encoder = writer, encoder
+        self.tally = RewriteTally()
+
+    async def seek(self, job: Job) -> Sought:
+        """Return the rewritten query.
+
+        Raises:
+            UsageError: for a composed query.
+            SourceError, CostStop, NotCached: if the model cannot be reached now.
+        """
+        if job.reference_image is not None:
+            raise UsageError("The method rewrite takes words; use --method similarity for a reference image.")
+        made = await self._writer.write(job)
+        self.tally.counts["rewritten"] += made.problem is None
+        self.tally.failures += [] if made.problem is None else [made.problem]
+        note = "; ".join([made.note, *cut_off(made.text, self._encoder)])
+        return Sought(job=replace(job, text=made.text, dialogue=None), note=note, cost_usd=made.cost_usd)
 
 
 def tidied(reply: str) -> str:

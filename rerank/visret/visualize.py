@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from data.arrays import FloatArray
 from data.contracts import ChatModel, TextImageEncoder
 from data.errors import BadImage, BadInput, SourceError, SpaceMismatch, UsageError
-from data.records import Job, JobImage
+from data.records import Job
 from data.words import plural
+from rerank.photo_vectors import encode_photos
 from rerank.prompting import Prompts
 from rerank.queries import query_of
 from rerank.ranked_images import total_cost
 from rerank.reranker import Tally
 from rerank.settings import VisretSettings
-from rerank.similarity import SimilarityReranker
+from rerank.similarity import Sought
 from rerank.visret.generators import Drawn, Generator
 from rerank.visret.instruction import MAX_WORDS, Instruction, InstructionWriter, cut_off
 
@@ -29,12 +28,10 @@ BY_TEXT: Final = "ranked by text similarity"
 
 @dataclass(slots=True, kw_only=True)
 class VisretTally(Tally):
-    """Counts of drawn queries."""
+    """Counts of drawn queries: `drawn`, `anchors` in place of drawings, and `long` instructions."""
 
-    n_drawn: int = 0
-    n_anchors: int = 0
-    n_long: int = 0
-    """Instructions with more words than the prompt allows."""
+    words: ClassVar = {"drawn": ("drawing", "drawings")}
+
     by_text: list[str] = field(default_factory=list)
     """Queries without a drawing, ranked by their text."""
     with_fewer: list[str] = field(default_factory=list)
@@ -42,13 +39,12 @@ class VisretTally(Tally):
 
     def lines(self) -> list[str]:
         """Return the counts in words."""
-        if self.n_anchors:
-            return [f"{plural(self.n_anchors, 'anchor')} of named species, no drawings"]
-        return [plural(self.n_drawn, "drawing")]
+        n = self.counts["anchors"]
+        return [f"{plural(n, 'anchor')} of named species, no drawings"] if n else Tally.lines(self)
 
     def warnings(self) -> list[str]:
         """Return the queries that were not drawn, and the long instructions."""
-        found = []
+        found = Tally.warnings(self)
         for queries, what in (
             (self.by_text, "could not be drawn and ranked by text similarity instead"),
             (self.with_fewer, "with fewer drawings than asked for"),
@@ -56,33 +52,30 @@ class VisretTally(Tally):
             if queries:
                 names = ", ".join(queries[:5]) + (", ..." if len(queries) > 5 else "")
                 found.append(f"{plural(len(queries), 'query', 'queries')} {what}: {names}")
-        if self.n_long:
-            found.append(f"{plural(self.n_long, 'instruction')} of more than {MAX_WORDS} words; drawn whole")
+        if n := self.counts["long"]:
+            found.append(f"{plural(n, 'instruction')} of more than {MAX_WORDS} words; drawn whole")
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visualization:
-    """The drawings of a query as `(m, dim)` unit rows, a note on them for its rows, and their cost in US dollars.
-
-    Without rows the query could not be drawn.
-    """
-
-    vectors: FloatArray
-    note: str
-    cost_usd: float | None
-
-
 class Visualizer:
-    """Draws queries and encodes the drawings.
+    """Draws queries and encodes the drawings; a `Seeker` for texts and dialogues.
+
+    Where a query cannot be drawn, its photos are ranked by the similarity of its text, which their rows and the report
+    say; a provider that is down, or the cost limit, makes error rows instead, for the next run to complete.
 
     Args:
         encoder: a text-image encoder.
         generator: makes the drawings.
         text: writes the instruction; without it the query itself is drawn.
-        settings: prompt and number of drawings.
+        settings: prompt, number of drawings, fusion.
         prompts: the prompts `visret_*`.
-        similarity: compares vectors in the space of the encoder.
+
+    Source:
+        VisRet (Wu et al., 2025), section 3.2 and appendix B: one instruction per query at temperature 0 (figures 6 to
+        8), three images of it, cosine to each drawing, reciprocal rank fusion with lambda = 1. Differs: our own
+        prompts, of which a query with an entity gets that of figure 7, another question that of figure 6 and any other
+        query that of figure 8; a generator that refuses never becomes a black image, and a missing drawing is no copy
+        of another one (both in the authors' code); ties keep first-stage order.
     """
 
     def __init__(
@@ -93,17 +86,16 @@ class Visualizer:
         text: ChatModel | None = None,
         settings: VisretSettings | None = None,
         prompts: Prompts | None = None,
-        similarity: SimilarityReranker,
     ) -> None:
-        self.settings = settings or VisretSettings()
-        self.encoder = encoder
-        self.similarity = similarity
-        self.tally = VisretTally()
+        self._settings = settings or VisretSettings()
+        self._encoder = encoder
         self._generator = generator
-        self._writer = InstructionWriter(text, prompt=self.settings.prompt, is_tidy=self.settings.tidy, prompts=prompts)
-        self._encoding = asyncio.Lock()
+        self._writer = InstructionWriter(
+            text, prompt=self._settings.prompt, is_tidy=self._settings.tidy, prompts=prompts
+        )
+        self.tally = VisretTally()
 
-    async def visualize(self, job: Job) -> Visualization:
+    async def seek(self, job: Job) -> Sought:
         """Return the drawings of a query.
 
         Raises:
@@ -120,24 +112,23 @@ class Visualizer:
         vectors = await self._vectors(drawn, notes)
         if not len(vectors):
             self.tally.by_text.append(job.query_id)
-            notes += [BY_TEXT, *cut_off(query_of(job).text, self.encoder)]
-        return Visualization(
-            vectors=vectors, note="; ".join(notes), cost_usd=total_cost((instruction.cost_usd, drawn.cost_usd))
-        )
+            notes += [BY_TEXT, *cut_off(query_of(job).text, self._encoder)]
+        cost = total_cost((instruction.cost_usd, drawn.cost_usd))
+        return Sought(job=job, drawings=vectors, fusion=self._settings, note="; ".join(notes), cost_usd=cost)
 
     async def _instruction(self, job: Job, notes: list[str]) -> Instruction:
         if not self._generator.needs_instruction:
             return Instruction(text="", note="")
         made = await self._writer.write(job)
         notes.append(made.note)
-        self.tally.n_long += made.is_long
+        self.tally.counts["long"] += made.is_long
         if made.problem is not None:
             self.tally.failures.append(made.problem)
         return made
 
     async def _drawn(self, job: Job, instruction: Instruction, notes: list[str]) -> Drawn:
         """Return the drawings; none where the generator declines."""
-        prompt, n = self.settings.prompt_of(instruction.text), self.settings.images
+        prompt, n = self._settings.prompt_of(instruction.text), self._settings.images
         try:
             drawn = await self._generator.draw(job, prompt, n)
         except SourceError as error:
@@ -149,13 +140,13 @@ class Visualizer:
             self.tally.with_fewer += [job.query_id] if drawn.paths else []
             found = f"{len(drawn.paths)} of {n} drawings" if drawn.paths else "not drawn"
             notes.append(f"{found}: {drawn.problem}")
-        self.tally.n_drawn += len(drawn.paths)
-        self.tally.n_anchors += len(drawn.vectors.ids) if drawn.vectors is not None else 0
+        self.tally.counts["drawn"] += len(drawn.paths)
+        self.tally.counts["anchors"] += len(drawn.vectors.ids) if drawn.vectors is not None else 0
         return drawn
 
     async def _vectors(self, drawn: Drawn, notes: list[str]) -> FloatArray:
         """Return the vectors of the readable drawings, or of the sample alone."""
-        anchors, sample = drawn.vectors, self.settings.sample
+        anchors, sample = drawn.vectors, self._settings.sample
         numbers = drawn.numbers or range(1, 1 + (len(drawn.paths) if anchors is None else len(anchors.ids)))
         rows = [row for row, number in enumerate(numbers) if sample in (None, number)]
         if sample is not None and numbers:
@@ -163,8 +154,8 @@ class Visualizer:
             if not rows and drawn.problem is None:
                 self.tally.failures.append(BadInput(f"drawing {sample} is missing: there are {len(numbers)}"))
         if anchors is not None:
-            if anchors.space != self.encoder.space:
-                raise SpaceMismatch(expected=(self.encoder.space,), given=(anchors.space,))
+            if anchors.space != self._encoder.space:
+                raise SpaceMismatch(expected=(self._encoder.space,), given=(anchors.space,))
             n = plural(len(rows), "reference photo")
             notes.append(f"anchors of {' and '.join(anchors.species)}, no drawing: {n} of the knowledge base")
             return anchors.vectors[rows]
@@ -172,15 +163,10 @@ class Visualizer:
         if not paths:
             return np.zeros((0, 0), dtype=np.float32)
         notes.append(f"drawings: {', '.join(path.name for path in paths)}")
-        async with self._encoding:
-            return await asyncio.to_thread(self._encoded, paths, notes)
-
-    def _encoded(self, paths: Sequence[Path], notes: list[str]) -> FloatArray:
-        images = [JobImage(image_id=path.name, path=str(path.absolute()), score=0.0) for path in paths]
-        found = self.similarity.encode_images(images)
-        readable = [vector for vector in found if not isinstance(vector, str)]
-        unread = [vector for vector in found if isinstance(vector, str)]
+        found = await asyncio.to_thread(lambda: [each for some in encode_photos(self._encoder, paths) for each in some])
+        readable = [each for each in found if not isinstance(each, BadImage)]
+        unread = [each for each in found if isinstance(each, BadImage)]
         if unread:
-            self.tally.failures += map(BadImage, unread)
-            notes.append(f"drawings left out: {'; '.join(unread)}")
+            self.tally.failures += unread
+            notes.append(f"drawings left out: {'; '.join(map(str, unread))}")
         return np.stack(readable) if readable else np.zeros((0, 0), dtype=np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.visret.fusion import fuse, ranks_of
+from rerank.fusion import fuse, ranks_of
 
 
 def as_authors(similarities: np.ndarray, damping: float) -> tuple[np.ndarray, list[int]]:
