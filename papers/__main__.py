@@ -1,4 +1,4 @@
-"""`python -m papers`: published tables, data sets in the forms of `kb`, answers and feedback."""
+"""`python -m papers`: published tables, data sets in the forms of `kb`, answers, feedback and readers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cli.main import CommandGroup, with_shared_options
 from papers.answers.command import answers
 from papers.catalogue import PAPERS
 from papers.feedback.command import feedback
+from papers.species.command import species
 from papers.table import command_of
 
 
@@ -69,7 +70,7 @@ class PaperGroup(CommandGroup):
         return None if command is None else with_shared_options(command)
 
 
-OTHERS = {"answers": answers, "feedback": feedback, "convert": convert, "coco-hard": coco_hard}
+OTHERS = {"answers": answers, "feedback": feedback, "species": species, "convert": convert, "coco-hard": coco_hard}
 commands = PaperGroup(
     name="papers",
     help="Measure published tables with kb, and print our figures beside the published ones.\n\n"

@@ -71,7 +71,7 @@ class Step:
     run: tuple[str, ...]
     """Arguments with `{data}` (the data set as `kb` reads it), `{published}` (as published), `{root}`, `{work}`,
     `{kb}`, `{with_kb}`, `{real:A|B}`, `{articles}`, `{distiller}`, and `{name}`, which is that of the data set.
-    `feedback` and `answers` are commands of `python -m papers`, all others of `kb`."""
+    `feedback`, `answers` and `species` are commands of `python -m papers`, all others of `kb`."""
     title: str
     each: bool = True
     after: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from papers.costs import needed_kinds, runs_of
 if TYPE_CHECKING:
     from kb.endpoints.endpoint import Endpoint
 
-OF_PAPERS: Final = ("feedback", "answers")
+OF_PAPERS: Final = ("feedback", "answers", "species")
 """Steps that are commands of `python -m papers`."""
 EXTRACTIVE: Final = "extractive"
 """Distiller of the miniature without a text model."""
@@ -179,7 +179,7 @@ def _command(paper: Paper, step: Step, name: str, data: str, places: Places) -> 
 
 
 def _source(found: DataSet, step: Step, data: str, places: Places) -> Source:
-    suffix = "csv" if step.run[:2] == ("eval", "species") else "json"
+    suffix = "csv" if step.run[0] == "species" else "json"
     return Source(
         path=places.root / found.path,
         layout=found.layout,

@@ -286,8 +286,9 @@ def _group_of(command: Command) -> click.Group:
         return commands
     from papers.answers.command import answers
     from papers.feedback.command import feedback
+    from papers.species.command import species
 
-    return click.Group("papers", [with_shared_options(each) for each in (answers, feedback)])
+    return click.Group("papers", [with_shared_options(each) for each in (answers, feedback, species)])
 
 
 def _digest(path: Path) -> str:

@@ -46,7 +46,7 @@ FORCED_PRESETS: Final = frozenset({"vr-rag-v1", "vr-rag-v2"})
 DRAFT_PRESETS: Final = frozenset({"vr-rag-v2"})
 """Presets where the reader gets the first-pass summaries, as in the authors' later code."""
 
-ReaderContext = Literal["refined", "summary", "chunks", "article", "names"]
+ReaderContext = Literal["refined", "summary", "article", "names"]
 """Description of a candidate for a reader; VR-RAG, table 5, and the name alone."""
 
 
@@ -71,7 +71,7 @@ class IdentifySettings:
     place_odds: Annotated[float, Ge(1)] = PLACE_ODDS
     """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing;
     1 ignores places."""
-    reader_context: Literal["refined", "summary", "article", "names"] | None = None
+    reader_context: ReaderContext | None = None
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
     alone. VR-RAG, table 5. Default: the first-pass summary with vr-rag-v2 where there is one, else the summary."""
     reader_forced: bool | None = None
@@ -85,45 +85,19 @@ class IdentifySettings:
         return (self.reader_candidates or READER_CHUNKS) if preset in CHUNK_PRESETS else None
 
 
+Vocabulary = Literal["open", "bounded"]
+"""Possible answers of an evaluation."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSettings:
     """Settings of an evaluation of species recognition."""
 
-    texts: Literal["descriptions", "names", "names+descriptions", "both"] = "descriptions"
-    """Texts that photos are compared with: descriptions of species, `a photo of NAME` (VR-RAG, supplement C), or
-    descriptions after the name; `both` are the first two."""
-    vocabulary: Literal["both", "open", "bounded"] = "both"
+    vocabulary: Literal["both"] | Vocabulary = "both"
     """Possible answers: all species of the knowledge base (open), or those of the photos (bounded)."""
     keep_leaks: bool = False
     """Also measure photos that are reference photos or training photos of the encoders."""
-    reader_contexts: tuple[ReaderContext, ...] = ("refined",)
-    """Descriptions of candidates for the reader, each measured on its own. VR-RAG, table 5."""
-    reader_candidates: tuple[int, ...] = ()
-    """Numbers of candidates shown to the reader, each measured on its own. Default: 10; 5 for vr-rag-v2."""
-    reader_forced: bool | None = None
-    """Have the reader choose one of the candidates, without "none of these". Default: with vr-rag-v1 and vr-rag-v2."""
-    reader_samples: int = 1
-    """Model calls per photo, each with the candidates in another order; at least 1."""
-    reader_alone: bool = False
-    """Also measure the reader without retrieval, naming the species by itself."""
-    resamples: int = N_RESAMPLES
-    """Number of bootstrap and randomisation resamples, at least 100."""
+    resamples: Annotated[int, Ge(100)] = N_RESAMPLES
+    """Number of bootstrap and randomisation resamples."""
     seed: int = 0
     """Random seed of the resamples."""
-
-    def __post_init__(self) -> None:
-        _check_samples(self.reader_samples)
-        for number in self.reader_candidates:
-            _check_candidates(number)
-        if self.resamples < 100:
-            raise ValueError(f"expected resamples of at least 100, got {self.resamples}")
-
-
-def _check_samples(number: int) -> None:
-    if number < 1:
-        raise ValueError(f"expected reader_samples of at least 1, got {number}")
-
-
-def _check_candidates(number: int | None) -> None:
-    if number is not None and not 1 <= number <= MAX_READER_CANDIDATES:
-        raise ValueError(f"expected reader_candidates from 1 to {MAX_READER_CANDIDATES}, got {number}")

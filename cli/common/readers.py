@@ -17,7 +17,6 @@ from recognize.settings import DRAFT_PRESETS, FORCED_PRESETS
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.reader_comparison import ReaderResources
     from recognize.reader.candidate_context import CandidateContext, SourceTexts
     from recognize.settings import ReaderContext
 
@@ -61,7 +60,7 @@ def open_reader(
 ) -> Iterator[OpenReader]:
     """Open the reader that chooses among the candidates of each row.
 
-    `context` is the description of a candidate, any but `chunks`, and `forced` whether one of the candidates must be
+    `context` is the description of a candidate, and `forced` whether one of the candidates must be
     chosen; None are the defaults of the preset. `n_samples` is the number of model calls per photo.
 
     Raises:
@@ -105,37 +104,6 @@ def _candidate_context(store: KnowledgeBase, preset: str, context: ReaderContext
     except MissingRequirement:
         note(f"{preset}: the knowledge base holds no first-pass summaries, so the reader gets the refined ones")
         return CandidateContext(store, "refined", sources)
-
-
-@contextmanager
-def open_reader_resources(
-    settings: Settings, store: KnowledgeBase, *, n_samples: int, max_cost: float | None, offline: bool
-) -> Iterator[ReaderResources]:
-    """Open the model of `[llm.vision]` for an evaluation of readers; arguments and errors as in `open_reader`."""
-    from data.images.jpeg import jpeg_of
-    from data.prompts import Prompts
-    from kb.checklist.reconcile import reconciler_of
-    from kb.endpoints.budget import Budget
-    from recognize.evaluation.reader_comparison import ReaderResources
-    from recognize.reader.namer import Namer
-    from recognize.reader.reader import PLACEHOLDERS, Reader
-
-    reconciler = reconciler_of(store.checklist)
-
-    def find(name: str) -> str | None:
-        matched = reconciler.reconcile([name]).matched
-        return matched[0].taxon.taxon_id if matched else None
-
-    prompts = Prompts("recognize", PLACEHOLDERS, settings.prompts)
-    with connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat:
-        yield ReaderResources(
-            model=chat.name,
-            n_samples=n_samples,
-            reader=lambda forced: Reader(chat, n_samples=n_samples, forced=forced, prompts=prompts),
-            namer=lambda: Namer(chat, find, prompts=prompts),
-            picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
-            sources=source_texts(store),
-        )
 
 
 def source_texts(store: KnowledgeBase) -> SourceTexts:

@@ -1,4 +1,4 @@
-"""Comparison of setups on the same encoded photos: the tables of VR-RAG for your own data."""
+"""Comparison of setups on the same encoded photos."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from data.metrics.ranked import Measured, measure_all
 from data.metrics.significance import PairedTest, holm, paired_test
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.report import values_of
-from recognize.evaluation.setups import AnchorSet, Setup, Variants, rank_setup
-from recognize.recognizer import name_species
+from recognize.evaluation.setups import AnchorSet, Setup, Variants
+from recognize.recognizer import PhotoRanking, name_species
+from recognize.scoring.knowledge import read_knowledge
+from recognize.scoring.presets import Settings, check_preset, score
 
 _log = logging.getLogger(__name__)
 
@@ -110,21 +112,19 @@ def compare_setups(
     if not len(photos) or len(labels) != len(photos):
         raise UsageError(f"Expected a label for each of at least one photo, got {len(labels)} for {len(photos)}")
     genus_of = genera(store)
-    variants = Variants(store, encoders, labels, anchor_sets)
+    variants = Variants(store, read_knowledge(store, encoders), labels, anchor_sets)
     setups = _possible(setups, variants)
     figures: list[SetupFigures] = []
     values: list[dict[str, list[float]]] = []
     for setup in setups:
         known = variants.of(setup)
+        settings = Settings(profile=encoders.profile)
+        check_preset(setup.preset, settings)
         rankings = [
             name_species(ranking, known, store.taxon_ids)
-            for ranking in rank_setup(known, photos, setup, encoders.profile)
+            for ranking in score(setup.preset, known, photos.queries, settings)
         ]
-        of_photos = values_of(rankings, labels)
-        of_photos["genus"] = [
-            float(bool(ranking.taxon_ids) and genus_of[ranking.taxon_ids[0]] == genus_of.get(label, label))
-            for ranking, label in zip(rankings, labels, strict=True)
-        ]
+        of_photos = values_of_species(rankings, labels, genus_of)
         values.append(of_photos)
         figures.append(
             SetupFigures(
@@ -168,6 +168,17 @@ def _possible(setups: Sequence[Setup], variants: Variants) -> list[Setup]:
     for message in lacking:
         _log.warning("%s It is left out.", message)
     return kept
+
+
+def values_of_species(
+    rankings: Sequence[PhotoRanking], labels: Sequence[str], genus_of: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Return measure -> value of each photo: those of `values_of`, and `genus`."""
+    is_right = [
+        float(bool(ranking.taxon_ids) and genus_of[ranking.taxon_ids[0]] == genus_of.get(label, label))
+        for ranking, label in zip(rankings, labels, strict=True)
+    ]
+    return {**values_of(rankings, labels), "genus": is_right}
 
 
 def genera(store: KnowledgeStore) -> dict[str, str]:

@@ -1,17 +1,15 @@
-"""Descriptions of candidates for a reader: refined summary, first summary, chunks, raw article, or the name alone."""
+"""Descriptions of candidates for a reader: refined summary, first summary, raw article, or the name alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import Final
 
 from data.contracts import KnowledgeStore
 from data.errors import MissingRequirement
 from data.records import Summary
 from recognize.settings import ReaderContext
-
-CONTEXTS: Final[tuple[ReaderContext, ...]] = get_args(ReaderContext)
 
 TextOf = Callable[[str], str | None]
 """Taxon id -> text, None if there is none."""
@@ -30,9 +28,7 @@ class SourceTexts:
 class CandidateContext:
     """Look-up of candidate descriptions for a reader; each species is read once.
 
-    Source: VR-RAG, table 5: raw article, chunks, summary, refined summary. Differs: `names` is an addition. The paper's
-        chunks are parts of articles, ours only with the distiller `chunks`, else of summaries. A candidate has its
-        chunks among the k best, not all.
+    Source: VR-RAG, table 5: raw article, summary, refined summary. Differs: `names` is an addition.
     """
 
     def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts) -> None:
@@ -43,15 +39,10 @@ class CandidateContext:
         if context in ("summary", "article") and not any(map(self._text, store.taxon_ids)):
             self._refuse()
 
-    def texts(self, taxon_ids: Sequence[str], chunk_ids: Sequence[Sequence[str]] = ()) -> list[str | None]:
-        """Return the text of each species, empty if missing; None in the context `names`.
-
-        `chunk_ids`, chunks of each species, are only read in the context `chunks`.
-        """
+    def texts(self, taxon_ids: Sequence[str]) -> list[str | None]:
+        """Return the text of each species, empty if missing; None in the context `names`."""
         if self.context == "names":
             return [None] * len(taxon_ids)
-        if self.context == "chunks":
-            return [" ".join(self._store.chunk_texts(ids)) if ids else "" for ids in chunk_ids]
         return [self._text(taxon_id) for taxon_id in taxon_ids]
 
     def _text(self, taxon_id: str) -> str:

@@ -17,7 +17,7 @@ from data.contracts import ChatModel
 from data.errors import SourceError, UsageError
 from data.prompts import Prompts, quoted
 from data.records import Candidate, ChatMessage, ChatRequest, Reading
-from recognize.reader.replies import NONE, ReadCounts, Sample, read_sample
+from recognize.reader.replies import NONE, Sample, read_sample
 from recognize.settings import MAX_READER_CANDIDATES
 
 FAILED: Final = "the reader failed"
@@ -26,7 +26,6 @@ _DECLINED: Final = "none of the candidates, where one must be chosen"
 _MAX_QUOTED: Final = 80  # characters of an unreadable reply
 _TOP_LOGPROBS: Final = 5  # alternatives per token, for the margin
 PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {
-    "name_photo": ("none",),
     "read_photo": ("candidates", "labels", "none"),
     "read_photo_forced": ("candidates", "labels"),
 }
@@ -36,7 +35,7 @@ class Reader:
     """Chooses among the candidates of a photo with a vision model.
 
     The first sample lists the candidates in ranked order, each further one in another order, which exposes a model
-    that prefers the first label. Samples without a readable reply do not decide; `counts` includes them.
+    that prefers the first label. Samples without a readable reply do not decide.
 
     Source: VR-RAG, section 5.3: the photo and the complete refined summaries of the species of the k best chunks; one
         sample in ranked order, one of the candidates with `forced`. Differs: the answer is the label of a candidate by
@@ -64,7 +63,6 @@ class Reader:
             raise UsageError(f"Expected n_samples of at least 1, got {n_samples}")
         self._chat, self._n_samples, self._forced = chat, n_samples, forced
         self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
-        self.counts = ReadCounts()
 
     @property
     def prompt_hash(self) -> str:
@@ -113,12 +111,10 @@ class Reader:
         try:
             reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
         except SourceError as error:
-            self.counts.add_failed(error)
             return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)
         if self._forced and sample.choice is None:
             sample = replace(sample, rule="unread", reason=sample.reason if sample.rule == "unread" else _DECLINED)
-        self.counts.add(reply, sample.rule)
         choice = None if sample.choice is None else order[sample.choice]
         return Sample(choice=choice, rule=sample.rule, reason=sample.reason, margin=sample.margin)
 

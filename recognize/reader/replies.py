@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Final, Literal
 
-from data.errors import CutOff, Refused, SourceError
 from data.foreign_json import json_object
 from data.records import Candidate, ChatReply
 
@@ -44,45 +42,6 @@ class Sample:
     reason: str = ""
     """Reason of the choice, or of the missing reply."""
     margin: float | None = None
-
-
-@dataclass(slots=True)
-class ReadCounts:
-    """Counts of a reader's replies over all photos: rules, tokens, cost."""
-
-    by_rule: Counter[str] = field(default_factory=Counter)
-    failed: int = 0
-    """Requests without a reply, or with a refusal."""
-    calls: int = 0
-    """Replies from a server."""
-    cached: int = 0
-    """Replies from the cache, at no cost."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
-    """Replies of a model with an unknown price."""
-
-    def add(self, reply: ChatReply, rule: str) -> None:
-        """Count a reply by the rule that read it."""
-        self.by_rule[rule] += 1
-        if reply.cached:
-            self.cached += 1
-        else:
-            self._pay(reply)
-
-    def add_failed(self, error: SourceError) -> None:
-        """Count a request without a reply that can be read, and its cost."""
-        self.failed += 1
-        if isinstance(error, CutOff) or (isinstance(error, Refused) and error.has_usage):
-            self._pay(error)
-
-    def _pay(self, paid: ChatReply | CutOff | Refused) -> None:
-        self.calls += 1
-        self.input_tokens += paid.input_tokens
-        self.output_tokens += paid.output_tokens
-        self.cost_usd += paid.cost_usd or 0.0
-        self.unpriced += paid.cost_usd is None
 
 
 def read_sample(reply: ChatReply, shown: Sequence[Candidate]) -> Sample:

@@ -1,19 +1,16 @@
-"""Variants of a knowledge base: fewer species or encoders, names as texts, other anchors."""
+"""Variants of a knowledge base: fewer species or encoders, other anchors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, VectorTable
+from data.contracts import VectorTable
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-
-NAME_PROMPT = "a photo of {name}"
-"""Source: VR-RAG, section 1. Differs: without an article, which does not fit all names."""
 
 
 def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
@@ -81,39 +78,6 @@ def with_encoders(knowledge: Knowledge, kept: Sequence[int]) -> Knowledge:
 def queries_of_encoders(queries: Queries, kept: Sequence[int]) -> Queries:
     """Return the vectors of photos in the spaces of some of the text-image encoders."""
     return Queries(text_image=tuple(queries.text_image[i] for i in kept), visual=queries.visual)
-
-
-def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -> Knowledge:
-    """Return the knowledge with the text `a photo of NAME` for each species in place of descriptions.
-
-    Source: VR-RAG, section C of the supplement.
-    """
-    texts = [NAME_PROMPT.format(name=name) for name in names]
-    owners = np.arange(len(names), dtype=np.intp)
-    ids = tuple(map(str, owners))
-    return replace(
-        knowledge,
-        chunks=tuple(
-            VectorTable(ids=ids, owners=owners, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image
-        ),
-    )
-
-
-def with_named_chunks(
-    knowledge: Knowledge, names: Sequence[str], texts_of: Callable[[Sequence[str]], list[str]], encoders: Encoders
-) -> Knowledge:
-    """Return the knowledge with the name of its species before each text: `NAME: TEXT`.
-
-    Args:
-        knowledge: the knowledge base.
-        names: name of each species.
-        texts_of: chunk ids -> texts.
-        encoders: encoders of the texts.
-    """
-    old = knowledge.chunks[0]
-    texts = [f"{names[owner]}: {text}" for owner, text in zip(old.owners.tolist(), texts_of(old.ids), strict=True)]
-    tables = (replace(old, vectors=encoder.encode_texts(texts)) for encoder in encoders.text_image)
-    return replace(knowledge, chunks=tuple(tables))
 
 
 def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:

@@ -22,7 +22,7 @@ from kb.checklist.species_lists import read_list
 from kb.distill.model import ModelDistiller
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from papers.answers.replies import read_answer, read_verdict
-from recognize.reader.namer import read_name
+from papers.species.namer import read_name
 from recognize.reader.replies import read_sample
 from tests.faults.draw import Draw
 from tests.faults.mutate import mutated

@@ -19,7 +19,7 @@ from papers.catalogue import PAPERS, read_paper
 from papers.commands import Places, commands_of
 from papers.runner import Result
 from tests.cli.verbs.rerank.conftest import NO, YES
-from tests.conftest import CommandLine, Outcome
+from tests.conftest import Outcome
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
 from tests.servers.scripted_distiller import distil
@@ -72,8 +72,8 @@ def reproduced(papers: Papers) -> Callable[..., list[dict[str, str]]]:
 
 
 def test_the_list_names_all_tables_and_costs(papers: Papers) -> None:
-    assert [line.split()[0] for line in papers("--help").stdout.splitlines()[-9:]] == [
-        *PAPERS, "answers", "feedback", "convert", "coco-hard",
+    assert [line.split()[0] for line in papers("--help").stdout.splitlines()[-10:]] == [
+        *PAPERS, "answers", "feedback", "species", "convert", "coco-hard",
     ]  # fmt: skip
     assert "table not available" in papers("cotrr", check=True).stdout
     lines = papers("divide-and-conquer", check=True).stdout.splitlines()
@@ -88,7 +88,7 @@ def test_the_list_names_all_tables_and_costs(papers: Papers) -> None:
 
 @pytest.mark.integration
 def test_a_table_of_recognition_equals_the_commands_that_it_names(
-    papers: Papers, reproduced: Any, cli: CommandLine, toy_paper_profile: None
+    papers: Papers, reproduced: Any, toy_paper_profile: None
 ) -> None:
     command = ("vr-rag", "1", "--output", "work")
     cells = reproduced(*command)
@@ -96,8 +96,8 @@ def test_a_table_of_recognition_equals_the_commands_that_it_names(
     shown = papers(*command, "--miniature", "--dry-run", check=True).stdout
     (converted,) = re.findall(r"python -m papers (convert \S+/data/CUB\S+ .*)", shown)
     papers(*converted.split(), check=True)
-    (typed,) = re.findall(r"kb (eval species \S+/CUB.csv .*)", shown)
-    lines = list(csv.DictReader(io.StringIO(cli.call(*typed.split(), check=True).stdout)))
+    (typed,) = re.findall(r"python -m papers (species \S+/CUB.csv .*)", shown)
+    lines = list(csv.DictReader(io.StringIO(papers(*typed.split(), check=True).stdout)))
     for vocabulary in ("bounded", "open"):
         (line,) = [
             line

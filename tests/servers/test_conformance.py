@@ -16,6 +16,7 @@ from PIL import Image
 
 from data.contracts import SeenImage
 from data.event_loop import wait_for
+from data.prompts import Prompts
 from data.records import (
     Article,
     Candidate,
@@ -36,7 +37,7 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from kb.lookup.findings import Findings
 from kb.lookup.writing import write_passage
-from recognize.reader.namer import Namer
+from papers.species.namer import PLACEHOLDERS, name_photo
 from recognize.reader.reader import Reader
 from rerank.captions.texts import VisionCaptioner
 from rerank.captions.visa import Visa
@@ -150,7 +151,8 @@ def read(chat: Connection, _: Path) -> object:
 
 
 def name(chat: Connection, _: Path) -> object:
-    return wait_for(Namer(chat, lambda text: text.lower() if text == "Bb" else None).read(jpeg())).choice
+    prompts = Prompts("papers", PLACEHOLDERS)
+    return wait_for(name_photo(chat, jpeg(), lambda text: text.lower() if text == "Bb" else None, prompts)).choice
 
 
 def questions(chat: Connection, _: Path) -> object:

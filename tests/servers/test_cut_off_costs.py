@@ -16,14 +16,13 @@ from data.records import Article, Job, JobImage, RankedImage, Section, Source, T
 from kb.distill.model import ModelDistiller
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
-from recognize.reader.reader import Reader
 from rerank import DecomposeReranker, VisionJudge, VisionSettings
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.decompose.questions import QuestionWriter
 from rerank.settings import CotrrSettings, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
-from tests.servers.test_conformance import CANDIDATES, jpeg, model
+from tests.servers.test_conformance import jpeg, model
 
 CUT = 2_048 + 8_192 + 32_768
 """Tokens of the tries beside four times those of the task."""
@@ -73,15 +72,6 @@ def job(folder: Path, *levels: int) -> Job:
 
 def cost_of(rows: list[RankedImage]) -> float:
     return sum(row.cost_usd or 0.0 for row in rows)
-
-
-def test_the_reader_counts_them() -> None:
-    with connected(lambda _: True) as chat:
-        reader = Reader(chat)
-        assert wait_for(reader.read(jpeg(), CANDIDATES)).failures
-        counts, meter = reader.counts, chat.budget.meter
-        assert counts.cost_usd == counts.output_tokens == meter.output_tokens == spent(chat)
-        assert (counts.failed, counts.calls, counts.input_tokens) == (1, 1, meter.input_tokens)
 
 
 def test_the_distiller_counts_them() -> None:

@@ -1,7 +1,7 @@
-"""`compare_setups` against plain loops, with three encoders of random vectors."""
+"""Labelled photos and `compare_setups` against plain loops, with three encoders of random vectors."""
 
 import hashlib
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,13 @@ from PIL import Image
 from data.arrays import as_unit_rows
 from data.contracts import Encoders
 from data.errors import UsageError
+from data.labelled_photos import LabelledPhoto
+from data.records import Taxon, taxon_id
 from recognize.evaluation.comparison import compare_setups
+from recognize.evaluation.datasets import Dataset
 from recognize.evaluation.encoded_photos import EncodedPhotos
-from recognize.evaluation.setups import AnchorSet, Setup, ablation
+from recognize.evaluation.labelled import select_photos
+from recognize.evaluation.setups import AnchorSet, Setup
 from recognize.photos import encode_pictures
 from tests.recognize import vr_rag_reference as reference
 from tests.toy.store import MemoryStore, Sketch
@@ -60,18 +64,18 @@ def sketch(number: Any) -> Sketch:
 STORE = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES)}, ENCODERS)
 
 
-def encoded(n: Any) -> EncodedPhotos:
-    queries = encode_pictures(ENCODERS, [picture(i) for i in range(n)])
+def encoded(pictures: Any) -> EncodedPhotos:
+    n = len(pictures)
     return EncodedPhotos(
         positions=np.arange(n),
-        queries=queries,
+        queries=encode_pictures(ENCODERS, pictures),
         hashes=np.zeros(n, dtype=np.uint64),
         digests=("",) * n,
         errors={},
     )
 
 
-PHOTOS = encoded(60)
+PHOTOS = encoded([picture(i) for i in range(60)])
 LABELS = [STORE.taxon_ids[(7 * i) % 20] for i in range(60)]
 
 
@@ -123,44 +127,6 @@ def figures_by_loops(store: Any, kept: Any, preset: Any) -> Any:
     return {name: total / len(LABELS) for name, total in sums.items()}
 
 
-def micro(figures: Any, *names: Any) -> Any:
-    return {name: figures[name].micro for name in names}
-
-
-def test_the_ablation_has_single_encoders_pairs_and_all_of_them() -> None:
-    assert [(setup.encoders, setup.preset) for setup in ablation(1)] == [
-        *(((0,), "text-only"), ((0,), "vr-rag-v1")) * 2
-    ]
-    assert [setup.encoders for setup in ablation(2)[::2]] == [(0,), (1,), (0, 1), (0, 1)]
-    assert [setup.encoders for setup in ablation(3)[::2]] == [
-        *((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), (0, 1, 2))
-    ]
-    assert [setup.texts for setup in ablation(2)] == ["descriptions"] * 6 + ["names+descriptions"] * 2
-    assert {setup.texts for setup in ablation(2, texts="names")} == {"names"}
-
-
-def test_ablation_figures_match_plain_loops() -> None:
-    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, ablation(3), n_resamples=100)
-    assert len(found.figures) == 16
-    named = {figures.setup.preset: figures for figures in found.figures[14:]}
-    for figures in found.figures[:14]:
-        expected = figures_by_loops(STORE, figures.setup.encoders, figures.setup.preset)
-        assert micro(figures, *expected) == pytest.approx(expected), figures.setup
-        assert figures.encoder_names == tuple("abc"[i] for i in figures.setup.encoders)
-    by_hand = MemoryStore(
-        {
-            name: replace(one, texts=tuple(f"{one.common_name or name}: {text}" for text in one.texts))
-            for i, name in enumerate(NAMES)
-            if (one := sketch(i))
-        },
-        ENCODERS,
-    )
-    for preset, figures in named.items():
-        assert figures.setup.texts == "names+descriptions"
-        expected = figures_by_loops(by_hand, (0, 1, 2), preset)
-        assert micro(figures, *expected) == pytest.approx(expected)
-
-
 def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
     asked = sorted(set(LABELS))
     small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
@@ -171,41 +137,27 @@ def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
     alone = compare_setups(small, ENCODERS, PHOTOS, LABELS, [Setup(preset=p) for p in presets], n_resamples=100)
     assert [figures.measures for figures in bounded.figures] == [figures.measures for figures in alone.figures]
     assert {figures.n_searched for figures in bounded.figures} == {20}
-    expected = figures_by_loops(small, (0, 1, 2), "vr-rag-v2")
-    assert bounded.figures[3]["MRR@10"].micro == pytest.approx(expected["MRR@10"])
+    for at, preset in ((2, "vr-rag-v1"), (3, "vr-rag-v2")):
+        expected = figures_by_loops(small, (0, 1, 2), preset)
+        if preset == "vr-rag-v2":
+            del expected["chunk MRR@10"]
+        assert {name: bounded.figures[at][name].micro for name in expected} == pytest.approx(expected)
 
 
-def test_names_as_texts_match_a_store_of_prompted_names() -> None:
-    by_name = MemoryStore(
-        {name: Sketch(texts=[f"a photo of {name}"], pictures=sketch(i).pictures) for i, name in enumerate(NAMES)},
-        ENCODERS,
-    )
-    setups = [Setup(preset=preset, texts="names") for preset in ("text-only", "vr-rag-v1", "default")]
-    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=100)
-    plain = [Setup(preset=setup.preset) for setup in setups]
-    expected = compare_setups(by_name, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
-    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
-
-
-def test_setups_are_tested_against_the_first_of_their_vocabulary() -> None:
-    setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in ("text-only", "vr-rag-v1")]
+def test_setups_are_tested_against_the_first_of_their_vocabulary_and_p_values_corrected_within_each_measure() -> None:
+    presets = ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")
+    setups = [Setup(preset=p, vocabulary=v) for v in ("open", "bounded") for p in presets]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
     assert [(t.setup, t.baseline, t.measure) for t in found.tests] == [
-        (setups[1], setups[0], "top-1"),
-        (setups[1], setups[0], "MRR@10"),
-        (setups[3], setups[2], "top-1"),
-        (setups[3], setups[2], "MRR@10"),
+        (setup, setups[first], measure)
+        for first in (0, 4)
+        for measure in ("top-1", "MRR@10")
+        for setup in setups[first + 1 : first + 4]
     ]
-    differences = found.figures[1]["MRR@10"].macro - found.figures[0]["MRR@10"].macro
-    assert found.tests[1].test.difference == pytest.approx(differences)
-    assert found.tests[1].test.n == found.n_species == 20
-
-
-def test_p_values_are_corrected_within_each_measure() -> None:
-    setups = [Setup(preset=p) for p in ("vr-rag-v1", "text-only", "vr-rag-v2", "anchors-only")]
-    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, n_resamples=200)
-    tests = [test for test in found.tests if test.measure == "MRR@10"]
-    assert len(tests) == 3
+    tests = found.tests[3:6]
+    for at, test in enumerate(tests, 1):
+        difference = found.figures[at]["MRR@10"].macro - found.figures[0]["MRR@10"].macro
+        assert (test.test.difference, test.test.n) == (pytest.approx(difference), 20)
     ascending = sorted(tests, key=lambda test: test.test.p_value)
     expected, largest = [], 0.0
     for left, test in zip((3, 2, 1), ascending, strict=True):
@@ -229,21 +181,10 @@ def test_species_without_anchors_are_averaged_over_photos() -> None:
 
 def test_setups_compared_together_match_each_setup_alone() -> None:
     """Setups share prepared knowledge; none may get the knowledge of another."""
-    anchors = EncodedPhotos(
-        positions=np.arange(3),
-        queries=encode_pictures(ENCODERS, [picture(5001), picture(5002), picture(5003)]),
-        hashes=np.zeros(3, dtype=np.uint64),
-        digests=("",) * 3,
-        errors={},
-    )
+    anchors = encoded([picture(5001), picture(5002), picture(5003)])
     labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is not in the store
     sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
-    setups = [
-        Setup(preset="vr-rag-v1", vocabulary=v, texts=t, anchors=a)
-        for v in ("open", "bounded")
-        for t in ("descriptions", "names")
-        for a in ("kb", "train")
-    ]
+    setups = [Setup(preset="vr-rag-v1", vocabulary=v, anchors=a) for v in ("open", "bounded") for a in ("kb", "train")]
     together = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets=sets, n_resamples=100).figures
     alone = [
         compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], anchor_sets=sets, n_resamples=100).figures[0]
@@ -260,17 +201,6 @@ def test_a_species_missing_from_the_store_counts_as_not_found() -> None:
     assert {measured.micro for measured in figures.measures} == {0.0}
 
 
-def test_a_preset_without_its_texts_or_photos_is_refused() -> None:
-    bare = MemoryStore({"Alba alba": Sketch(pictures=[picture(1)])}, ENCODERS)
-    with pytest.raises(UsageError, match="text-only needs descriptions"):
-        compare_setups(bare, ENCODERS, PHOTOS, LABELS, [Setup(preset="text-only")])
-    described = MemoryStore({"Alba alba": Sketch(texts=["White."])}, ENCODERS)
-    with pytest.raises(UsageError, match="anchors-only needs reference photos"):
-        compare_setups(described, ENCODERS, PHOTOS, LABELS, [Setup(preset="anchors-only")])
-    with pytest.raises(UsageError, match="a label for each"):
-        compare_setups(described, ENCODERS, PHOTOS, LABELS[1:], [Setup(preset="text-only")])
-
-
 def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -282,24 +212,22 @@ def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_wit
     assert caplog.messages == [
         f"The preset anchors-only needs reference photos, and {described.path} has none. It is left out."
     ]
-    empty = MemoryStore({"Alba alba": Sketch()}, ENCODERS)
-    with pytest.raises(UsageError, match="needs") as error:
-        compare_setups(empty, ENCODERS, PHOTOS, LABELS, setups)
-    assert "default" not in str(error.value.hint)
+    with pytest.raises(UsageError, match="anchors-only needs reference photos"):
+        compare_setups(described, ENCODERS, PHOTOS, LABELS, setups[:1])
+    with pytest.raises(UsageError, match="text-only needs descriptions"):
+        compare_setups(MemoryStore({"Alba a": Sketch()}, ENCODERS), ENCODERS, PHOTOS, LABELS, setups[1:])
+    with pytest.raises(UsageError, match="a label for each of at least one photo, got 59 for 60"):
+        compare_setups(described, ENCODERS, PHOTOS, LABELS[1:], setups)
 
 
 def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
     """A third of the species is covered: two get photos, the other covered species have no anchor."""
     covered = STORE.taxon_ids[::3]
     given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
-    anchors = EncodedPhotos(
-        positions=np.arange(3),
-        queries=encode_pictures(ENCODERS, [shown for _, shown in given]),
-        hashes=np.zeros(3, dtype=np.uint64),
-        digests=("",) * 3,
-        errors={},
+    labels = tuple(each for each, _ in given)
+    anchor_set = AnchorSet(
+        covered=(*covered, "rara-avis"), photos=encoded([shown for _, shown in given]), labels=labels
     )
-    anchor_set = AnchorSet(covered=(*covered, "rara-avis"), photos=anchors, labels=tuple(each for each, _ in given))
 
     def pictures_of(taxon_id: Any, number: Any) -> Any:
         if taxon_id not in covered:
@@ -322,8 +250,6 @@ def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
     assert [f.n_without_anchors for f in found.figures] == [f.n_without_anchors for f in expected.figures]
     untouched = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
     assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
-    with pytest.raises(UsageError, match="anchor set 'wiki'"):
-        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1", anchors="wiki")])
 
 
 def test_figures_match_ir_measures_and_scikit_learn() -> None:
@@ -365,3 +291,22 @@ def test_intervals_match_a_bootstrap_in_plain_loops() -> None:
         drawn = [value for i in rng.integers(len(species), size=len(species)) for value in values[species[i]]]
         means.append(sum(drawn) / len(drawn))
     assert figures["hit@30"].micro_interval == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=0.03)
+
+
+def test_photos_outside_the_knowledge_base_are_counted_and_a_limit_spreads_the_others() -> None:
+    labels = ("Mallard", "Kea", "Mallard", "Nothing", "Wren", "Mallard")
+    names = {"Mallard": "Anas platyrhynchos", "Kea": "Nestor notabilis", "Wren": "Troglodytes troglodytes"}
+    taxa = {
+        label: Taxon(taxon_id=taxon_id(name), scientific_name=name, rank="species") for label, name in names.items()
+    }
+    photos = tuple(LabelledPhoto(path=Path(f"{i}.jpg"), label=label) for i, label in enumerate(labels))
+    dataset = Dataset(kind="folders", photos=photos, anchors={"train": photos[:2]}, covered=("Mallard", "Nothing"))
+    held = {"anas-platyrhynchos", "troglodytes-troglodytes"}
+    found = select_photos(dataset, taxa, held)
+    assert [photo.path.name for photo in found.photos] == ["0.jpg", "2.jpg", "4.jpg", "5.jpg"]
+    assert found.labels[2] == "troglodytes-troglodytes"
+    assert (found.n_photos, found.n_unmatched, found.absent, found.n_absent) == (6, 1, ("Nestor notabilis",), 1)
+    assert [label for _, label in found.anchors["train"]] == ["anas-platyrhynchos", "nestor-notabilis"]
+    assert (found.kind, found.covered) == ("folders", ("anas-platyrhynchos",))
+    few = select_photos(dataset, taxa, held, limit=2)
+    assert [photo.path.name for photo in few.photos] == ["0.jpg", "4.jpg"] and few.n_absent == 1

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 
 from cli.common import csv_and_parquet, output
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
-from cli.verbs.eval.species import reader_tables
 from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
     from recognize.evaluation.comparison import SetupFigures, SpeciesEvaluation
-    from recognize.evaluation.labelled import LabelledReport, SelectedPhotos
+    from recognize.evaluation.labelled import MeasuredPhotos, SelectedPhotos
     from recognize.evaluation.setups import Setup
 
 SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
 CSV_COLUMNS = (
-    *("vocabulary", "texts", "preset", "encoders", "measure", "n_photos", "n_species", "n_searched"),
+    *("vocabulary", "preset", "encoders", "measure", "n_photos", "n_species", "n_searched"),
     *("micro", "micro_low", "micro_high", "macro", "macro_low", "macro_high"),
     *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
-    *("anchors", "reader", "reader_context", "reader_k"),
+    "anchors",
 )
 CHUNKS = ("chunk MRR@1", "chunk MRR@5", "chunk MRR@10")
 NAMES_HINT = "Labels must be scientific or English names of species; `kb taxa --file FILE` shows their matches."
@@ -57,28 +56,29 @@ class Skipped:
         return "; ".join(self.lines())
 
 
-def warnings(report: LabelledReport, skipped: Skipped, *, leaks_kept: bool) -> Iterator[str]:
-    """Yield skipped photos, leaks that make figures too high, and failures of readers, which make them too low."""
+def warnings(photos: MeasuredPhotos, skipped: Skipped, *, leaks_kept: bool) -> Iterator[str]:
+    """Yield skipped photos, and leaks that make figures too high."""
     yield from skipped.lines(rest=" (--format json has all)")
     if skipped.unmatched:
         yield NAMES_HINT
     done = "measured too, so figures are too high" if leaks_kept else "skipped"
-    if report.n_leaks:
-        tests = ", ".join(f"{n:,} {test}" for test, n in report.leaks.items())
-        tests += "; some by several tests" if sum(report.leaks.values()) > report.n_leaks else ""
-        yield f"{plural(report.n_leaks, 'photo')} equal or nearly equal to reference photos ({tests}): {done}"
-    if report.n_trained:
-        yield f"{plural(report.n_trained, 'photo')} among the training photos of the encoders: {done}"
-    if report.unreadable:
-        path, why = next(iter(report.unreadable.items()))
-        yield f"{plural(len(report.unreadable), 'photo')} unreadable; the first is {path}: {why}"
-    if report.readers is not None:
-        yield from reader_tables.warnings(report.readers)
+    if photos.n_leaks:
+        tests = ", ".join(f"{n:,} {test}" for test, n in photos.leaks.items())
+        tests += "; some by several tests" if sum(photos.leaks.values()) > photos.n_leaks else ""
+        yield f"{plural(photos.n_leaks, 'photo')} equal or nearly equal to reference photos ({tests}): {done}"
+    if photos.n_trained:
+        yield f"{plural(photos.n_trained, 'photo')} among the training photos of the encoders: {done}"
+    if photos.unreadable:
+        path, why = next(iter(photos.unreadable.items()))
+        yield f"{plural(len(photos.unreadable), 'photo')} unreadable; the first is {path}: {why}"
 
 
-def payload(report: LabelledReport, skipped: Skipped, *, kb: str, leaks_kept: bool) -> dict[str, object]:
-    """Return the report as JSON values, with the definition of each measure."""
+def payload(
+    evaluation: SpeciesEvaluation, photos: MeasuredPhotos, skipped: Skipped, *, kb: str, leaks_kept: bool
+) -> dict[str, object]:
+    """Return the figures as JSON values, with the definition of each measure."""
     from data.codec import to_json
+    from recognize.evaluation.comparison import DEFINITIONS
 
     selected = skipped.selected
     return {
@@ -89,23 +89,21 @@ def payload(report: LabelledReport, skipped: Skipped, *, kb: str, leaks_kept: bo
             "label_unmatched": selected.n_unmatched,
             "species_not_in_kb": selected.n_absent,
             "asked": len(selected.photos),
-            "unreadable": report.unreadable,
-            "leaks": {"n": report.n_leaks, "kept": leaks_kept, **report.leaks},
-            "trained_on": report.n_trained,
-            "anchors": report.n_anchors,
+            "unreadable": photos.unreadable,
+            "leaks": {"n": photos.n_leaks, "kept": leaks_kept, **photos.leaks},
+            "trained_on": photos.n_trained,
+            "anchors": {name: len(anchor_set.photos) for name, anchor_set in photos.anchor_sets.items()},
         },
         "unmatched": [to_json(name) for name in skipped.unmatched],
         "not_in_kb": list(selected.absent),
-        **to_json(report.evaluation),
-        "readers": None if report.readers is None else to_json(report.readers),
-        "definitions": _definitions(report),
+        **to_json(evaluation),
+        "definitions": DEFINITIONS,
     }
 
 
-def as_csv(report: LabelledReport) -> str:
+def as_csv(evaluation: SpeciesEvaluation) -> str:
     """Return one row for each setup and measure; figures from 0 to 1."""
-    readers = [] if report.readers is None else reader_tables.csv_rows(report.readers)
-    return csv_and_parquet.as_csv(CSV_COLUMNS, [*_csv_rows(report.evaluation), *readers])
+    return csv_and_parquet.as_csv(CSV_COLUMNS, _csv_rows(evaluation))
 
 
 def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:
@@ -120,16 +118,17 @@ def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:
                 tested = [names[test.baseline], test.test.difference, *test.test.interval]
                 tested += [test.test.p_value, test.p_corrected]
             yield [
-                *(setup.vocabulary, setup.texts, setup.preset, "+".join(figures.encoder_names), found.name),
+                *(setup.vocabulary, setup.preset, "+".join(figures.encoder_names), found.name),
                 *(evaluation.n, evaluation.n_species, figures.n_searched),
                 *(found.micro, *found.micro_interval, found.macro, *found.macro_interval),
-                *(*tested, setup.anchors, "", "", ""),
+                *(*tested, setup.anchors),
             ]
 
 
-def as_text(report: LabelledReport, *, kb: str, dataset: str) -> str:
+def as_text(evaluation: SpeciesEvaluation, *, kb: str, dataset: str) -> str:
     """Return the tables for people, in percent, and the definitions of their words."""
-    evaluation = report.evaluation
+    from recognize.evaluation.comparison import DEFINITIONS
+
     species = plural(evaluation.n_species, "species", "species")
     parts = [f"{dataset}: {plural(evaluation.n, 'photo')} of {species}; knowledge base {kb}"]
     for vocabulary in dict.fromkeys(figures.setup.vocabulary for figures in evaluation.figures):
@@ -139,17 +138,8 @@ def as_text(report: LabelledReport, *, kb: str, dataset: str) -> str:
         parts.append(f"{head}; mean over species (macro), percent\n{_table(rows, 'macro')}")
         if tests := _tests_table(evaluation, vocabulary):
             parts.append(tests)
-    if report.readers is not None:
-        parts.append(reader_tables.as_text(report.readers))
-    parts.append("\n".join(f"{word}: {meaning}" for word, meaning in _definitions(report).items()))
+    parts.append("\n".join(f"{word}: {meaning}" for word, meaning in DEFINITIONS.items()))
     return "\n\n".join(parts)
-
-
-def _definitions(report: LabelledReport) -> dict[str, str]:
-    from recognize.evaluation.comparison import DEFINITIONS
-    from recognize.evaluation.reader_comparison import READER_DEFINITIONS
-
-    return {**DEFINITIONS, **({} if report.readers is None else READER_DEFINITIONS)}
 
 
 def _table(rows: Sequence[SetupFigures], mean: str) -> str:
@@ -188,12 +178,8 @@ def _names(evaluation: SpeciesEvaluation) -> dict[Setup, str]:
 
 
 def _name(figures: SetupFigures) -> str:
-    """Return the name of a row: the preset, or the encoders of an ablation."""
     from recognize.evaluation.labelled import WITHOUT_ANCHORS
 
     setup = figures.setup
-    name = setup.preset
-    if setup.encoders is not None:
-        name = "+".join(figures.encoder_names) + (", re-ranked" if setup.preset == "vr-rag-v1" else "")
-    name += "" if setup.texts == "descriptions" else f", {setup.texts}"
-    return name if setup.anchors == "kb" or setup.preset in WITHOUT_ANCHORS else f"{name}, anchors {setup.anchors}"
+    has_own = setup.anchors == "kb" or setup.preset in WITHOUT_ANCHORS
+    return setup.preset if has_own else f"{setup.preset}, anchors {setup.anchors}"

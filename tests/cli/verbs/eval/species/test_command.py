@@ -161,7 +161,7 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
 
 def test_photos_found_by_several_tests_are_not_added_up() -> None:
     leaks = {"same file": 1, "near by embedding": 2}
-    report: Any = SimpleNamespace(n_leaks=2, leaks=leaks, n_trained=0, unreadable={}, readers=None)
+    report: Any = SimpleNamespace(n_leaks=2, leaks=leaks, n_trained=0, unreadable={})
     skipped: Any = SimpleNamespace(lines=lambda rest: [], unmatched=())
     assert list(tables.warnings(report, skipped, leaks_kept=False)) == [
         "2 photos equal or nearly equal to reference photos "
@@ -171,40 +171,29 @@ def test_photos_found_by_several_tests_are_not_added_up() -> None:
 
 def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
     presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
-    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--set", "texts=both", *presets)
+    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", *presets)
     done = cli.call("eval", "species", folders, *arguments, *FAST, check=True)
     lines = done.stdout.splitlines()
     assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
     assert "bounded, 3 possible answers; mean over species (macro), percent" in lines
     assert "open: difference from 'text-only', species by species" in lines
     firsts = [line.split("  ")[0] for line in lines]
-    assert [firsts.count(name) for name in ("vr-rag-v1", "vr-rag-v1, names", "text-only, names")] == [8, 8, 8]
+    assert [firsts.count(name) for name in ("vr-rag-v1", "text-only")] == [8, 4]
     assert any(line.startswith("MRR@k: mean of 1 / rank") for line in lines)
     assert "1 label (1 photo) matched no species: Blue-footed Nothing (unknown" in done.stderr
     assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
 
 
-def test_anchors_only_has_one_row_for_all_texts(cli: Any, built_kb: Path, folders: Path) -> None:
-    sets = ("--set", "keep_leaks=true", "--set", "vocabulary=open")
-    arguments = (folders, "--kb", built_kb, "--preset", "anchors-only", *sets)
-    for texts, expected in (("both", ["descriptions"]), ("names", ["names"])):
-        found = measured(cli, *arguments, "--set", f"texts={texts}")
-        assert [figures["setup"]["texts"] for figures in found["figures"]] == expected
-
-
 def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
-    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--ablation", "--set", "vocabulary=open")
-    done = cli.call("eval", "species", folders, *arguments, "--format", "csv", *FAST, check=True)
+    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--set", "vocabulary=open")
+    presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
+    done = cli.call("eval", "species", folders, *arguments, *presets, "--format", "csv", *FAST, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["preset"], row["encoders"]) for row in rows[::10]] == [
-        *(("text-only", "starter"), ("vr-rag-v1", "starter")) * 2
-    ]
-    assert [row["texts"] for row in rows[::10]] == ["descriptions"] * 2 + ["names+descriptions"] * 2
-    assert [row["measure"] for row in rows[10:] if row["baseline"] == "starter"] == ["top-1", "MRR@10"] * 3
-    rows = [row for row in rows if row["texts"] == "descriptions"]
-    by_name = {(row["preset"], row["measure"]): float(row["micro"]) for row in rows}
-    # Both rank the same thirty chunks, in a different order.
-    assert by_name["text-only", "hit@30"] == by_name["vr-rag-v1", "hit@30"]
+    assert tuple(rows[0]) == tables.CSV_COLUMNS
+    assert [(row["preset"], row["encoders"], row["anchors"]) for row in rows[::10]] == [
+        ("text-only", "starter", "kb"), ("vr-rag-v1", "starter", "kb"),
+    ]  # fmt: skip
+    assert [row["measure"] for row in rows if row["baseline"] == "text-only"] == ["top-1", "MRR@10"]
 
 
 def test_an_unreadable_photo_is_skipped_and_exits_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
@@ -215,9 +204,7 @@ def test_an_unreadable_photo_is_skipped_and_exits_with_7(cli: Any, built_kb: Pat
     assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
 
 
-def test_contradictory_options_and_empty_splits_are_refused(cli: Any, built_kb: Path, folders: Path) -> None:
-    both = cli.call("eval", "species", folders, "--ablation", "--preset", "default", "--kb", built_kb)
-    assert (both.exit_code, both.stderr.splitlines()[0]) == (2, "error: --ablation and --preset cannot be combined.")
+def test_missing_anchors_and_empty_splits_are_refused(cli: Any, built_kb: Path, folders: Path) -> None:
     wiki = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
     assert (wiki.exit_code, "has no anchors 'wiki'" in wiki.stderr) == (2, True)
     split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from data.contracts import ChatModel
 from data.foreign_json import json_object
 from data.prompts import Prompts
 from data.records import ChatMessage, ChatReply, ChatRequest, Reading
-from recognize.reader.reader import MAX_TOKENS, PLACEHOLDERS
-from recognize.reader.replies import NONE, ReadCounts
+from recognize.reader.reader import MAX_TOKENS
+from recognize.reader.replies import NONE
 
 NamingRule = Literal["json", "text", "none", "no species", "unread"]
 """Rule that read a reply: JSON, plain text, words for none, a name of no species, or unreadable."""
+Find = Callable[[str], str | None]
+"""A name -> the taxon id of its species."""
 
+PLACEHOLDERS: Final[Mapping[str, Sequence[str]]] = {"name_photo": ("none",)}
 _SCHEMA: Final[dict[str, object]] = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "species": {"type": "string"}},
@@ -31,49 +34,25 @@ _LEAD_IN = re.compile(
 )
 
 
-class Namer:
-    """Names the species in a photo with a vision model, without candidates or descriptions.
+async def name_photo(chat: ChatModel, picture: bytes, find: Find, prompts: Prompts) -> Reading:
+    """Return the species that a vision model names, without candidates; agreement is 0 without a name of one species.
+
+    `picture` is a JPEG or PNG file. Errors of the model are raised.
 
     Source: VR-RAG, section 6.1, baselines, and the rows of tables 3 and 6 without retrieval. Differs: the paper
         specifies neither its prompt nor the matching of names; here any name of the checklist counts.
     """
-
-    def __init__(
-        self,
-        chat: ChatModel,
-        find: Callable[[str], str | None],
-        *,
-        prompts: Prompts | None = None,
-    ) -> None:
-        """Set up the namer.
-
-        Args:
-            chat: a vision model.
-            find: a name -> the taxon id of its species.
-            prompts: replacement of the prompt `name_photo`.
-        """
-        self._chat, self._find = chat, find
-        self._prompts = prompts or Prompts("recognize", PLACEHOLDERS)
-        self.counts = ReadCounts()
-
-    async def read(self, picture: bytes) -> Reading:
-        """Return the species that the model named, or None; agreement is 0 without a name of one species.
-
-        `picture` is a JPEG or PNG file. Errors of the model are raised.
-        """
-        request = ChatRequest(
-            messages=(ChatMessage(role="user", text=self._prompts.fill("name_photo", none=NONE), images=(picture,)),),
-            json_schema=_SCHEMA,
-            max_tokens=MAX_TOKENS,
-        )
-        reply = await self._chat.reply(request)
-        found, rule, reason = read_name(reply, self._find)
-        self.counts.add(reply, rule)
-        is_read = rule in ("json", "text", "none")
-        return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(rule != "unread"))
+    request = ChatRequest(
+        messages=(ChatMessage(role="user", text=prompts.fill("name_photo", none=NONE), images=(picture,)),),
+        json_schema=_SCHEMA,
+        max_tokens=MAX_TOKENS,
+    )
+    found, rule, reason = read_name(await chat.reply(request), find)
+    is_read = rule in ("json", "text", "none")
+    return Reading(choice=found, agreement=float(is_read), reason=reason, answered=int(rule != "unread"))
 
 
-def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str | None, NamingRule, str]:
+def read_name(reply: ChatReply, find: Find) -> tuple[str | None, NamingRule, str]:
     """Return the species that a reply names, the rule that read it, and the reason given.
 
     The rules: the key `species` of a JSON object; else the last or first line as a name, with a few words before it;
@@ -101,7 +80,7 @@ def read_name(reply: ChatReply, find: Callable[[str], str | None]) -> tuple[str 
     return None, "no species" if lines else "unread", text
 
 
-def _one_of(name: str, find: Callable[[str], str | None]) -> str | None:
+def _one_of(name: str, find: Find) -> str | None:
     """Return the species of a name; None for "this or that", which names two."""
     parts = {find(part) for part in _BETWEEN_NAMES.split(name) if part.strip()} - {None}
     return None if len(parts) > 1 else find(name)

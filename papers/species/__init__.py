@@ -1,0 +1,1 @@
+"""Tables of VR-RAG: retrieval by encoder, and readers."""

@@ -1,0 +1,138 @@
+"""`python -m papers species`: retrieval by encoder, and readers, on labelled photos."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from cli.common import csv_and_parquet, exit_codes, options, output, wiring
+from cli.common.progress import counted_calls
+from cli.common.readers import reader_failures
+from data.errors import NothingReadable, UsageError
+from data.words import plural
+from recognize.settings import Vocabulary
+
+if TYPE_CHECKING:
+    from cli.common.settings import Settings
+    from kb.store.knowledge_base import KnowledgeBase
+    from papers.species.readers import ReaderFigures
+    from papers.species.retrieval import Texts
+    from recognize.evaluation.labelled import MeasuredPhotos
+
+COLUMNS = (
+    *("vocabulary", "texts", "preset", "encoders", "anchors", "reader_context", "reader_k"),
+    *("measure", "n_photos", "micro"),
+)
+
+
+# Long: parse, wire, call and print; a part of it would take most of the options.
+@click.command()
+@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|TABLE")
+@options.kb_option("Knowledge base.")
+@click.option("--texts", type=click.Choice(("descriptions", "names")), default="descriptions", show_default=True,
+              help='Texts that photos are compared with: descriptions of species, or "a photo of NAME".')  # fmt: skip
+@click.option("--vocabulary", type=click.Choice(get_args(Vocabulary)), multiple=True,
+              help="Possible answers: all species, or those of the photos; repeat for both.  [default: open]",
+)  # fmt: skip
+@click.option("--anchors", type=click.Choice(("kb", "train", "wiki")), multiple=True,
+              help="Reference photos, as of kb eval species; repeat to compare.  [default: kb]")  # fmt: skip
+@click.option("--readers", is_flag=True,
+              help="Instead of retrieval: readers by [llm.vision] without retrieval, with direct RAG, with four kinds "
+              "of context, and with 5, 10 and 15 chunks.")  # fmt: skip
+@options.cost_options
+@click.pass_context
+def species(
+    ctx: click.Context,
+    dataset: Path,
+    kb: Path | None,
+    texts: Texts,
+    vocabulary: tuple[Vocabulary, ...],
+    anchors: tuple[str, ...],
+    readers: bool,
+    max_cost: float | None,
+    offline: bool,
+) -> None:
+    """Measure retrieval by single encoders, pairs and all, or readers, as CSV.
+
+    The dataset is as for kb eval species. Without --readers each set of text-image encoders ranks 30 chunks, without
+    and with the visual re-ranker. Exit code 7 if a reader failed for some photos, 6 if for all.
+
+    Example: python -m papers species cub.csv --kb birds.kb --anchors kb --anchors train
+    """
+    from cli.verbs.eval.species.command import select
+    from papers.species.retrieval import retrieval_rows
+    from recognize.evaluation.datasets import read_dataset
+    from recognize.evaluation.labelled import read_photos
+
+    if readers and (texts != "descriptions" or vocabulary not in ((), ("open",)) or anchors not in ((), ("kb",))):
+        raise UsageError("--readers takes descriptions, an open vocabulary and the reference photos of --kb.")
+    if not readers and (given := options.given_options(ctx, ("max_cost", "offline"))):
+        raise UsageError(f"{given[0]} needs --readers.")
+    settings = options.settings(kb=kb)
+    anchors = tuple(dict.fromkeys(anchors)) or ("kb",)
+    figures = None
+    with ExitStack() as stack:
+        stack.enter_context(output.log_to_stderr("papers"))
+        store = stack.enter_context(wiring.open_knowledge_base(settings))
+        selected, skipped = select(store, read_dataset(dataset, split=None, train=None, anchors=anchors))
+        if not selected.photos:
+            raise NothingReadable(f"No photo of {dataset} shows a species of the knowledge base: {skipped.text()}.")
+        progress = partial(counted_calls, quiet=options.invocation().quiet)
+        encoders = wiring.encoders_of(store)
+        photos = read_photos(store, encoders, selected, anchors, anchor_path=store.anchor_path, progress=progress)
+        if readers:
+            figures = _read(settings, store, photos, max_cost=max_cost, offline=offline)
+            rows = figures.rows
+        else:
+            vocabularies = tuple(dict.fromkeys(vocabulary)) or ("open",)
+            rows = list(
+                retrieval_rows(store, encoders, photos, texts=texts, vocabularies=vocabularies, anchors=anchors)
+            )
+    output.write_rows(csv_and_parquet.as_csv(COLUMNS, [[row.get(name, "") for name in COLUMNS] for row in rows]))
+    code = 0
+    if figures is not None:
+        n_photos = len(photos.labels)
+        for setup, n in figures.failed.items():
+            for line in reader_failures({"reader": n}, plural(n_photos, "photo"), instead="they count as wrong"):
+                output.warn(f"{setup.preset}, {setup.context}, k={setup.k}: {line}")
+        code = exit_codes.of_failures(sum(figures.failed.values()), n_photos * len(figures.failed))
+    if code or photos.unreadable:
+        ctx.exit(code or exit_codes.PARTLY)
+
+
+def _read(
+    settings: Settings, store: KnowledgeBase, photos: MeasuredPhotos, *, max_cost: float | None, offline: bool
+) -> ReaderFigures:
+    from cli.common.language_models import connect_model
+    from cli.common.readers import source_texts
+    from data.images.jpeg import jpeg_of
+    from data.prompts import Prompts
+    from kb.checklist.reconcile import reconciler_of
+    from kb.endpoints.budget import Budget
+    from papers.species.namer import PLACEHOLDERS as NAMING
+    from papers.species.readers import COMPARISONS, ReaderResources, compare_readers
+    from recognize.reader.reader import PLACEHOLDERS
+
+    reconciler = reconciler_of(store.checklist)
+
+    def find(name: str) -> str | None:
+        matched = reconciler.reconcile([name]).matched
+        return matched[0].taxon.taxon_id if matched else None
+
+    with (
+        connect_model(settings, "vision", budget=Budget(max_cost), offline=offline) as chat,
+        counted_calls("read", len(photos.labels) * len(COMPARISONS), quiet=options.invocation().quiet) as show,
+    ):
+        resources = ReaderResources(
+            chat=chat,
+            prompts=Prompts("recognize", PLACEHOLDERS, settings.prompts),
+            naming=Prompts("papers", NAMING, settings.prompts),
+            find=find,
+            picture_of=partial(jpeg_of, max_side=chat.endpoint.image_px),
+            sources=source_texts(store),
+        )
+        return compare_readers(store, wiring.encoders_of(store), photos, resources, on_progress=show)
