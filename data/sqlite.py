@@ -16,16 +16,16 @@ WAIT_S = 60.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def use_write_ahead_log(db: sqlite3.Connection, *, wait_s: float = WAIT_S) -> None:
+def use_write_ahead_log(db: sqlite3.Connection) -> None:
     """Switch a database to its write-ahead log, in which readers and a writer do not wait for each other.
 
     Of several processes that open a new database at once, SQLite refuses all but one, whatever the connection's
     timeout; so this tries again.
 
     Raises:
-        sqlite3.OperationalError: if another process still holds the database after `wait_s` seconds.
+        sqlite3.OperationalError: if another process still holds the database after `WAIT_S` seconds.
     """
-    deadline = time.monotonic() + wait_s
+    deadline = time.monotonic() + WAIT_S
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

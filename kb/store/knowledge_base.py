@@ -21,11 +21,11 @@ from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
+from kb.store.matrices import matrix
 from kb.store.published_texts import SpeciesTexts
 from kb.store.rows import end_of_mark, term_of
 from kb.store.stage_outputs import read_origins
 from kb.store.status import skipped_photos, status_of
-from kb.store.vector_tables import VectorTables
 
 log = logging.getLogger(__name__)
 DerivedT = TypeVar("DerivedT")
@@ -66,7 +66,7 @@ class KnowledgeBase(Closing):
         except BaseException:
             self.ledger.close()
             raise
-        self._tables = VectorTables(self.layout, self.info, self.ledger, self.generation)
+        self._tables: dict[str, VectorTable] = {}
         self._texts = SpeciesTexts(self.layout, self.ledger)
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
@@ -213,7 +213,7 @@ class KnowledgeBase(Closing):
         return self._query("terms", vector, n)
 
     def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
-        table = self._tables.table(kind, self.info.sentence, (self.info.sentence,))
+        table = self._table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
             return []
         scores = products(table.vectors, np.asarray(vector, dtype=np.float32))  # (n_rows,)
@@ -223,15 +223,23 @@ class KnowledgeBase(Closing):
 
     def chunk_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
-        return self._tables.table("chunks", space, self.info.text_image)
+        return self._table("chunks", space, self.info.text_image)
 
     def anchor_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all anchors in a text-image or visual space, by species."""
-        return self._tables.table("anchors", space, self.info.anchor_spaces)
+        return self._table("anchors", space, self.info.anchor_spaces)
+
+    def _table(self, kind: CollectionKind, space: str, spaces: Sequence[str]) -> VectorTable:
+        if space not in spaces:
+            raise SpaceMismatch(expected=spaces, given=(space,))
+        name = collection_name(kind, space)
+        if name not in self._tables:
+            self._tables[name] = matrix(self.layout, self.ledger, name, kind)
+        return self._tables[name]
 
     def close(self) -> None:
         """Close all files."""
-        self._tables.close()
+        self._tables.clear()
         self.ledger.close()
 
 

@@ -1,10 +1,11 @@
-"""Memory-mapped matrices, read from Chroma, or from the ledger while Chroma cannot be used.
+"""Memory-mapped matrices in `cache/`, which writers fill from Chroma.
 
-Photos and queries are scored against them.
+Photos and queries are scored against them, exactly. A reader whose state they do not hold reads the ledger's vectors.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -18,13 +19,14 @@ from data.arrays import FloatArray
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement
 from data.files import turn
-from data.vectors import read_table, write_tables
+from data.vectors import files_of, read_table, write_tables
 from kb.store.chroma import Collections
 from kb.store.chroma.collections import PAGE
 from kb.store.layout import CollectionKind, Layout, subject_kind
 from kb.store.ledger import Ledger
 from kb.store.rows import row_id
 
+_log = logging.getLogger(__name__)
 Place = tuple[str, str]
 """Subject id and item id of a row of a matrix."""
 
@@ -68,11 +70,21 @@ def _chroma_table(
             raise ChromaDiffers(f"Chroma lacked rows of {name}")
         return [found[row] for row in ids]
 
-    return _table(ledger, kind, read, folder=layout.cache)
+    return _table(ledger, kind, read, lambda shape: _mapped(shape, layout.cache))
 
 
-def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
-    """Return a collection as the ledger has it, rows by species; owners are positions in the species or terms."""
+def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
+    """Return a collection in the state of a reader's ledger: mapped from the cache, or in memory from the ledger."""
+    generation = ledger.generation(subject_kind(kind))
+    table = read_table(layout.cache, generation, collection)
+    if table is not None:
+        return table
+    is_lost = not layout.cache.is_dir() or files_of(layout.cache, generation, collection)  # not of another state
+    if is_lost and os.access(layout.root, os.W_OK):
+        _log.warning(
+            "%s is missing or damaged. The ledger is used instead, which is slower; kb verify repairs it.",
+            layout.cache,
+        )
 
     def read(places: Sequence[Place]) -> list[FloatArray]:
         found: list[FloatArray] = []
@@ -80,23 +92,16 @@ def ledger_table(ledger: Ledger, collection: str, kind: CollectionKind) -> Vecto
             found += ledger.vectors.of_items(collection, key, [item for _, item in group])
         return found
 
-    return _table(ledger, kind, read)
+    return _table(ledger, kind, read, lambda shape: np.empty(shape, dtype=np.float32))
 
 
 def _table(
     ledger: Ledger,
     kind: CollectionKind,
     read: Callable[[Sequence[Place]], list[FloatArray]],
-    *,
-    folder: Path | None = None,
+    new: Callable[[tuple[int, int]], FloatArray],
 ) -> VectorTable:
-    """Return a table whose vectors lie in an unnamed file in `folder`.
-
-    Without a folder, it is in that of temporary files, or the vectors are in memory if there is no room.
-
-    Raises:
-        OSError: if `folder` has no room.
-    """
+    """Return a table with rows by species in `new(shape)`; owners are positions in the species or terms."""
     owners: list[int] = []
     places: list[Place] = []
     for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
@@ -107,21 +112,20 @@ def _table(
     for start in range(0, len(places), PAGE):
         page = np.stack(read(places[start : start + PAGE]))
         if start == 0:
-            try:
-                vectors = _mapped((len(places), page.shape[1]), folder)
-            except OSError:
-                if folder is not None:
-                    raise
-                vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
+            vectors = new((len(places), page.shape[1]))
         vectors[start : start + len(page)] = page
     return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
 
 
-def _mapped(shape: tuple[int, int], folder: Path | None) -> FloatArray:
-    """Return a matrix in an unnamed file."""
+def _mapped(shape: tuple[int, int], folder: Path) -> FloatArray:
+    """Return a matrix in an unnamed file.
+
+    Raises:
+        OSError: if `folder` has no room.
+    """
     with TemporaryFile(dir=folder) as file:  # the map keeps it open
         # Its room is taken at once, since a write to a map on a full disk kills the process.
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
-        matrix: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
-        return matrix
+        found: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+        return found

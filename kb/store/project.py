@@ -11,13 +11,14 @@ A crash loses nothing, because the ledger is the only source and SQLite commits 
   deleted and filled again. Its files are never opened, because Chroma maps them unchecked and damage can crash the
   process. A Chroma server has no seal: there, pending subjects are upserted again, and a collection whose row count
   differs from the ledger's is filled again.
-- Readers use Chroma only for the state that they opened, when it is sealed and nothing is pending. Otherwise they
-  compute the same answers from the ledger's vectors.
+- Readers never open Chroma: their matrices lie in the cache. Where these are missing or damaged, they compute the same
+  answers from the ledger's vectors.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -25,7 +26,7 @@ from dataclasses import replace
 from data.batches import grouped
 from data.errors import ChromaDiffers, SourceUnavailable, StoreError
 from kb.store.chroma import Collections
-from kb.store.chroma.folder import blank_unset_memory, index_checksums, is_intact, throw_away
+from kb.store.chroma.folder import blank_unset_memory, index_checksums, is_intact
 from kb.store.layout import KnowledgeBaseInfo, Layout, keep_info, write_info
 from kb.store.ledger import Ledger
 from kb.store.matrices import warm_cache
@@ -58,13 +59,6 @@ def is_sealed(layout: Layout, ledger: Ledger) -> bool:
     return seal is not None and json.loads(seal) == index_checksums(layout.chroma)
 
 
-def is_newest(layout: Layout, generation: str) -> bool:
-    """Return whether `generation` is still the newest state, and no writer is projecting another one."""
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        ledger.hold()
-        return ledger.generation() == generation and not ledger.pending()
-
-
 GROUP = 1_000  # subjects written at a time
 
 
@@ -84,7 +78,7 @@ def project(
     notes: list[str] = []
     try:
         _fill(layout, info, ledger, notes, report)
-    except ChromaDiffers as error:
+    except StoreError as error:
         notes.append(f"{error}; filled again from the ledger")
         empty(layout, info, ledger)
         _fill(layout, info, ledger, notes, report)
@@ -111,21 +105,11 @@ def _fill(
 
 def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str]) -> Collections:
     """Return the collections, after emptying an embedded Chroma that is not intact."""
-    if info.chroma:
-        return Collections(layout, info)
-    if not is_sealed(layout, ledger) or not is_intact(layout.chroma, "PRAGMA quick_check"):
+    if not info.chroma and not (is_sealed(layout, ledger) and is_intact(layout.chroma)):
         if ledger.fact(SEAL) is not None or layout.chroma.exists():
             notes.append("Chroma was missing, damaged or incomplete; filled again from the ledger")
         empty(layout, info, ledger)
-    try:
-        collections = Collections(layout, info)
-        for name in collections.names:
-            collections.count(name)
-    except StoreError:
-        notes.append("Chroma could not be read; filled again from the ledger")
-        empty(layout, info, ledger)
-        return Collections(layout, info)
-    return collections
+    return Collections(layout, info)
 
 
 def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
@@ -137,7 +121,7 @@ def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     if info.chroma:
         drop_collections(layout, info)
     else:
-        throw_away(layout.chroma)
+        shutil.rmtree(layout.chroma, ignore_errors=True)
 
 
 def drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
@@ -191,5 +175,5 @@ def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: 
         with suppress(SourceUnavailable):  # which may be the reason for moving
             drop_collections(layout, info)
     else:
-        throw_away(layout.chroma)
+        shutil.rmtree(layout.chroma, ignore_errors=True)
     return moved

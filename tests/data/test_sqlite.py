@@ -78,15 +78,16 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
 
 
-def test_a_locked_database_is_waited_for(tmp_path: Path) -> None:
+def test_a_locked_database_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.sqlite"
     with closing(connect(path)) as holder, closing(connect(path)) as other:
         holder.execute("CREATE TABLE t (x)")
         holder.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
-            use_write_ahead_log(other, wait_s=0.1)
+        with monkeypatch.context() as patched, pytest.raises(sqlite3.OperationalError, match="locked"):
+            patched.setattr("data.sqlite.WAIT_S", 0.1)
+            use_write_ahead_log(other)
         timer = threading.Timer(0.2, holder.execute, ("COMMIT",))
         timer.start()
-        use_write_ahead_log(other, wait_s=10)
+        use_write_ahead_log(other)
         timer.join()
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)

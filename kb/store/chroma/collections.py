@@ -5,7 +5,6 @@ Vectors are unit rows in inner-product space, since `cosine` would normalise the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,8 +42,7 @@ def size_of(row: Row) -> int:
 
 PAGE = 2_000  # rows read at a time, below the answer limit of every server
 BATCH_BYTES = 8 << 20  # written at a time: a server refuses requests above 40 MiB, and JSON is larger than this
-WAITS_S = (0.05, 0.1, 0.2)  # between retries after internal errors of Chroma
-# Every batch is synced to the index files, so that no queue is left for readers to replay and readers write no file.
+# Every batch is synced to the index files, so that no queue is left and their checksums hold.
 # Nothing is searched in Chroma, so a minimal graph is enough: graphs differ from build to build, and even wide ones
 # (`ef_search` 1,500, 48 neighbours) now and then missed the best match among the species that ship.
 _GRAPH: dict[str, Any] = {
@@ -59,7 +57,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Collections(Closing):
-    """The collections of one knowledge base.
+    """The collections of one knowledge base, for the holder of the writer's lock.
 
     Raises:
         ConfigError: if `chroma` in `kb.toml` is not an address.
@@ -74,47 +72,18 @@ class Collections(Closing):
             ChromaServer(info.chroma) if info.chroma else ChromaFolder(layout.root, layout.chroma)
         )
         self._client = self._chroma.client
-        self._is_open = True
         self.names = collection_names(info)
-        self._opened: dict[str, Any] = {}
 
-    def _collection(self, name: str, *, create: bool) -> Any:  # chromadb's types stay inside this package
-        if name not in self._opened:
-            if create:
-                self._opened[name] = self._client.get_or_create_collection(
-                    self._prefix + name,
-                    embedding_function=None,
-                    configuration={"hnsw": _GRAPH},
-                )
-            else:
-                self._opened[name] = self._client.get_collection(self._prefix + name, embedding_function=None)
-        return self._opened[name]
-
-    def _run(self, name: str, work: Callable[[Any], AnswerT], *, create: bool = False) -> AnswerT | None:
-        """Return `work(collection)`, or None if the collection does not exist.
-
-        A collection that another process deleted and created again has a new inner id and is looked up once more.
-        Chroma raises an internal error when a row is deleted while it reads; such work is repeated, but never on a full
-        disk, where it would wait for ever.
-        """
-        from chromadb.errors import InternalError, NotFoundError
+    def _run(self, name: str, work: Callable[[Any], AnswerT]) -> AnswerT | None:
+        """Return `work(collection)`, or None if the collection does not exist."""
+        from chromadb.errors import NotFoundError
 
         with self._chroma.errors():
-            for wait_s in (*WAITS_S, None):
-                was_open = name in self._opened
-                try:
-                    return work(self._collection(name, create=create))
-                except NotFoundError:
-                    self._opened.pop(name, None)
-                    if not was_open and not create:
-                        return None
-                    if wait_s is None:
-                        raise
-                except InternalError:
-                    if wait_s is None or self._chroma.has_little_space():
-                        raise
-                    time.sleep(wait_s)
-        raise AssertionError("the last try returns or raises")
+            try:
+                collection = self._client.get_collection(self._prefix + name, embedding_function=None)
+            except NotFoundError:
+                return None
+            return work(collection)
 
     def _largest_batch(self) -> int:
         with self._chroma.errors():
@@ -131,14 +100,16 @@ class Collections(Closing):
         share = -(-BATCH_BYTES // self._largest_batch())  # the least that a row counts, so that a batch has few rows
         for batch in grouped_by_size(rows, lambda row: max(size_of(row), share), BATCH_BYTES):
             self._chroma.check_space(sum(map(size_of, batch)))
-            columns = {
-                "ids": [row.id for row in batch],
-                # Chroma indexes even empty documents, so where all are empty none are given.
-                "documents": [row.document for row in batch] if any(row.document for row in batch) else None,
-                "metadatas": [dict(row.metadata) for row in batch],
-                "embeddings": np.stack([row.vector for row in batch]),
-            }
-            self._run(name, methodcaller("upsert", **columns), create=True)
+            with self._chroma.errors():
+                self._client.get_or_create_collection(
+                    self._prefix + name, embedding_function=None, configuration={"hnsw": _GRAPH}
+                ).upsert(
+                    ids=[row.id for row in batch],
+                    # Chroma indexes even empty documents, so where all are empty none are given.
+                    documents=[row.document for row in batch] if any(row.document for row in batch) else None,
+                    metadatas=[dict(row.metadata) for row in batch],
+                    embeddings=np.stack([row.vector for row in batch]),
+                )
             return_freed_memory()
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -153,7 +124,7 @@ class Collections(Closing):
 
     def settle(self, name: str) -> None:
         """Make Chroma write all pending rows of a collection to its index files."""
-        self._get(name, None, "embeddings")
+        self._run(name, methodcaller("get", limit=1, include=["embeddings"]))
 
     def texts(self, name: str, ids: Sequence[str]) -> dict[str, tuple[str, Metadata]]:
         """Return id -> document and metadata of existing rows."""
@@ -166,24 +137,19 @@ class Collections(Closing):
         found = self._get(name, ids, "embeddings")
         return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float32), strict=True))
 
-    def _get(self, name: str, ids: Sequence[str] | None, *columns: str) -> dict[str, Any]:
-        which: dict[str, Any] = {"limit": 1} if ids is None else {"ids": list(ids)}
-        is_nothing = ids is not None and not ids  # which Chroma refuses
-        found = None if is_nothing else self._run(name, methodcaller("get", **which, include=list(columns)))
-        if ids is not None:
-            return_freed_memory()
+    def _get(self, name: str, ids: Sequence[str], *columns: str) -> dict[str, Any]:
+        found = self._run(name, methodcaller("get", ids=list(ids), include=list(columns))) if ids else None
+        return_freed_memory()
         return found or {column: [] for column in ("ids", *columns)}
 
     def close(self) -> None:
         """Close the folder or the connection."""
-        if self._is_open:
-            self._is_open = False
-            self._chroma.close()
+        self._client.close()
+        return_freed_memory()
 
     def drop(self, name: str) -> None:
         """Delete a collection."""
         from chromadb.errors import NotFoundError
 
-        self._opened.pop(name, None)
         with self._chroma.errors(), suppress(NotFoundError):
             self._client.delete_collection(self._prefix + name)

@@ -1,10 +1,9 @@
 """A Chroma embedded in the folder of a knowledge base: errors, and space on its disk.
 
 On a full disk, a failed write of an embedded Chroma keeps its database locked, and the next call would wait for ever,
-deaf to Ctrl-C. So space is checked before each write, and the client is closed after an error on a full disk.
+deaf to Ctrl-C. So space is checked before each write, and nothing is tried again.
 
-There is at most one client of each folder in this process, which all users of the folder share: two clients of one
-folder, one closing while the other opens, break chromadb's own sharing.
+Only the holder of the writer's lock opens it: two clients of one folder break chromadb's own sharing.
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final
 
 from data.checksums import file_checksum
 from data.errors import MissingRequirement, StoreError
-from data.process_memory import return_freed_memory
-from data.sqlite import is_full, is_panic, storage_error, storage_errors
+from data.sqlite import is_panic, storage_error, storage_errors
 
 
 def client_settings() -> Any:
@@ -40,104 +37,23 @@ def _environment() -> Any:
     return Settings(anonymized_telemetry=False)
 
 
-_LOCK = Lock()
-_OPEN: dict[Path, tuple[Any, int]] = {}
-"""Folder -> its client, and the number of users."""
-
-
-def borrow(folder: Path) -> Any:
-    """Return the client of a folder, opened for its first user.
-
-    Raises:
-        StoreError: if the folder cannot be opened as Chroma.
-        MissingRequirement: if the disk is full.
-    """
-    with _LOCK:
-        client, n = _OPEN.get(folder.resolve(), (None, 0))
-        if client is None:
-            client = _open(folder)
-        _OPEN[folder.resolve()] = client, n + 1
-        return client
-
-
-def give_back(folder: Path, client: Any) -> None:
-    """End one use of a client; the last user closes it."""
-    with _LOCK:
-        held, n = _OPEN.get(folder.resolve(), (None, 0))
-        if held is not client:  # `close` or `throw_away` has closed it
-            return
-        if n > 1:
-            _OPEN[folder.resolve()] = client, n - 1
-        else:
-            del _OPEN[folder.resolve()]
-            client.close()
-            return_freed_memory()
-
-
-def is_open(folder: Path, client: Any) -> bool:
-    """Return whether this is the client of the folder, not closed meanwhile."""
-    return _OPEN.get(folder.resolve(), (None, 0))[0] is client
-
-
-def close(folder: Path, client: Any) -> None:
-    """Close a client, whoever else uses it."""
-    with _LOCK:
-        if is_open(folder, client):
-            del _OPEN[folder.resolve()]
-            client.close()
-
-
-def throw_away(folder: Path) -> None:
-    """Delete the folder of an embedded Chroma, after closing its client."""
-    with _LOCK:
-        client, _ = _OPEN.pop(folder.resolve(), (None, 0))
-        if client is not None:
-            client.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def is_intact(folder: Path, check: str = "SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_master") -> bool:
-    """Return whether SQLite can read the database in a Chroma folder; True if there is none yet.
-
-    Args:
-        folder: the folder.
-        check: a query with the answer `ok`; by default the schema alone, in less than a millisecond.
-    """
+def is_intact(folder: Path) -> bool:
+    """Return whether SQLite can read the database in a Chroma folder; True if there is none yet."""
     file = folder / "chroma.sqlite3"
     if not file.exists():
         return True
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            return db.execute(check).fetchall() == [("ok",)]
+            return db.execute("PRAGMA quick_check").fetchall() == [("ok",)]
     except (sqlite3.Error, UnicodeDecodeError):  # the latter in SQLite's own message
         return False
-
-
-def _open(folder: Path) -> Any:
-    import chromadb
-
-    if not is_intact(folder):  # Chroma's core would end the process
-        raise StoreError(f"{folder}: its database is damaged", hint="kb verify repairs it")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return chromadb.PersistentClient(path=str(folder), settings=client_settings())
-    except BaseException as error:  # exceptions of chromadb and of its Rust core share no base class
-        if not (isinstance(error, Exception) or is_panic(error)):
-            raise
-        if is_full(folder):
-            raise storage_error(folder, error) from error
-        raise StoreError(f"{folder} cannot be opened as Chroma: {error}", hint="kb verify repairs it") from error
 
 
 SPARE_BYTES = 8 << 20  # to remain free after a batch
 
 
 class ChromaFolder:
-    """The Chroma in a folder.
-
-    Args:
-        root: the folder of the knowledge base, which errors name.
-        folder: the folder of Chroma, inside `root`.
+    """The Chroma in a folder inside that of the knowledge base, `root`, which errors name. Its database must be intact.
 
     Raises:
         StoreError: if the folder cannot be opened as Chroma.
@@ -145,9 +61,16 @@ class ChromaFolder:
     """
 
     def __init__(self, root: Path, folder: Path) -> None:
+        import chromadb
+
         self._root = root
-        self._folder = folder
-        self.client = borrow(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.client: Any = chromadb.PersistentClient(path=str(folder), settings=client_settings())
+        except BaseException as error:  # exceptions of chromadb and of its Rust core share no base class
+            if isinstance(error, Exception) or is_panic(error):
+                raise storage_error(folder, error) from error
+            raise
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -157,37 +80,22 @@ class ChromaFolder:
             MissingRequirement: if the disk is full or the folder is not writable.
             StoreError: for all other errors.
         """
-        if not is_open(self._folder, self.client):
-            raise StoreError(f"The Chroma of {self._root} was closed after an error", hint="kb verify repairs it")
         try:
             with storage_errors(self._root):
                 yield
-        except (MissingRequirement, StoreError) as error:
-            if not self.has_little_space():
-                raise
-            close(self._folder, self.client)
-            raise self._no_space() from error
+        except StoreError:
+            self.check_space(0)  # which may be the reason
+            raise
 
     def check_space(self, n_bytes: int) -> None:
         """Raise `MissingRequirement` if the disk has too little space for a batch of so many bytes."""
-        needed = SPARE_BYTES + 4 * n_bytes
-        if self.has_little_space(needed):
-            raise self._no_space(needed)
-
-    def has_little_space(self, needed: int = SPARE_BYTES) -> bool:
-        """Return whether fewer bytes are free than needed."""
-        return shutil.disk_usage(self._root).free < needed
-
-    def _no_space(self, needed: int = SPARE_BYTES) -> MissingRequirement:
-        free = shutil.disk_usage(self._root).free
-        return MissingRequirement(
-            f"{self._root}: {free / 2**20:.0f} MiB are free on this disk, expected at least {needed / 2**20:.0f} MiB",
-            hint="Nothing is lost; free some space and run the same command again.",
-        )
-
-    def close(self) -> None:
-        """Close the folder, unless others use it."""
-        give_back(self._folder, self.client)
+        needed, free = SPARE_BYTES + 4 * n_bytes, shutil.disk_usage(self._root).free
+        if free < needed:
+            raise MissingRequirement(
+                f"{self._root}: {free / 2**20:.0f} MiB are free on this disk, "
+                f"expected at least {needed / 2**20:.0f} MiB",
+                hint="Nothing is lost; free some space and run the same command again.",
+            )
 
 
 _NEVER_SET: Final = "length.bin"  # room for the length of each vector, which the index neither sets nor reads

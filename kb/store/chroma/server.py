@@ -45,14 +45,6 @@ class ChromaServer:
     def check_space(self, n_bytes: int) -> None:
         """Accept a batch of any size."""
 
-    def has_little_space(self) -> bool:
-        """Return False."""
-        return False
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.client.close()
-
 
 def _connect(address: str) -> Any:
     import chromadb

@@ -19,6 +19,7 @@ from kb.lookup.context import contexts
 from kb.lookup.context_settings import CONTEXT_PRESETS
 from kb.lookup.gathering import search_web
 from kb.sources.starter import StarterSource
+from kb.store.chroma import Collections
 from kb.store.layout import collection_name
 from tests.made_once import made_once
 from tests.servers.openai_server import Answer, Call, OpenAIServer
@@ -90,8 +91,8 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
         [(nearest, similarity)] = store.query_terms(encoder.encode_texts(["a frog in ammplexus"])[0], 1)
         assert (nearest, round(similarity, 5)) == (answer.term_id, 1.0)
         name = collection_name("terms", store.info.sentence)
-        rows = store._tables.from_chroma(lambda collections: collections.texts(name, [answer.term_id]))
-        document, metadata = (rows or {})[answer.term_id]
+        with Collections(store.layout, store.info) as collections:
+            document, metadata = collections.texts(name, [answer.term_id])[answer.term_id]
         assert document == "a frog in ammplexus"
         assert metadata == {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}
         found = kb.context(store, "Photo of a frog in ammplexus", encoder)

@@ -6,6 +6,7 @@ It prints the number of steps if it finishes.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from tests.toy.encoders import toy_encoders
 STEPS = [
     (Collections, "upsert"), (Collections, "delete"), (Collections, "settle"), (Ledger, "drop_fact"),
     (Ledger, "drop_pending"), (Ledger, "set_fact"), (Ledger, "publish"), (project, "index_checksums"),
-    (matrices, "write_tables"), (project, "throw_away"), (vectors, "write_atomic"),
+    (matrices, "write_tables"), (shutil, "rmtree"), (vectors, "write_atomic"),
 ]  # fmt: skip
 
 if __name__ == "__main__":

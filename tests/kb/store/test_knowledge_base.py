@@ -6,9 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import numpy as np
 import pytest
@@ -148,25 +146,6 @@ def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
     toml.write_text(toml.read_text().replace("schema = 2", "schema = 99"))
     with pytest.raises(StoreError, match="schema 99, expected 2"):
         kb.open(path)
-
-
-def test_concurrent_readers_can_rebuild_the_cache(path: Path) -> None:
-    n_readers = 4
-    for _ in range(2):
-        shutil.rmtree(path / "cache")
-        start = Barrier(n_readers)
-
-        def read(start: Barrier = start) -> int:
-            store = kb.open(path)
-            try:
-                start.wait(60)
-                return sum(len(store.anchor_vectors(space).ids) for space in store.info.anchor_spaces)
-            finally:
-                store.close()
-
-        with ThreadPoolExecutor(n_readers) as pool:
-            found = [pool.submit(read) for _ in range(n_readers)]
-        assert {future.result() for future in found} == {5 * 2 * 2}  # species, photos, spaces
 
 
 def test_file_permissions_follow_the_umask(path: Path) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Barrier
 
 import numpy as np
 import pytest
@@ -123,17 +121,6 @@ def test_a_chroma_without_its_seal_is_filled_again(path: Path) -> None:
         assert is_sealed(layout, ledger)
 
 
-def test_readers_do_not_change_the_files_of_chroma(path: Path, encoders: Encoders) -> None:
-    """Otherwise the seal would break, and each look-up would make the next writer fill Chroma again."""
-    [vector] = encoders.sentence.encode_texts(["red crown"])
-    shutil.rmtree(path / "cache")
-    with kb.open(path) as store:
-        store.query_species(vector, 3)
-        store.query_terms(vector, 3)
-        store.anchor_vectors(encoders.visual.space)
-    assert kb.verify(path).ok
-
-
 def test_low_disk_space_is_reported_before_chroma_writes(
     path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,25 +132,6 @@ def test_low_disk_space_is_reported_before_chroma_writes(
         assert "run the same command again" in (caught.value.hint or "")
     kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
     assert kb.verify(path).ok
-
-
-def test_threads_can_open_and_close_a_knowledge_base_concurrently(path: Path, encoders: Encoders) -> None:
-    """Unguarded, chromadb raises `'RustBindingsAPI' object has no attribute 'bindings'` on Python 3.12 and 3.13."""
-    n_threads, start = 3, Barrier(3)
-    with kb.open(path) as store:
-        expected = kb.search(store, "a red crown", encoders.sentence, n=3)
-
-    def search(_: int) -> bool:
-        start.wait(60)
-        is_same = True
-        for _ in range(3):
-            with kb.open(path) as store:
-                is_same &= kb.search(store, "a red crown", encoders.sentence, n=3) == expected
-        return is_same
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        assert all(pool.map(search, range(n_threads)))
-    assert folder._OPEN == {}
 
 
 def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:

@@ -84,7 +84,7 @@ def test_verify_fills_a_server_address_written_into_kb_toml(
     shutil.rmtree(Layout(path).cache)  # from which the answers would come
     with kb.open(path) as store, caplog.at_level(logging.WARNING):
         assert len(kb.search(store, "red crown", encoders.sentence, n=2)) == 2
-    assert "The ledger is used instead" in caplog.text
+    assert "cache is missing or damaged. The ledger is used instead" in caplog.text
     assert len(kb.verify(path).mended) > 0
     assert kb.verify(path) == in_folder
 
