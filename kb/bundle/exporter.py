@@ -74,18 +74,6 @@ def export_bundle(
         StoreError: if an article or photo is missing or damaged.
         BadInput: without vectors, if there are anchors without a photo.
         KnowledgeBaseLocked: if another process is writing to the knowledge base.
-
-    Example:
-        >>> import tempfile, kb, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, encoders)
-        ...     exported = kb.export_bundle(f"{folder}/owls.kb", f"{folder}/owls")
-        ...     imported = kb.import_bundle(f"{folder}/owls", f"{folder}/again.kb", encoders)
-        >>> exported.species, exported.images, imported.digest == exported.digest
-        (1, 3, True)
     """
     layout, target = Layout(Path(path)), Path(out)
     info = layout.require()

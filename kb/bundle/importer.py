@@ -29,7 +29,6 @@ from kb.bundle.checklist import import_checklist
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest
 from kb.bundle.read_table import check_tables, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
-from kb.pipeline.begin import note_kept_checklist
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page, is_web_address
@@ -125,7 +124,6 @@ def _import(
             _copy_ledger(source, manifest, layout, info, ledger, takes_vectors=takes_vectors)
             _copy_calibrations(source, manifest, layout, ledger)
             import_checklist(source, manifest, layout)
-            note_kept_checklist(layout, ledger)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
                 project(layout, info, ledger)

@@ -109,20 +109,6 @@ def add(
         StoreError: if the ledger is missing or damaged, or a lost photo of the species keeps it as it was.
         SpaceMismatch: if the knowledge base was built with other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
-
-    Example:
-        >>> import tempfile, kb, recognize
-        >>> admiral = Taxon(
-        ...     taxon_id="vanessa-atalanta",
-        ...     scientific_name="Vanessa atalanta",
-        ...     rank="species",
-        ...     common_names=("Red Admiral",),
-        ... )
-        >>> text = OwnText(text="The wings are black with a red band and white spots.", title="my notes")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     added = kb.add(f"{folder}/own.kb", admiral, recognize.load_encoders("starter"), texts=[text])
-        >>> added.is_new, added.text
-        (True, 'The wings are black with a red band and white spots.')
     """
     added = store_addition(path, subject, encoders, texts=texts, photos=photos, as_is=as_is)
     require_shown(Path(path), encoders, added)

@@ -106,17 +106,6 @@ def lint(store: KnowledgeBase) -> LintReport:
     """Return the findings in the summaries of a knowledge base.
 
     An article text that is missing or damaged is a finding, not an error.
-
-    Example:
-        >>> import kb, tempfile, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source = StarterSource(with_vectors=False)
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl"]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, recognize.load_encoders("starter"))
-        ...     with kb.open(f"{folder}/owls.kb") as store:
-        ...         lint(store)
-        LintReport(n_species=1, n_statements=5, findings=())
     """
     entries = store.species(store.taxon_ids)
     found = [finding for entry in entries for finding in lint_entry(entry, _article_text(store, entry))]

@@ -52,18 +52,6 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         UnknownTaxon: if a name is unknown; nothing is removed then.
         BadInput: if several species share a name.
         KnowledgeBaseLocked: if another process is writing to it.
-
-    Example:
-        >>> import tempfile, kb, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name in ("Snowy Owl", "Western Barn Owl")]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, encoders)
-        ...     removed = kb.remove(f"{folder}/owls.kb", ["Snowy Owl"])
-        ...     status = kb.build(f"{folder}/owls.kb", owls, source, encoders)
-        >>> removed.names, status.species, status.left_out
-        (('Bubo scandiacus',), 1, {'removed by the user': 1})
     """
     layout = Layout(Path(path))
     info = layout.require()

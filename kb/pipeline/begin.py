@@ -11,14 +11,11 @@ from pathlib import Path
 from data.codec import loads
 from data.contracts import Checklist, Encoders
 from data.errors import FieldmarkError, SpaceMismatch, UsageError
-from data.files import sha256_of_file
 from data.records import Taxon
 from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.sources.article_source import ArticleSource
-from kb.store.additions import additions
-from kb.store.layout import CHECKLIST_SHA256, KnowledgeBaseInfo, Layout, keep_info, new_info, write_info
+from kb.store.layout import KnowledgeBaseInfo, Layout, keep_info, new_info, write_info
 from kb.store.ledger import Ledger
-from kb.store.stage_outputs import ORIGIN, removed
 
 
 def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
@@ -126,52 +123,5 @@ def keep_checklist(layout: Layout, ledger: Ledger, checklist: Checklist | None) 
         checklist = checklist.listed
     if checklist is not None:
         from kb.checklist.stored.part import keep
-        from kb.checklist.stored.stored_checklist import StoredChecklist
 
-        held = layout.checklist
-        is_own = isinstance(checklist, StoredChecklist) and checklist.path.absolute() == held.absolute()
-        if not is_own and held.is_file() and sha256_of_file(held) != ledger.fact(CHECKLIST_SHA256):
-            held.unlink()  # damaged
-        species = (loads(Taxon, record) for record in ledger.subjects("taxon").values())
-        if keep(checklist, species, layout.checklist):
-            note_kept_checklist(layout, ledger)
-
-
-def note_kept_checklist(layout: Layout, ledger: Ledger) -> None:
-    """Record the hash of the kept checklist, by which `kb verify` finds damage."""
-    with ledger.transaction():
-        if layout.checklist.is_file():
-            ledger.set_fact(CHECKLIST_SHA256, sha256_of_file(layout.checklist))
-        else:
-            ledger.drop_fact(CHECKLIST_SHA256)
-
-
-def restart_if_empty(
-    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: ArticleSource
-) -> KnowledgeBaseInfo:
-    """Return `info`, with `source` as its source if no other source has given anything yet.
-
-    Look-ups, left-out names and failures of the earlier source are then deleted. Fetched pages, additions, removals and
-    the completed look-ups of `--only resolve` prevent a restart.
-    """
-    if info.source == source.name or not _is_empty(ledger):
-        return info
-    with ledger.transaction():
-        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term"), *ledger.subjects("page")])
-        ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
-        for prefix in ("resolved:", ORIGIN):
-            ledger.drop_facts(prefix)
-    restarted = replace(info, source=source.name)
-    write_info(layout.toml, restarted)
-    keep_info(ledger, restarted)
-    return restarted
-
-
-def _is_empty(ledger: Ledger) -> bool:
-    fetches = ledger.steps("fetch").values()
-    if any(step.status == "done" for step in fetches):
-        return False
-    is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
-    if is_resolved and not fetches and ledger.fact("building") is None:
-        return False
-    return not (next(ledger.entries(), None) or additions(ledger) or removed(ledger))
+        keep(checklist, (loads(Taxon, record) for record in ledger.subjects("taxon").values()), layout.checklist)

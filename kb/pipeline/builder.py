@@ -25,7 +25,7 @@ from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
-from kb.pipeline.begin import begin, keep_checklist, note_names, restart_if_empty, rolled_back_if_empty
+from kb.pipeline.begin import begin, keep_checklist, note_names, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
@@ -34,7 +34,7 @@ from kb.pipeline.stages.encode import encode, publish_replaced
 from kb.pipeline.stages.fetch import add_page_titles, fetch
 from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
-from kb.pipeline.stages.resolve import Located, located_pages, resolve_taxa, resolve_terms
+from kb.pipeline.stages.resolve import Located, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import note_empty_pages
@@ -42,7 +42,7 @@ from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
 from kb.store.project import collections_at
-from kb.store.stage_outputs import FACT, note_origin
+from kb.store.stage_outputs import FACT
 
 
 # Long: more than half of it documents the parameters.
@@ -69,8 +69,7 @@ def build(
 
     Finished work is not repeated: a known revision is not fetched, an encoded text is not encoded. A build that is
     killed and called again ends like an uninterrupted one; a later call takes in new pages and revisions. A first build
-    that fails before any look-up leaves no knowledge base, and one without any page can be restarted from another
-    source.
+    that fails before any look-up leaves no knowledge base.
 
     Args:
         path: the folder, created if it does not exist.
@@ -117,7 +116,6 @@ def build(
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
         info = begin(layout, source, encoders)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
-            info = restart_if_empty(layout, info, ledger, source)
             info = note_names(layout, info, ledger, checklist, language)
             run = BuildRun(
                 layout=layout,
@@ -142,8 +140,6 @@ def build(
                 resolve_terms(run, terms)
             if isinstance(checklist, WithTaxoboxes):  # which records the taxoboxes where they named a species
                 run = replace(run, info=note_names(layout, run.info, ledger, checklist, language))
-            if located_pages(run):  # an update asks only the sources of pages
-                note_origin(ledger, source)
             try:
                 run_stages(run, stages)
                 ledger.drop_fact("building")

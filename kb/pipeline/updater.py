@@ -74,17 +74,6 @@ def update(
         SpaceMismatch: if it has other encoders.
         KnowledgeBaseLocked: if another process is writing to it.
         SourceError: if a source fails for good; finished work is kept.
-
-    Example:
-        >>> import tempfile, kb, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> owls = [taxon for taxon in source.taxa() if taxon.common_name in ("Snowy Owl", "Western Barn Owl")]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = kb.build(f"{folder}/owls.kb", owls, source, encoders)
-        ...     found = kb.update(f"{folder}/owls.kb", [source], encoders)
-        >>> found.checked, found.changes
-        (2, ())
     """
     layout = Layout(Path(path))
     layout.require()

@@ -56,10 +56,6 @@ class KnowledgeBaseInfo:
         return tuple(dict.fromkeys((*self.text_image, self.visual)))
 
 
-CHECKLIST_SHA256 = "checklist sha256"
-"""Fact of the ledger: the hash of the kept checklist."""
-
-
 def new_info(encoders: Encoders, *, source: str, languages: tuple[str, ...] = ("en",)) -> KnowledgeBaseInfo:
     """Return the description of a new knowledge base."""
     return KnowledgeBaseInfo(

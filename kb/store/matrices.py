@@ -19,7 +19,7 @@ from data.arrays import FloatArray
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement
 from data.files import turn
-from data.vectors import files_of, read_table, write_tables
+from data.vectors import MANIFEST, files_of, read_table, write_tables
 from kb.store.chroma import Collections
 from kb.store.chroma.collections import PAGE
 from kb.store.layout import CollectionKind, Layout, subject_kind
@@ -79,8 +79,8 @@ def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind
     table = read_table(layout.cache, generation, collection)
     if table is not None:
         return table
-    is_lost = not layout.cache.is_dir() or files_of(layout.cache, generation, collection)  # not of another state
-    if is_lost and os.access(layout.root, os.W_OK):
+    is_of_another_state = (layout.cache / MANIFEST).is_file() and not files_of(layout.cache, generation, collection)
+    if not is_of_another_state and os.access(layout.root, os.W_OK):
         _log.warning(
             "%s is missing or damaged. The ledger is used instead, which is slower; kb verify repairs it.",
             layout.cache,

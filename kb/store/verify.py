@@ -20,7 +20,7 @@ import numpy as np
 from data.batches import grouped
 from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
-from data.files import sha256_of_file, writer_lock
+from data.files import writer_lock
 from data.records import Anchor, Verification
 from data.vectors import files_of, read_table
 from kb.checklist.avilist import AVILIST_NAME
@@ -29,7 +29,6 @@ from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
 from kb.store.layout import (
-    CHECKLIST_SHA256,
     INFO,
     KnowledgeBaseInfo,
     Layout,
@@ -95,7 +94,7 @@ def _verify(layout: Layout, ledger: Ledger) -> Verification:
     problems = [
         *_unfinished(ledger),
         *_lost_files(layout, ledger),
-        *_lost_checklist(layout, info, ledger),
+        *_lost_checklist(layout, info),
         *mend_calibrations(layout, ledger),
     ]
     generations = {name: ledger.generation(subject_kind(kind)) for name, (kind, _) in collection_names(info).items()}
@@ -212,7 +211,7 @@ def _texts(layout: Layout, ledger: Ledger, stage: Literal["fetch", "distil"]) ->
     return statuses, lost
 
 
-def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> Iterator[str]:
+def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo) -> Iterator[str]:
     """Read the kept checklist as a whole; AviList and a wiki have none."""
     if not info.checklist_digest or info.checklist.lower().startswith(AVILIST_NAME):
         return
@@ -222,8 +221,6 @@ def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> 
             with closing(StoredChecklist(layout.checklist)) as kept:
                 problem = "" if kept.digest == info.checklist_digest else f"is that of {kept.name}"
         except StoreError:
-            problem = "is damaged"
-        if not problem and ledger.fact(CHECKLIST_SHA256) != sha256_of_file(layout.checklist):
             problem = "is damaged"
     if problem:
         again = f"kb build --checklist FILE --kb {layout.root} keeps it again"

@@ -70,11 +70,8 @@ class Ledger(LedgerFile):
         if (found := self.read("PRAGMA integrity_check")) != [("ok",)]:
             raise self.damaged(str(found[0][0]))
         for table in TABLES:
-            if table == "vectors":
-                self.vectors.check()
-            else:
-                for _ in self.stream(table):
-                    pass
+            for _ in self.stream(table):
+                pass
 
     def _of(self, ids: Sequence[str], table: str, where: str = "", *values: str) -> Iterator[Any]:
         """Yield the rows of a table that belong to subjects and satisfy a condition."""

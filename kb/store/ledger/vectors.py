@@ -78,20 +78,7 @@ class Vectors:
         return ((row[0], _unpacked(row)) for row in self._rows(collection))
 
     def _rows(self, collection: str) -> Iterator[Any]:
-        last = ""
-        while rows := self._file.read(
-            "SELECT subject_id FROM vectors WHERE collection = ? AND subject_id > ? ORDER BY subject_id LIMIT 500",
-            (collection, last),
-        ):
-            first, last = rows[0][0], rows[-1][0]
-            where = "WHERE collection = ? AND subject_id BETWEEN ? AND ?"
-            yield from self._file.select("vectors", where, (collection, first, last))
-
-    def check(self) -> None:
-        """Raise `StoreError` if any row is damaged."""
-        for [collection] in self._file.read("SELECT DISTINCT collection FROM vectors"):
-            for _ in self._rows(collection):
-                pass
+        return self._file.stream("vectors", "WHERE collection = ?", (collection,))
 
     def _require(self, held: Collection[str], collection: str, subject_id: str, items: Sequence[str]) -> None:
         if missing := [item for item in items if item not in held]:

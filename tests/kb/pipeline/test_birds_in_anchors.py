@@ -12,9 +12,8 @@ from PIL.Image import Image
 import kb
 import recognize
 from data.contracts import Encoders
-from data.images import views
 from data.images.decode import read_image
-from data.images.views import boxes_of, encode_views, views_mark, views_of
+from data.images.views import boxes_of, encode_views, views_of
 from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
 from kb import OwnPhoto
@@ -30,25 +29,20 @@ from tests.toy.encoders import toy_encoders
 MAGPIE = "pica-pica"
 
 
-def anchor_vectors(path: Path, encoders: Encoders) -> np.ndarray:
-    """Return the vectors of the drawn magpies in the visual space of a new knowledge base."""
-    source = StarterSource(with_vectors=False)
-    kb.build(path, [taxon for taxon in source.drawn_taxa() if taxon.taxon_id == MAGPIE], source, encoders)
-    with kb.open(path) as store:
-        return np.array(store.anchor_vectors(encoders.visual.space).vectors)
-
-
 def test_an_anchor_has_the_vector_of_its_best_bird(tmp_path: Path) -> None:
-    encoders = recognize.load_encoders("starter")
+    encoders, source = recognize.load_encoders("starter"), StarterSource(with_vectors=False)
     assert encoders.detector is not None
     pictures = [read_image(drawing.png()) for drawing in drawings_of(MAGPIE, "anchor")]
     boxes = [boxes_of(found)[:1] for found in encoders.detector.detect(pictures)]
     assert all(boxes)
     birds = [views for picture, found in zip(pictures, boxes, strict=True) for views in views_of(picture, found)]
     expected = encode_views(encoders.visual, birds)
-    found = anchor_vectors(tmp_path / "with.kb", encoders)
+    taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id == MAGPIE]
+    kb.build(tmp_path / "a.kb", taxa, source, encoders)
+    with kb.open(tmp_path / "a.kb") as store:
+        found = store.anchor_vectors(encoders.visual.space).vectors
     assert sorted(found.tolist()) == pytest.approx(np.array(sorted(expected.tolist())), abs=1e-6)
-    whole = anchor_vectors(tmp_path / "without.kb", replace(encoders, detector=None))
+    whole = encode_views(encoders.visual, [views_of(picture, ())[0] for picture in pictures])
     assert np.abs(np.sort(whole, axis=0) - np.sort(found, axis=0)).max() > 0.01
 
 
@@ -81,19 +75,31 @@ def contents(path: Path, encoders: Encoders) -> tuple[int, str, list[list[float]
 
 
 def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Path) -> None:
-    encoders, taxa = toy_encoders(), made_up_taxa(3)
-    cornered = replace(encoders, detector=Corner())
-    kb.build(tmp_path / "new.kb", taxa, PageSource(bare=["avis-001"]), cornered)
+    """Those that cannot be encoded, because their files are damaged, stay outdated."""
+    encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "old.kb"
+    larger, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
+
+    def build(path: Path, encoders: Encoders, stage: Stage | None = None) -> None:
+        kb.build(path, taxa, PageSource(bare=["avis-001"]), encoders, only=stage)
+
+    build(tmp_path / "new.kb", cornered)
     expected = contents(tmp_path / "new.kb", cornered)
     assert expected[0] == 0, "a species without photos is not outdated"
-    path = tmp_path / "old.kb"
-    stages: tuple[tuple[Corner | None, Stage | None], ...] = ((None, None), (Larger(), "encode"))
-    for earlier, stage in stages:
-        kb.build(path, taxa, PageSource(bare=["avis-001"]), replace(encoders, detector=earlier))
+    for earlier, stage in ((encoders, None), (larger, "encode")):
+        build(path, earlier)
         assert contents(path, cornered)[0] == 2
-        kb.build(path, taxa, PageSource(bare=["avis-001"]), cornered, only=stage)
+        build(path, cornered, stage)  # type: ignore[arg-type]  # a stage
         assert contents(path, cornered) == expected
         assert kb.verify(path).ok
+    for file in (path / "anchors").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    for _ in range(2):
+        build(path, larger, "encode")
+        with kb.open(path) as store:
+            assert (store.outdated_anchors(larger), store.outdated_anchors(cornered)) == (2, 0)
+    build(path, larger)
+    assert contents(path, larger)[0] == 0
 
 
 def outdated_and_state(path: Path, encoders: Encoders) -> tuple[int, str]:
@@ -138,26 +144,3 @@ def test_encoding_a_copy_of_the_ledger_leaves_the_knowledge_base_as_it_is(tmp_pa
         assert encode(run, assemble(run)) == set()
         assert copy.fact(REPLACED) is not None
     assert kb.verify(path).mended == ()
-
-
-def test_a_failed_encoding_leaves_the_anchors_outdated(tmp_path: Path) -> None:
-    encoders, taxa, path = toy_encoders(), made_up_taxa(1), tmp_path / "a.kb"
-    larger, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
-    kb.build(path, taxa, PageSource(), larger)
-    for file in (path / "anchors").rglob("*"):
-        if file.is_file():
-            file.write_bytes(b"damaged")
-    for _ in range(2):
-        kb.build(path, taxa, PageSource(), cornered, only="encode")
-        assert contents(path, cornered)[0] == 1
-        assert contents(path, larger)[0] == 0
-    kb.build(path, taxa, PageSource(), cornered)
-    assert contents(path, cornered)[0] == 0
-
-
-def test_the_mark_of_views_names_the_detector_and_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert views_mark(None) == ""
-    mark = views_mark(Corner())
-    assert mark.startswith("corner/")
-    monkeypatch.setattr(views, "MARGIN", 0.3)
-    assert views_mark(Corner()) not in ("", mark)

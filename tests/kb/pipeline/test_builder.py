@@ -1,8 +1,9 @@
-"""Builds from pages, complete the first time and incremental after that."""
+"""Builds from pages: complete the first time, incremental after that, and what is left where one fails."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import SourceUnavailable, SpaceMismatch, UsageError
-from data.records import Progress, Term
+from data.errors import MissingKnowledgeBase, SourceUnavailable, SpaceMismatch, UsageError
+from data.files import sha256_hex
+from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
+from kb.pipeline.settings import BuildSettings
+from kb.store.layout import Layout
 from tests.pages import PageSource, body_of, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
@@ -22,32 +26,64 @@ def encoders() -> Encoders:
     return toy_encoders()
 
 
-def test_a_build_includes_species_with_pages_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:
-    source = PageSource(missing=["avis-001"], bare=["avis-002"], left_out=["avis-003"])
-    status = kb.build(tmp_path / "a.kb", made_up_taxa(8), source, encoders, terms=[("Amplexus", None)])
-    assert (status.species, status.articles, status.summaries, status.terms) == (6, 6, 6, 1)
-    assert status.anchors == 10  # two per species, except the one without photos
-    assert status.left_out == {"no page": 1, "disambiguation": 1}
-    assert status.marks == {"no-anchors": 1}
-    assert status.skipped_photos == {"licence": 1}
-    assert status.failures == ()
-    with_chunks = kb.open(tmp_path / "a.kb")
-    table = with_chunks.chunk_vectors(encoders.text_image[0].space)
-    assert status.chunks == len(table.ids) >= 6
-    with_chunks.close()
+class OtherSource(PageSource):
+    """Another wiki, with an origin like that of a real address."""
+
+    name = "other pages"  # type: ignore[assignment]
+    origin = {"kind": "other"}  # noqa: RUF012  # never changed
 
 
-def test_a_built_knowledge_base_has_what_its_pages_say(tmp_path: Path, encoders: Encoders) -> None:
+class DeadSource(OtherSource):
+    """A wiki with an unreachable address."""
+
+    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        raise SourceUnavailable("cannot be reached")
+        yield from ()  # makes this a generator, as `PageSource.locate` is
+
+
+def digest_of(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:
+    """Build, and return the digest of a knowledge base in which nothing is to be mended."""
+    kb.build(path, made_up_taxa(n), source, encoders)
+    found = kb.verify(path)
+    assert found.ok, found.problems
+    return found.digest
+
+
+def test_a_build_has_what_its_pages_say_and_counts_the_rest(tmp_path: Path, encoders: Encoders) -> None:
     """A second build changes nothing, and one with other encoders is refused."""
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(6), PageSource(), encoders)
+    path, seen = tmp_path / "a.kb", list[Progress]()
+
+    def build(source: PageSource, encoders: Encoders = encoders) -> Status:
+        return kb.build(
+            path, made_up_taxa(9), source, encoders, terms=[("Amplexus", None)], limit=6, progress=seen.append
+        )
+
+    def lacking() -> PageSource:
+        return PageSource(missing=["avis-001"], bare=["avis-002"], left_out=["avis-003"])
+
+    status = build(lacking())
+    assert (status.species, status.articles, status.summaries, status.terms) == (5, 5, 5, 1)
+    assert status.anchors == 8  # two per species, except the one without photos
+    assert status.left_out == {"no page": 1, "disambiguation": 1}
+    assert (status.marks, status.skipped_photos, status.failures) == ({"no-anchors": 1}, {"licence": 1}, ())
+    last = {step.stage: step for step in seen}
+    assert {stage: (step.done, step.total) for stage, step in last.items()} == {
+        "resolve": (6, 0),  # pages found; their number is not known before
+        "fetch": (7, 7),
+        "distil": (6, 6),
+        "anchor": (5, 5),
+        "encode": (5 + 4 + 4 + 5 + 1, 5 + 4 + 4 + 5 + 1),  # chunks, anchors in two spaces, species, the term
+        "index": (6, 6),
+    }
     [run] = (path / "runs").iterdir()
     manifest = json.loads(run.read_text())
-    assert (manifest["counts"]["species"], manifest["spaces"]) == (6, list(encoders.spaces))
+    assert (manifest["counts"]["species"], manifest["spaces"]) == (5, list(encoders.spaces))
     with kb.open(path) as store:
         text, entries = store.article_text("avis-000"), store.species(store.taxon_ids)
         table = store.anchor_vectors(encoders.visual.space)
+        assert status.chunks == len(store.chunk_vectors(encoders.text_image[0].space).ids) >= 5
     assert text == body_of("Bird 000", 1)
+    assert [entry.taxon.taxon_id for entry in entries] == [f"avis-00{i}" for i in (0, 2, 4, 5, 6)]
     assert entries[0].summary is not None and "whistle" not in entries[0].summary.text
     for statement in entries[0].summary.statements:
         assert statement.evidence
@@ -56,13 +92,13 @@ def test_a_built_knowledge_base_has_what_its_pages_say(tmp_path: Path, encoders:
     assert table.owners.tolist() == [i for i, entry in enumerate(entries) for _ in entry.anchors]
     assert np.allclose(np.linalg.norm(table.vectors, axis=1), 1, atol=1e-6)
 
-    before, again = kb.verify(path), PageSource()
+    before, again = kb.verify(path), lacking()
     assert before.ok
-    kb.build(path, made_up_taxa(6), again, encoders)
+    build(again)
     assert (again.n_bodies, again.n_photos) == (0, 0)
     assert kb.verify(path) == before
     with pytest.raises(SpaceMismatch, match="these encoders make vectors of") as caught:
-        kb.build(path, made_up_taxa(7), PageSource(), replace(encoders, text_image=()))
+        build(PageSource(), replace(encoders, text_image=()))
     assert "kb import a-bundle --re-encode" in str(caught.value.hint)
 
 
@@ -72,150 +108,141 @@ def test_the_digest_does_not_depend_on_path_stages_or_order(tmp_path: Path, enco
     for stage in ("resolve", "fetch", "distil", "anchor", "encode", "index"):
         kb.build(tmp_path / "staged.kb", taxa, PageSource(), encoders, only=stage)
     kb.build(tmp_path / "parts.kb", taxa[:2], PageSource(), encoders)
-    assert kb.build(tmp_path / "parts.kb", taxa[2:], PageSource(), encoders).species == 4
+    other = OtherSource(gone=["avis-000", "avis-001"])  # is not asked for the pages of the first source
+    status = kb.build(tmp_path / "parts.kb", taxa[2:], other, encoders)
+    assert (status.species, status.left_out, other.n_bodies) == (4, {}, 2)
     assert len({kb.verify(tmp_path / name).digest for name in ("whole.kb", "staged.kb", "parts.kb")}) == 1
 
 
-def test_limit_takes_the_first_species_with_a_page(tmp_path: Path, encoders: Encoders) -> None:
-    """Progress reaches the total of every stage."""
-    seen: list[Progress] = []
-    source = PageSource(missing=["avis-000"])
-    kb.build(tmp_path / "a.kb", made_up_taxa(9), source, encoders, limit=3, progress=seen.append)
-    with kb.open(tmp_path / "a.kb") as store:
-        assert store.taxon_ids == ("avis-001", "avis-002", "avis-003")
-    last = {step.stage: step for step in seen}
-    assert {stage: (step.done, step.total) for stage, step in last.items()} == {
-        "resolve": (3, 0),  # pages found; their number is not known before
-        "fetch": (3, 3),
-        "distil": (3, 3),
-        "anchor": (3, 3),
-        "encode": (4 * 3, 4 * 3),  # chunks, anchors in two spaces, species
-        "index": (3, 3),
-    }
+def test_settings_are_checked_and_limit_photos_and_failures(tmp_path: Path, encoders: Encoders) -> None:
+    for values, message in (
+        ({"anchors_per_species": -1}, "anchors_per_species of at least 0, got -1"),
+        ({"max_failures_in_a_row": 0}, "max_failures_in_a_row of at least 1, got 0"),
+        ({"chroma": "localhost:8000"}, "chroma as http://HOST:PORT or folder, got 'localhost:8000'"),
+        ({"chroma": "http://"}, "chroma as http://HOST:PORT or folder"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BuildSettings(**values)  # type: ignore[arg-type]  # wrong on purpose
+    address = "http://localhost:8000"
+    addresses = [BuildSettings(chroma=given).chroma_address for given in ("folder", None, address)]
+    assert addresses == ["", None, address]
+    assert (BuildSettings().anchors_per_species, BuildSettings().max_failures_in_a_row) == (3, 12)
+    for n in (0, 1):
+        settings, path = BuildSettings(anchors_per_species=n), tmp_path / f"{n}.kb"
+        assert kb.build(path, made_up_taxa(2), PageSource(), encoders, settings=settings).anchors == 2 * n
+    kb.update(path, [PageSource(revision=2)], encoders, settings=settings)
+    with kb.open(path) as store:
+        assert store.status().anchors == 2
 
 
-def test_only_failed_pages_are_fetched_again(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    status = kb.build(path, made_up_taxa(6), PageSource(failing=["avis-004"]), encoders)
-    assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 004", "fetch")]
-    assert status.species == 5
+def test_a_stopped_build_keeps_its_progress(tmp_path: Path, encoders: Encoders) -> None:
+    """Neither look-ups nor fetched pages are repeated, and pages that fail alone are tried again."""
+    taxa, path = made_up_taxa(8), tmp_path / "a.kb"
+    down, two = PageSource(failing=[taxon.taxon_id for taxon in taxa[5:]]), BuildSettings(max_failures_in_a_row=2)
+    with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(2\). Last error: the line was cut"):
+        kb.build(path, taxa, down, encoders, settings=two)
+    up = PageSource(failing=["avis-006"])
+    status = kb.build(path, taxa, up, encoders)
+    assert (up.n_located, up.n_bodies, status.species) == (0, 3, 7)
+    assert [(failure.taxon, failure.stage) for failure in status.failures] == [("Avis 006", "fetch")]
     assert not kb.verify(path).ok
     mended = PageSource()
-    assert kb.build(path, made_up_taxa(6), mended, encoders).species == 6
+    assert digest_of(path, encoders, mended, 8) == digest_of(tmp_path / "b.kb", encoders, PageSource(), 8)
     assert mended.n_bodies == 1
-    kb.build(tmp_path / "b.kb", made_up_taxa(6), PageSource(), encoders)
-    assert kb.verify(path).digest == kb.verify(tmp_path / "b.kb").digest
 
 
-def test_an_unavailable_wiki_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(18)
-    down = PageSource(failing=[taxon.taxon_id for taxon in taxa[5:]])
-    with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
-        kb.build(tmp_path / "a.kb", taxa, down, encoders)
-    up = PageSource()
-    assert kb.build(tmp_path / "a.kb", taxa, up, encoders).species == 18
-    assert up.n_bodies == 13
+def test_a_knowledge_base_follows_its_pages(tmp_path: Path, encoders: Encoders) -> None:
+    path, taxa = tmp_path / "a.kb", made_up_taxa(4)
+    first = digest_of(path, encoders, PageSource())
+    for n_bodies in (1, 0):
+        gone = PageSource(gone=["avis-002"])
+        status = kb.build(path, taxa, gone, encoders)
+        assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
+        assert gone.n_bodies == n_bodies
+    assert kb.verify(path).ok
+    assert digest_of(path, encoders, PageSource()) == first
+    with kb.open(path) as store:
+        assert store.status().left_out == {}
+
+    status = kb.build(path, taxa, PageSource(revision=2, failing=["avis-002"], without_photos=True), encoders)
+    assert (status.species, status.anchors, status.marks, len(status.failures)) == (4, 8, {}, 4)
+    with kb.open(path) as store:
+        revisions = [entry.source and entry.source.revision for entry in store.species(store.taxon_ids)]
+    assert revisions == [2, 2, 1, 2], "the old entry and its photos stay where the new ones fail"
+    digest_of(path, encoders, PageSource(revision=2, bare=["avis-001"]))
+    assert digest_of(path, encoders, PageSource()) == first, "restored photos are encoded again"
+    blind = PageSource(missing=["avis-002"])  # on a large wiki a look-up may miss a page that an earlier one found
+    assert (kb.build(path, taxa, blind, encoders).species, blind.n_bodies) == (4, 1)
 
 
-def test_a_complete_term_needs_no_page(tmp_path: Path, encoders: Encoders) -> None:
+def test_terms_need_a_page_or_a_definition(tmp_path: Path, encoders: Encoders) -> None:
     term = Term(term_id="term:cere", name="cere", definition="Bare skin above the bill.", look_for="A swelling.")
-    source = PageSource()
-    kb.build(tmp_path / "a.kb", [], source, encoders, terms=[term])
-    store = kb.open(tmp_path / "a.kb")
-    assert store.terms() == [term]
-    assert source.n_bodies == 0
-    near = store.query_terms(encoders.sentence.encode_texts(["bare skin above the bill"])[0], 3)
-    assert near[0][0] == "term:cere"
-    store.close()
+    source = PageSource(left_out=["term:amplexus"])
+    status = kb.build(tmp_path / "a.kb", [], source, encoders, terms=[term, ("Amplexus", None)])
+    assert (status.terms, status.left_out, source.n_bodies) == (1, {"term: disambiguation": 1}, 1)
+    with kb.open(tmp_path / "a.kb") as store:
+        assert store.terms() == [term]
+        near = store.query_terms(encoders.sentence.encode_texts(["bare skin above the bill"])[0], 3)
+    assert [term_id for term_id, _ in near] == ["term:cere"]
 
 
-def test_a_folder_with_other_files_is_refused(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_first_build_that_fails_leaves_no_trace(tmp_path: Path, encoders: Encoders) -> None:
+    path, taxa = tmp_path / "a.kb", made_up_taxa(3)
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match="holds other files"):
-        kb.build(tmp_path, made_up_taxa(1), PageSource(), encoders)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_failed_new_revision_keeps_the_old_entry(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(4), PageSource(), encoders)
-    source = PageSource(revision=2, failing=["avis-002"])
-    assert kb.build(path, made_up_taxa(4), source, encoders).species == 4
-    store = kb.open(path)
-    revisions = {
-        entry.taxon.taxon_id: entry.source.revision for entry in store.species(store.taxon_ids) if entry.source
-    }
-    assert revisions == {"avis-000": 2, "avis-001": 2, "avis-002": 1, "avis-003": 2}
-    store.close()
-
-
-def test_a_resumed_build_does_not_repeat_look_ups(tmp_path: Path, encoders: Encoders) -> None:
-    taxa = made_up_taxa(14)
+        kb.build(tmp_path, taxa, PageSource(), encoders)
     with pytest.raises(SourceUnavailable):
-        kb.build(tmp_path / "a.kb", taxa, PageSource(failing=[taxon.taxon_id for taxon in taxa]), encoders)
-    source = PageSource()
-    kb.build(tmp_path / "a.kb", taxa, source, encoders)
-    assert (source.n_located, source.n_bodies) == (0, 14)
+        kb.build(path, taxa, DeadSource(), encoders)
+    assert [item.name for item in path.iterdir()] == [".lock"]
+    with pytest.raises(MissingKnowledgeBase, match="No knowledge base"):
+        kb.open(path)
+    assert kb.build(path, taxa, OtherSource(failing=[taxon.taxon_id for taxon in taxa]), encoders).species == 0
+    before = digest_of(path, encoders, PageSource(), 3)
+    assert before == digest_of(tmp_path / "b.kb", encoders, PageSource(), 3)
+    with pytest.raises(SourceUnavailable):
+        kb.build(path, taxa, DeadSource(), encoders)
+    with kb.open(path) as store:
+        assert (len(store.taxon_ids), store.origins(), store.status().failures) == (3, {}, ())
+    assert digest_of(path, encoders, PageSource(), 3) == before
+    kb.remove(path, [taxa[0].scientific_name])
+    assert kb.build(path, taxa[:1], OtherSource(), encoders).left_out == {"removed by the user": 1}
 
 
-def _build(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:
-    kb.build(path, made_up_taxa(n), source, encoders)
-    found = kb.verify(path)
-    assert found.ok, found.problems
-    return found.digest
+def test_readers_see_the_evidence_of_what_is_published_while_a_build_runs(tmp_path: Path, encoders: Encoders) -> None:
+    """The text that a build has fetched belongs to entries that it publishes at its end."""
+    path, taxa = tmp_path / "a.kb", made_up_taxa(2)
+    kb.build(path, taxa, PageSource(revision=1), encoders)
+
+    def text() -> str | None:
+        with kb.open(path) as store:
+            return store.article_text("avis-001")
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == "encode":
+            raise KeyboardInterrupt
+
+    before = text()
+    with pytest.raises(KeyboardInterrupt):
+        kb.build(path, taxa, PageSource(revision=2), encoders, progress=stop)
+    assert text() == before
+    kb.build(path, taxa, PageSource(revision=2), encoders)
+    after = text() or ""
+    assert after not in (before, "")
+    Layout(path).articles.path_of(sha256_hex(after)).unlink()
+    assert not kb.verify(path).ok
+    assert text() is None, "a lost text: the summary is shown without evidence until the next build"
+    kb.build(path, taxa, PageSource(revision=2), encoders)
+    assert text() == after
 
 
-def test_a_species_leaves_and_returns_with_its_page(tmp_path: Path, encoders: Encoders) -> None:
-    whole = _build(tmp_path / "a.kb", encoders, PageSource())
-    status = kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(gone=["avis-002"]), encoders)
-    assert (status.species, status.left_out, status.failures) == (3, {"no page": 1}, ())
-    assert kb.verify(tmp_path / "a.kb").ok
-    still = PageSource(gone=["avis-002"])
-    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), still, encoders).left_out == {"no page": 1}
-    assert still.n_bodies == 0
-    assert _build(tmp_path / "a.kb", encoders, PageSource()) == whole
-    store = kb.open(tmp_path / "a.kb")
-    assert store.status().left_out == {}
-    store.close()
-
-
-def test_a_page_missed_by_a_look_up_is_fetched_and_stays(tmp_path: Path, encoders: Encoders) -> None:
-    """On a large wiki only some names are searched for, so a build can miss a page that an earlier one found."""
-    _build(tmp_path / "a.kb", encoders, PageSource())
-    blind = PageSource(missing=["avis-002"])
-    assert kb.build(tmp_path / "a.kb", made_up_taxa(4), blind, encoders).species == 4
-    assert blind.n_bodies == 1
-    assert kb.verify(tmp_path / "a.kb").ok
-
-
-def test_restored_photos_are_encoded_again(tmp_path: Path, encoders: Encoders) -> None:
-    """An edit that removes the photo and its revert end with the original digest."""
-    before = _build(tmp_path / "a.kb", encoders, PageSource(revision=1))
-    _build(tmp_path / "a.kb", encoders, PageSource(revision=2, bare=["avis-001"]))
-    assert _build(tmp_path / "a.kb", encoders, PageSource(revision=1)) == before
-
-
-def test_photos_that_cannot_be_fetched_again_are_retained(tmp_path: Path, encoders: Encoders) -> None:
+def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path, encoders: Encoders) -> None:
     path = tmp_path / "a.kb"
-    _build(path, encoders, PageSource(revision=1))
-    status = kb.build(path, made_up_taxa(4), PageSource(revision=2, without_photos=True), encoders)
-    assert (status.anchors, status.marks, len(status.failures)) == (8, {}, 4)
-    assert _build(path, encoders, PageSource(revision=2)) == _build(tmp_path / "b.kb", encoders, PageSource(revision=2))
 
+    def damage(progress: Progress) -> None:
+        if progress.stage == "encode" and not progress.done:
+            photo = next(file for file in sorted(Layout(path).anchors.root.glob("*/*")) if file.is_file())
+            photo.write_bytes(b"damaged")
 
-class OtherSource(PageSource):
-    name = "other pages"  # type: ignore[assignment]
-
-
-def test_a_second_source_is_not_queried_for_pages_of_the_first(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    _build(path, encoders, PageSource())
-    other = OtherSource(gone=[taxon.taxon_id for taxon in made_up_taxa(4)])
-    status = kb.build(path, made_up_taxa(5)[4:], other, encoders)
-    assert (status.species, status.left_out, other.n_bodies) == (5, {}, 1)
-
-
-def test_a_term_left_out_late_is_counted_as_a_term(tmp_path: Path, encoders: Encoders) -> None:
-    source = PageSource(left_out=["term:amplexus"])
-    status = kb.build(tmp_path / "a.kb", made_up_taxa(1), source, encoders, terms=[("Amplexus", None)])
-    assert status.left_out == {"term: disambiguation": 1}
+    status = kb.build(path, made_up_taxa(3), PageSource(), encoders, progress=damage)
+    assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
+    assert digest_of(path, encoders, PageSource(), 3) == digest_of(tmp_path / "whole.kb", encoders, PageSource(), 3)

@@ -17,11 +17,13 @@ from data.codec import loads
 from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
 from data.records import Status
+from kb.distill.distillers import make_distiller
 from kb.endpoints.budget import Budget
 from kb.endpoints.connection import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy
+from kb.pipeline.settings import BuildSettings
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
 from tests.pages import PageSource, made_up_taxa
@@ -73,6 +75,10 @@ def test_a_second_build_makes_no_model_calls(tmp_path: Path, encoders: Encoders)
         first = kb.verify(path)
         build(path, 6, encoders, server)
         assert server.n_calls == 6
+        with connection(server, tmp_path / "a.sqlite", offline=True) as chat:
+            offline = kb.build(tmp_path / "b.kb", made_up_taxa(7), PageSource(), encoders, chat=chat)
+        assert (server.n_calls, offline.summaries) == (6, 6)
+        assert ["No cached reply" in failure.reason for failure in offline.failures] == [True]
     assert first.ok
     assert kb.verify(path).digest == first.digest
     made = outputs(path)["avis-003"]
@@ -92,58 +98,37 @@ def test_a_second_build_makes_no_model_calls(tmp_path: Path, encoders: Encoders)
 def test_two_pass_distilling_stores_both_summaries_and_shares_the_first_pass(
     tmp_path: Path, encoders: Encoders
 ) -> None:
-    """Distillers share cached replies to identical requests."""
+    """Distillers share cached replies to identical requests, and a knowledge base remembers its distiller."""
+    path, taxa = tmp_path / "a.kb", made_up_taxa(3)
     with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
-        taxa = made_up_taxa(3)
-        kb.build(tmp_path / "a.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-two-pass")
+        kb.build(path, taxa, PageSource(), encoders, chat=chat, distiller="model-two-pass")
         kb.build(tmp_path / "b.kb", taxa, PageSource(), encoders, chat=chat, distiller="model-summary")
         assert server.n_calls == 6
-    drafts = {key: output.draft.text for key, output in outputs(tmp_path / "a.kb").items() if output.draft}
-    assert len(drafts) == 3 and summaries(tmp_path / "b.kb") == drafts
-    made = outputs(tmp_path / "a.kb")["avis-002"]
-    assert made.summary is not None
-    assert made.draft is not None
-    assert (made.draft.stage, made.summary.stage) == ("summary", "refined")
-    assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
-
-
-def test_a_knowledge_base_remembers_its_distiller(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    with OpenAIServer(distil) as server:
-        build(path, 3, encoders, server, distiller="model-two-pass")
-        before = kb.verify(path).digest
+        drafts = {key: output.draft.text for key, output in outputs(path).items() if output.draft}
+        assert len(drafts) == 3 and summaries(tmp_path / "b.kb") == drafts
+        made = outputs(path)["avis-002"]
+        assert made.summary is not None and made.draft is not None
+        assert (made.draft.stage, made.summary.stage) == ("summary", "refined")
+        assert {s.evidence for s in made.summary.statements} <= {s.evidence for s in made.draft.statements}
         with pytest.raises(MissingRequirement, match="model-two-pass needs a language model"):
-            kb.build(path, made_up_taxa(3), PageSource(), encoders)
-        build(path, 4, encoders, server)
+            kb.build(path, taxa, PageSource(), encoders)
+        kb.build(path, made_up_taxa(4), PageSource(), encoders, chat=chat)
         assert server.n_calls == 8
         kb.build(path, made_up_taxa(4), PageSource(), encoders, distiller="extractive")
-        assert {distiller_of(path, key) for key in summaries(path)} == {"extractive"}
-        build(path, 3, encoders, server, distiller="model-two-pass")  # every reply is still cached
-        assert server.n_calls == 8
-    assert kb.verify(path).digest != before  # four species now
-    assert len(summaries(path)) == 4
-
-
-def distiller_of(path: Path, key: str) -> str:
-    summary = outputs(path)[key].summary
-    return summary.distiller.split("/")[0] if summary is not None else ""
+        assert {each.summary.distiller.split("/")[0] for each in outputs(path).values() if each.summary} == {
+            "extractive"
+        }
 
 
 def test_new_revisions_and_new_prompts_call_the_model_again(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    prompts = tmp_path / "prompts"
+    path, prompts = tmp_path / "a.kb", tmp_path / "prompts"
     prompts.mkdir()
     (prompts / "distil.md").write_text("Describe $common_name between $open and $close in $max_words words.")
     with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
-        kb.build(path, made_up_taxa(4), PageSource(), encoders, chat=chat)
-        assert server.n_calls == 4
-        kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, chat=chat)
-        assert server.n_calls == 8
-        from kb.distill.distillers import make_distiller
-
-        other = make_distiller("model", chat=chat, prompts=prompts)
-        kb.build(path, made_up_taxa(4), PageSource(revision=2), encoders, distiller=other)
-        assert server.n_calls == 12
+        for n_calls, revision, given in ((2, 1, None), (4, 2, None), (6, 2, prompts), (6, 2, prompts)):
+            distiller = make_distiller("model", chat=chat, prompts=given)
+            kb.build(path, made_up_taxa(2), PageSource(revision=revision), encoders, distiller=distiller)
+            assert server.n_calls == n_calls
         assert server.calls[-1].text.startswith("Describe Bird 00")
 
 
@@ -169,16 +154,12 @@ def test_a_failed_page_is_recorded_and_the_build_continues(tmp_path: Path, encod
     for failure, (_, words) in zip(status.failures, reactions.values(), strict=True):
         assert words in failure.reason
     assert (status.species, status.summaries, status.marks) == (7, 3, {"no-summary": 4})
-
-
-def test_a_failed_page_keeps_its_earlier_summary(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(3), PageSource(), encoders)
+    kb.build(path, made_up_taxa(7), PageSource(), encoders, distiller="extractive")
     before = summaries(path)
+    path.with_suffix(".sqlite").unlink()  # the cached replies
     with OpenAIServer(Answer(text=None, refusal="No.")) as server:
-        status, _ = build(path, 3, encoders, server)
-    assert len(status.failures) == 3
-    assert summaries(path) == before
+        status, _ = build(path, 7, encoders, server, distiller="model")
+    assert (len(status.failures), summaries(path)) == (7, before), "they keep the earlier summaries"
 
 
 def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
@@ -188,16 +169,16 @@ def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Pa
         return distil(call) if call.number <= 5 else HttpStatus(status=500)
 
     with OpenAIServer(script) as server:
-        with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(12\)"):
-            build(path, 20, encoders, server)
-        assert server.n_calls < 20 * 6
+        with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(3\)"):
+            build(path, 12, encoders, server, settings=BuildSettings(max_failures_in_a_row=3))
+        assert server.n_calls < 2 * 12
         done = len(summaries(path))
         assert done >= 4
         server.script = distil
         before = server.n_calls
-        status, _ = build(path, 20, encoders, server)
-        assert server.n_calls - before == 20 - done
-    assert (status.summaries, status.failures) == (20, ())
+        status, _ = build(path, 12, encoders, server)
+        assert server.n_calls - before == 12 - done
+    assert (status.summaries, status.failures) == (12, ())
 
 
 def test_a_rejected_api_key_stops_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
@@ -232,18 +213,6 @@ def test_the_cost_limit_stops_the_build_and_keeps_paid_replies(tmp_path: Path, e
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
 
 
-def test_an_offline_build_uses_cached_replies(tmp_path: Path, encoders: Encoders) -> None:
-    with OpenAIServer(distil) as server:
-        with connection(server, tmp_path / "r.sqlite") as chat:
-            kb.build(tmp_path / "a.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
-        with connection(server, tmp_path / "r.sqlite", offline=True) as chat:
-            kb.build(tmp_path / "b.kb", made_up_taxa(4), PageSource(), encoders, chat=chat)
-            status = kb.build(tmp_path / "b.kb", made_up_taxa(5), PageSource(), encoders, chat=chat)
-        assert server.n_calls == 4
-    assert ["No cached reply" in failure.reason for failure in status.failures] == [True]
-    assert kb.verify(tmp_path / "a.kb").ok
-
-
 @pytest.mark.integration
 def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
     """Only requests in flight at the kill, at most four, may be repeated."""
@@ -271,13 +240,10 @@ def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
     assert len(summaries(path)) == n
 
 
-def test_an_unknown_distiller_is_refused(tmp_path: Path, encoders: Encoders) -> None:
-    with pytest.raises(UsageError, match="Unknown distiller 'magic'"):
-        kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]
-
-
-def test_raw_text_distillers_need_no_model(tmp_path: Path, encoders: Encoders) -> None:
+def test_raw_text_distillers_need_no_model_and_an_unknown_one_is_refused(tmp_path: Path, encoders: Encoders) -> None:
     names: tuple[Any, ...] = ("article", "chunks")
     for name in names:
-        kb.build(tmp_path / name, made_up_taxa(2), PageSource(), encoders, distiller=name)
+        kb.build(tmp_path / name, made_up_taxa(1), PageSource(), encoders, distiller=name)
         assert all("The song is a loud whistle." in text for text in summaries(tmp_path / name).values())
+    with pytest.raises(UsageError, match="Unknown distiller 'magic'"):
+        kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders, distiller="magic")  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,14 @@ import kb
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
+from kb.checklist.avilist import load_checklist
+from kb.pipeline.settings import BuildSettings
 from kb.sources.folder import FolderSource
+from kb.sources.http_client import RetryPolicy
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
+from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 from tests.toy.encoders import toy_encoders
 
 N = 10
@@ -83,9 +89,11 @@ def test_only_changed_pages_are_reported_fetched_and_distilled(
             assert store.terms() == [] and "avis-003" not in store.taxon_ids
 
 
-def test_an_unavailable_source_leaves_the_knowledge_base_unchanged(
+def test_an_update_that_fails_leaves_what_was_there_and_is_completed_by_the_next(
     path: Path, encoders: Encoders, fresh_digest: str
 ) -> None:
+    """A source that is down changes nothing, and a page that fails to load keeps its summary."""
+
     class Down(EditedPages):
         def photo_versions(self, files: object) -> dict[str, str]:
             raise SourceUnavailable("the wiki is down")
@@ -94,11 +102,6 @@ def test_an_unavailable_source_leaves_the_knowledge_base_unchanged(
     with pytest.raises(SourceUnavailable):
         kb.update(path, [Down()], encoders)
     assert kb.verify(path) == before
-    kb.update(path, [second_state()], encoders)
-    assert kb.verify(path).digest == fresh_digest
-
-
-def test_a_page_that_fails_to_load_keeps_its_summary(path: Path, encoders: Encoders, fresh_digest: str) -> None:
     failing = second_state()
     failing.failing = {"avis-003"}
     found = kb.update(path, [failing], encoders)
@@ -177,22 +180,73 @@ class ScriptedChat:
         return ChatReply(text=text, model=self.name)
 
 
-def test_only_changed_pages_are_sent_to_the_model(tmp_path: Path, encoders: Encoders) -> None:
-    path, chat = tmp_path / "a.kb", ScriptedChat()
+def test_only_changed_pages_are_sent_to_the_model_and_another_model_is_refused(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    path, chat, other = tmp_path / "a.kb", ScriptedChat(), ScriptedChat("another")
     kb.build(path, made_up_taxa(N), EditedPages(), encoders, chat=chat)
     asked = chat.n_asked
-    assert asked >= N - 1
+    assert asked == N - 1
     found = kb.update(path, [EditedPages(revisions={f"avis-00{i}": 2 for i in (3, 4, 5)})], encoders, chat=chat)
-    per_page = asked // (N - 1)
-    assert found.model_calls == chat.n_asked - asked == 3 * per_page
-
-
-def test_an_update_with_another_model_is_refused(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(6), EditedPages(), encoders, chat=ScriptedChat())
-    other = ScriptedChat("another")
-    with pytest.raises(UsageError, match="would distil 4 unchanged pages again"):
-        kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, chat=other)
+    assert found.model_calls == chat.n_asked - asked == 3
+    new: dict[str, Any]
+    for new, name in (({"chat": other}, "model/1 another"), ({"distiller": "extractive"}, r"extractive/\d+")):
+        with pytest.raises(UsageError, match=f"{name}.* would distil 6 unchanged pages again") as caught:
+            kb.update(path, [EditedPages(revisions={"avis-003": 3})], encoders, **new)
+        assert "kb build accepts new ones" in (caught.value.hint or "")
     assert other.n_asked == 0
-    with pytest.raises(UsageError, match=r"extractive/\d+ would distil 4 unchanged pages again"):
-        kb.update(path, [EditedPages(revisions={"avis-003": 2})], encoders, distiller="extractive")
+
+
+# --- photos in whose place the server sent something else ----------------------------------------------------------
+
+FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}
+SKIPPED = {
+    "Page.jpg": "not an image", "Moved.jpg": "not an image", "Refused.jpg": "not an image", "Gone.jpg": "no such file",
+    "Cut.jpg": "unreadable image",
+}  # fmt: skip
+FILES = ("Good.jpg", *SKIPPED)
+FIGURE = '<figure><a href="/wiki/File:{0}"><img src="{0}" width="200"></a></figure>'
+
+
+def test_a_server_that_sent_no_photo_is_asked_again_by_builds_and_updates(tmp_path: Path, encoders: Encoders) -> None:
+    path, settings = tmp_path / "a.kb", BuildSettings(anchors_per_species=9)
+    merlin = load_checklist().find("Falco columbarius")
+    assert merlin is not None
+    with FaultyWiki().running() as wiki:
+        wiki.pages["Merlin"] = "<p>The <b>merlin</b> is blue.</p>" + "".join(map(FIGURE.format, FILES))
+        wiki.wikitext["Merlin"] = "The merlin (''Falco columbarius'') is blue."
+        wiki.files = {file: File(content=jpeg((n * 40, 9, 9)), metadata=FREE) for n, file in enumerate(FILES)}
+        wiki.files["Cut.jpg"] = File(content=jpeg()[:300], metadata=FREE)  # damaged on the wiki itself
+
+        def faults() -> list[Fault]:
+            """Return two pages, a redirect to JSON, a refusal and no file, in the place of five photos."""
+            moved = Fault(status=302, headers={"Location": f"{wiki.origin}/login"})
+            return [html_page(), html_page(), moved, Fault(status=403, body=b"no"), Fault(status=404, body=b"no")]
+
+        def source() -> WikipediaSource:
+            policy = RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.01)
+            return WikipediaSource(wiki.api_url, contact=None, retry=policy)
+
+        def photos() -> tuple[list[str], dict[str, str]]:
+            with kb.open(path) as store:
+                [entry] = store.species([merlin.taxon_id])
+                skipped = {name.rpartition(": ")[2]: reason for name, reason, _ in store.skipped_photos()}
+            return [anchor.file for anchor in entry.anchors], skipped
+
+        wiki.photo_faults = [Fault(), *faults()]
+        kb.build(path, [merlin], source(), encoders, settings=settings)
+        assert photos() == (["Good.jpg"], SKIPPED)
+        for in_vain in (faults(), [Fault(status=500, body=b"no")] * 20):
+            wiki.photos_asked.clear()
+            wiki.photo_faults = in_vain
+            assert kb.build(path, [merlin], source(), encoders, settings=settings).failures == ()
+            assert photos() == (["Good.jpg"], SKIPPED)
+            assert "Good.jpg" not in wiki.photos_asked
+        wiki.photo_faults = []
+        found = kb.update(path, [source()], encoders, settings=settings)
+        expected = [file for file in FILES if file != "Cut.jpg"]
+        assert photos() == (expected, {"Cut.jpg": "unreadable image"})
+        assert [change.detail for change in found.changes] == [f"new: {', '.join(expected[1:])}"]
+        wiki.photos_asked.clear()
+        kb.update(path, [source()], encoders, settings=settings)
+        assert wiki.photos_asked == []

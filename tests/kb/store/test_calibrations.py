@@ -20,11 +20,11 @@ from kb.store.calibrations import MAX_BYTES, calibration_notes, keep_calibration
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages
-from tests.kb.bundle.test_bundles import forge_manifest
 from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
 
 CONTENT = b'{"schema": 1, "chance": 0.75}\n'
+LONG = b" " * (MAX_BYTES - 2) + b"{}"
 FILE = "calibration/default.json"
 REMEDY = "run kb calibrate, or import the bundle again"
 
@@ -67,92 +67,57 @@ def test_a_calibration_is_exported_with_its_hash_and_imported(path: Path, encode
     assert not kb.verify(tmp_path / "b.kb").ok
 
 
-def test_a_bundle_with_an_invalid_calibration_is_refused(
-    path: Path, encoders: Encoders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kb.bundle.importer.check_tables", lambda *_: None)  # in another process, which takes time
-    out = tmp_path / "out"
-    kb.export_bundle(path, out)
-    for content, why in (
-        (CONTENT[:-1] + b"x", "its sha256 differs"),
-        (b"[1]", "expected a JSON object"),
-        (b"[" * 100_000, "expected a JSON object"),
-        (b" " * MAX_BYTES + b"{}", "expected a JSON object"),
+def test_names_and_contents_of_no_calibration_are_refused(path: Path) -> None:
+    for name, content, why in (
+        *(
+            (name, CONTENT, "named like a preset")
+            for name in ("../kb.toml", "a/b.json", "default.txt", ".json", "D.json")
+        ),
+        *((FILE.split("/")[1], text, "expected a JSON object") for text in (b"[1]", b"[" * 100_000, LONG + b" ")),
     ):
-        (out / FILE).write_bytes(content)
-        if "sha256" not in why:  # as a forger would
-            forge_manifest(out, FILE)
         with pytest.raises(BadInput, match=why):
-            kb.import_bundle(out, tmp_path / "b.kb", encoders)
-    assert sorted(found.name for found in tmp_path.iterdir()) == ["a.kb", "out"]
-
-
-def test_a_damaged_calibration_is_deleted_and_reported(path: Path) -> None:
-    digest = kb.verify(path).digest
-    (path / FILE).write_bytes(CONTENT.replace(b"75", b"95"))
-    found = kb.verify(path)
-    assert (found.ok, found.digest, found.mended) == (False, digest, ())
-    assert found.problems == (f"{FILE} was damaged and has been deleted; {REMEDY}",)
-    assert not (path / FILE).exists()
+            keep(path, name, content)
+    keep(path, "default.json", LONG)
     assert kb.verify(path).ok
 
 
-def test_a_missing_calibration_is_reported(path: Path) -> None:
+def test_damaged_and_lost_calibrations_are_deleted_and_reported(path: Path) -> None:
+    """One without a hash in the ledger counts while it can be read."""
+    digest = kb.verify(path).digest
+    (path / FILE).write_bytes(CONTENT.replace(b"75", b"95"))
+    other = path / "calibration" / "text-only.json"
+    other.write_bytes(b'{"schema": 1}')
+    found = kb.verify(path)
+    assert (found.ok, found.digest, found.mended) == (False, digest, ())
+    assert found.problems == (f"{FILE} was damaged and has been deleted; {REMEDY}",)
+    assert not (path / FILE).exists() and kb.verify(path).ok
+    other.write_bytes(b'{"schema": ')
+    assert kb.verify(path).problems == (f"calibration/text-only.json was damaged and has been deleted; {REMEDY}",)
+    assert not other.exists()
+    save_calibration(path, "default", CONTENT)
     (path / FILE).unlink()
     assert kb.verify(path).problems == (f"{FILE} is missing; {REMEDY}",)
 
 
-def test_a_calibration_without_hash_is_accepted_while_readable(path: Path) -> None:
-    other = path / "calibration" / "text-only.json"
-    other.write_bytes(b'{"schema": 1}')
-    assert kb.verify(path).ok
-    other.write_bytes(b'{"schema": ')
-    assert not kb.verify(path).ok
-    assert not other.exists()
-    assert (path / FILE).read_bytes() == CONTENT
-
-
-def test_calibrations_must_be_named_like_a_preset(path: Path) -> None:
-    for name in ("../kb.toml", "a/b.json", "default.txt", ".json", "Default.json", ""):
-        with pytest.raises(BadInput, match="named like a preset"):
-            keep(path, name, CONTENT)
-
-
-# --- saving ------------------------------------------------------------------------------------------------------
-
 NEW = b'{"schema": 2, "fitted_on": "80 photos"}\n'
 
 
-def test_a_saved_calibration_replaces_the_one_of_its_preset(path: Path) -> None:
-    save_calibration(path, "default", NEW)
-    save_calibration(path, "vr-rag-v1", CONTENT)
-    assert (path / FILE).read_bytes() == NEW
-    assert (path / "calibration" / "vr-rag-v1.json").read_bytes() == CONTENT
-    assert kb.verify(path).ok
-
-
-@pytest.mark.parametrize(("moment", "left"), [("before", CONTENT), ("after", NEW)])
-def test_a_kill_leaves_the_old_calibration_or_the_new_one(
-    path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, left: bytes
-) -> None:
+def test_a_kill_leaves_the_old_calibration_or_the_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = calibrations.write_atomic
+    for left in (CONTENT, NEW):
 
-    def die(file: Path, content: bytes) -> None:
-        if moment == "after":
-            written(file, content)
-        raise SystemExit
+        def die(file: Path, content: bytes, left: bytes = left) -> None:
+            if left == NEW:
+                written(file, content)
+            raise SystemExit
 
-    with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(calibrations, "write_atomic", die)
-        save_calibration(path, "default", NEW)
-    assert (path / FILE).read_bytes() == left
-    assert kb.verify(path).ok
-
-
-def test_a_knowledge_base_that_is_being_written_to_is_not_changed(path: Path) -> None:
+        with monkeypatch.context() as patched, pytest.raises(SystemExit):
+            patched.setattr(calibrations, "write_atomic", die)
+            save_calibration(path, "default", NEW)
+        assert (path / FILE).read_bytes() == left
+        assert kb.verify(path).ok
     with writer_lock(Layout(path).lock), pytest.raises(KnowledgeBaseLocked, match="Another process"):
-        save_calibration(path, "default", NEW)
-    assert (path / FILE).read_bytes() == CONTENT
+        save_calibration(path, "default", CONTENT)
     with pytest.raises(MissingKnowledgeBase):
         save_calibration(path.parent / "b.kb", "default", NEW)
 

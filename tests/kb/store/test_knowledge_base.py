@@ -38,29 +38,17 @@ def path(built: Path, tmp_path: Path) -> Path:
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
-def test_other_spaces_are_refused(path: Path, encoders: Encoders) -> None:
-    store = kb.open(path)
-    store.check_space(encoders.spaces)
-    with pytest.raises(SpaceMismatch, match="ViT-L-14"):
-        store.check_space(["ViT-L-14/openai"])
-    with pytest.raises(SpaceMismatch):
-        store.chunk_vectors("ViT-L-14/openai")
-    store.close()
-
-
-def test_chunk_texts_are_looked_up_by_id(path: Path, encoders: Encoders) -> None:
-    store = kb.open(path)
-    entries = store.species(store.taxon_ids)
-    chunks = [chunk for entry in entries for chunk in entry.chunks]
-    assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
-    with pytest.raises(KeyError):
-        store.chunk_texts(["missing-id"])
-    store.close()
-
-
-def test_all_species_are_ranked_by_the_product_with_their_summary(path: Path, encoders: Encoders) -> None:
+def test_spaces_chunks_and_neighbours_of_a_store(path: Path, encoders: Encoders) -> None:
     [query] = encoders.sentence.encode_texts(["a bird with a red crown and black wings"])
     with kb.open(path) as store:
+        store.check_space(encoders.spaces)
+        for refused in (lambda: store.check_space(["ViT-L-14/openai"]), lambda: store.chunk_vectors("ViT-L-14/openai")):
+            with pytest.raises(SpaceMismatch, match="ViT-L-14"):
+                refused()
+        chunks = [chunk for entry in store.species(store.taxon_ids) for chunk in entry.chunks]
+        assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
+        with pytest.raises(KeyError):
+            store.chunk_texts(["missing-id"])
         texts = encoders.sentence.encode_texts(store.summary_texts())
         products = dict(zip(store.taxon_ids, (texts @ query).tolist(), strict=True))
         found = dict(store.query_species(query, len(products)))
@@ -129,23 +117,17 @@ def test_a_reader_does_not_block_the_checkpoint_of_a_writer(
 def test_an_invalid_kb_toml_is_refused(path: Path) -> None:
     layout = Layout(path)
     lines = layout.toml.read_text().splitlines()
-    for line, complaint in (
-        ("colour = 'red'", "colour"),
-        ("profile = 3", "profile"),
-        ("not toml at all", "not TOML"),
-        ("deep = " + "[" * 5_000, "not TOML"),
+    for line, error, complaint in (
+        ("colour = 'red'", ConfigError, "unknown key 'colour'"),
+        ("profile = 3", ConfigError, "profile"),
+        ("not toml at all", ConfigError, "not TOML"),
+        ("deep = " + "[" * 5_000, ConfigError, "not TOML"),
+        ("schema = 99", StoreError, "schema 99, expected 2"),
     ):
         kept = [text for text in lines if not text.startswith(line.split(" ")[0])]
         layout.toml.write_text("\n".join([*kept, line]))
-        with pytest.raises(ConfigError, match=complaint):
-            layout.require()
-
-
-def test_a_knowledge_base_of_another_schema_is_refused(path: Path) -> None:
-    toml = path / "kb.toml"
-    toml.write_text(toml.read_text().replace("schema = 2", "schema = 99"))
-    with pytest.raises(StoreError, match="schema 99, expected 2"):
-        kb.open(path)
+        with pytest.raises(error, match=complaint):
+            kb.open(path)
 
 
 def test_file_permissions_follow_the_umask(path: Path) -> None:

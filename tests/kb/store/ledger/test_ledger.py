@@ -1,0 +1,109 @@
+"""The ledger: other versions, damage that checksums and indices find, and vectors that are never silently missing."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.arrays import FloatArray
+from data.errors import KnowledgeBaseLocked, StoreError
+from kb.store.ledger import Entry, Ledger
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with closing(Ledger(tmp_path / "ledger.sqlite", create=True)) as ledger, ledger.transaction():
+        ledger.set_fact("building", "1")
+        ledger.add_subjects([("a", "taxon", "Owl", "{}"), ("b", "taxon", "Wren", "{}")])
+        ledger.publish([Entry(key, "taxon", key, "A bird.", "{}", {}) for key in ("a", "b")])
+    return tmp_path / "ledger.sqlite"
+
+
+def execute(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def test_ledgers_that_are_old_lost_or_just_begun_are_refused(path: Path, tmp_path: Path) -> None:
+    """One transaction creates all tables; before it the file exists but is empty, as is a lost one for a writer."""
+    execute(path, "PRAGMA user_version = 1")
+    with pytest.raises(StoreError, match=r"another version of Fieldmark \(ledger 1, expected 3\)") as caught:
+        Ledger(path, read_only=True)
+    assert "Build the knowledge base again" in (caught.value.hint or "")
+    new = tmp_path / "new.sqlite"
+    for why in ("is missing", "is empty"):
+        with pytest.raises(StoreError, match=why):
+            Ledger(new)
+        new.touch()
+    with pytest.raises(KnowledgeBaseLocked, match="has just started") as locked:
+        Ledger(new, read_only=True)
+    assert "remove" not in (locked.value.hint or "")
+
+
+def test_a_changed_row_is_damage_when_it_is_read(path: Path) -> None:
+    execute(path, "UPDATE subjects SET name = 'Crow' WHERE subject_id = 'b'")
+    with closing(Ledger(path, read_only=True)) as ledger:
+        assert ledger.fact("building") == "1"
+        with pytest.raises(StoreError, match=r"a row of subjects has changed \('b'\)") as caught:
+            ledger.subject_names("taxon")
+    assert f"remove {path}*" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("kind", ["table", "index"])
+def test_a_row_that_a_page_lost_is_damage(path: Path, kind: str) -> None:
+    """The number of cells of a page, which no checksum of a row covers."""
+    execute(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(sqlite3.connect(path)) as db:
+        query = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'entries' AND type = ?"
+        [(page,)] = db.execute(query, (kind,)).fetchall()
+        [(page_bytes,)] = db.execute("PRAGMA page_size").fetchall()
+    content = bytearray(path.read_bytes())
+    n_cells = (page - 1) * page_bytes + 4
+    assert content[n_cells] == 2
+    content[n_cells] = 1
+    path.write_bytes(bytes(content))
+    with closing(Ledger(path, read_only=True)) as ledger:
+        with pytest.raises(StoreError, match="is damaged"):
+            ledger.entry_ids("taxon")
+        with pytest.raises(StoreError, match="is damaged"):
+            ledger.check()
+
+
+def vector(number: float) -> FloatArray:
+    return np.array([number, 1], dtype=np.float32)
+
+
+def numbers(held: dict[str, FloatArray]) -> dict[str, float]:
+    return {item: float(found[0]) for item, found in held.items()}
+
+
+def test_vectors_join_and_replace_those_of_their_subject_and_are_never_silently_missing(path: Path) -> None:
+    with closing(Ledger(path)) as ledger:
+        held = ledger.vectors
+        held.put("anchors", [("b", "b1", vector(1)), ("a", "a1", vector(2)), ("b", "b2", vector(3))])
+        assert [(key, numbers(each)) for key, each in held.each_subject("anchors")] == [
+            ("a", {"a1": 2}),
+            ("b", {"b1": 1, "b2": 3}),
+        ]
+        [(subject, items, matrix)] = held.matrices("anchors", [("b", ["b2", "b1"])])
+        assert (subject, items, matrix.tolist()) == ("b", ["b2", "b1"], [[3, 1], [1, 1]])
+        held.put("anchors", [("b", "b2", vector(4)), ("b", "b3", vector(5))])
+        assert numbers(held.of_subject("anchors", "b")) == {"b1": 1, "b2": 4, "b3": 5}
+        assert held.of_subject("chunks", "b") == {}
+        held.keep("anchors", "b", ["b2"])
+        assert [numbers(each) for _, each in held.each_subject("anchors")] == [{"a1": 2}, {"b2": 4}]
+        held.keep("anchors", "a", [])
+        assert [key for key, _ in held.each_subject("anchors")] == ["b"]
+        for key, item in (("b", "b3"), ("aa", "b1"), ("c", "c1")):
+            for read in (
+                lambda: held.of_items("anchors", key, [item]),  # noqa: B023  # called at once
+                lambda: list(held.matrices("anchors", [(key, [item])])),  # noqa: B023
+            ):
+                with pytest.raises(StoreError, match=f"the vector of {item} of {key} in anchors is missing"):
+                    read()
+        ledger.check()
