@@ -104,12 +104,9 @@ class StoredNames:
         genus = self.checklist.find(words[0]) if len(words) == 2 and found is None else None
         if genus is None or genus.rank != "genus":
             return None
-        n = self.checklist.position(genus)
-        lower = [
-            taxon
-            for _, taxon in self.checklist.named_within(n, ending=words[1])
-            if "species" in taxon.lineage and taxon.scientific_name.split()[-1] == words[1]
-        ]
+        within = self.checklist.scientific_names(ending=words[1], below=self.checklist.position(genus))
+        is_lower = lambda taxon: "species" in taxon.lineage and taxon.scientific_name.split()[-1] == words[1]  # noqa: E731
+        lower = [taxon for _, taxon in within if is_lower(taxon)]
         species = {taxon.lineage["species"] for taxon in lower}
         return self._with_species(lower[0]) if len(species) == 1 else None
 
@@ -132,14 +129,14 @@ class StoredNames:
         """Return the species with that epithet whose genus begins with a letter."""
         return {
             taxon.taxon_id: (text, taxon)
-            for text, taxon in self.checklist.with_initial(initial, epithet)
+            for text, taxon in self.checklist.scientific_names(ending=epithet, initial=initial)
             if taxon.rank == "species" and len(text.split()) == 2
         }
 
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""
         wanted = stem(f"{genus} {epithet}")
-        named = self.checklist.beginning_with(fold(wanted))
+        named = self.checklist.scientific_names(beginning=fold(wanted))
         return {
             taxon.taxon_id: (text, taxon)
             for text, taxon in named
@@ -153,7 +150,7 @@ class StoredNames:
         wanted = epithet_stem(f"{genus} {epithet}")
         found: Fitting = {}
         for ending in ENDINGS if n else ():
-            for text, taxon in self.checklist.named_within(n, ending=wanted + ending):
+            for text, taxon in self.checklist.scientific_names(ending=wanted + ending, below=n):
                 is_same = len(text.split()) == 2 and epithet_stem(text) == wanted
                 if taxon.rank == "species" and is_same:
                     found.setdefault(taxon.taxon_id, (text, taxon))

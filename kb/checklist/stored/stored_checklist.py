@@ -38,6 +38,14 @@ def read_only(path: Path) -> sqlite3.Connection:
     return db
 
 
+def _begins(column: str) -> str:
+    return f"{column} >= ? AND {column} < ?"
+
+
+def _beginning(text: str) -> tuple[str, str]:
+    return text, text + "\U0010ffff"
+
+
 class StoredChecklist:
     """A checklist in a SQLite file; implements `Checklist`.
 
@@ -128,29 +136,21 @@ class StoredChecklist:
         Names with the same beginning or the same end are compared letter by letter.
         """
         name = name.rpartition(":")[2]  # after a taxon above
-        scores: dict[tuple[int, str], float] = {}
-        for wanted in {name_key(name), name_key(without_authorship(name))}:
-            near = set(self._near(wanted)) if n > 0 else set()
-            alike = {folded: likeness(wanted, folded) for _, folded, _ in near}
-            for taxon, folded, shown in near:
-                scores[taxon, shown] = max(scores.get((taxon, shown), 0), alike[folded])
-        scored = [(score, taxon, shown) for (taxon, shown), score in scores.items()]
-        scored.sort(key=lambda item: (-item[0], len(item[2]), item[2]))
-        best: dict[int, str] = {}
-        for score, taxon, shown in scored:
-            if score >= MIN_LIKENESS:
-                best.setdefault(taxon, shown)
-        return list(dict.fromkeys(best.values()))[:n]
+        best: dict[int, tuple[float, int, str]] = {}
+        for wanted in {name_key(name), name_key(without_authorship(name))} if n > 0 else ():
+            for taxon, folded, shown in set(self._near(wanted)):
+                score = (-likeness(wanted, folded), len(shown), shown)
+                if score[0] <= -MIN_LIKENESS and (taxon not in best or score < best[taxon]):
+                    best[taxon] = score
+        return list(dict.fromkeys(shown for *_, shown in sorted(best.values())))[:n]
 
     def _near(self, wanted: str) -> Iterator[tuple[int, str, str]]:
         """Yield taxon, folded and written form of the names that share a beginning or an end with one."""
         for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
             n_found = 0
             for length in range(len(text), SHORTEST_END - 1, -1):
-                rows = self._rows(
-                    f"SELECT taxon, folded, text FROM name WHERE {column} >= ? AND {column} < ? LIMIT ?",
-                    *(text[:length], text[:length] + "\U0010ffff", N_COMPARED),
-                )
+                columns = f"SELECT taxon, folded, text FROM name WHERE {_begins(column)} LIMIT ?"
+                rows = self._rows(columns, *_beginning(text[:length]), N_COMPARED)
                 if len(rows) > n_found:
                     yield from rows
                 n_found = len(rows)
@@ -162,39 +162,30 @@ class StoredChecklist:
         rows = self._rows("SELECT n FROM taxon WHERE parent = 0 ORDER BY n_species DESC, name")
         return [self._taxon(n) for (n,) in rows]
 
-    # --- names that differ a little, for `species_names` -------------------------------------------------------------
-
     def with_common_name(self, folded: str) -> list[tuple[str, Taxon]]:
         """Return names and taxa with a common name of that folded form."""
         rows = self._rows("SELECT text, taxon FROM name WHERE folded = ? AND level >= 3", folded)
         return [(text, self._taxon(n)) for text, n in rows]
 
-    def beginning_with(self, folded: str) -> list[tuple[str, Taxon]]:
-        """Return scientific names and taxa whose folded names begin so, the first ones of many."""
-        rows = self._rows(
-            "SELECT text, taxon FROM name WHERE folded >= ? AND folded < ? AND level <= 2 LIMIT ?",
-            *(folded, folded + "\U0010ffff", N_COMPARED),
-        )
-        return [(text, self._taxon(n)) for text, n in rows]
+    def scientific_names(
+        self, *, beginning: str = "", ending: str = "", initial: str = "", below: int = 0
+    ) -> list[tuple[str, Taxon]]:
+        """Return scientific names and taxa, the first ones of many: by the beginning of the folded name, or the last word.
 
-    def with_initial(self, initial: str, epithet: str) -> list[tuple[str, Taxon]]:
-        """Return scientific names and taxa that begin with a letter and whose last word is `epithet`."""
-        end = fold(epithet)[::-1]
+        Args:
+            beginning: of the folded name.
+            ending: last word of the name.
+            initial: first letter of the name.
+            below: position of the taxon that they are in.
+        """
+        column, text = ("reversed", fold(ending)[::-1]) if ending else ("folded", beginning)
         rows = self._rows(
-            "SELECT text, taxon FROM name WHERE reversed >= ? AND reversed < ? AND level <= 2 AND text GLOB ?",
-            *(end, end + "\U0010ffff", f"{initial}* {epithet}"),
-        )
-        return [(text, self._taxon(n)) for text, n in rows]
-
-    def named_within(self, n: int, *, ending: str) -> list[tuple[str, Taxon]]:
-        """Return scientific names and taxa below a position whose last word is `ending`."""
-        end = fold(ending)[::-1]
-        rows = self._rows(
-            "SELECT text, taxon FROM name WHERE reversed >= ? AND reversed < ? AND level <= 2 "
+            f"SELECT text, taxon FROM name WHERE {_begins(column)} AND level <= 2 AND text GLOB ? "
             "AND taxon BETWEEN ? AND ? LIMIT ?",
-            *(end, end + "\U0010ffff", n, self.last_below(n), N_COMPARED),
+            *(*_beginning(text), f"{initial}* {ending}" if ending else "*"),
+            *(below, self.last_below(below) if below else 2**62, N_COMPARED),
         )
-        return [(text, self._taxon(place)) for text, place in rows if text.split()[-1] == ending]
+        return [(text, self._taxon(n)) for text, n in rows]
 
     # --- positions in the tree, for the part that a knowledge base keeps ---------------------------------------------
 

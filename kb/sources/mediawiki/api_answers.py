@@ -30,27 +30,35 @@ class Answer:
 def record(item: Json, key: str) -> Json:
     """Return an object of an item, empty if missing; the API writes empty ones as lists."""
     value = item.get(key, {})
-    return {} if value == [] else _expected("an object", key, value, isinstance(value, dict))
+    if value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise _unexpected("an object", key, value)
+    return value
 
 
 def records(item: Json, key: str) -> list[Json]:
     """Return a list of objects of an item, empty if missing."""
     value = item.get(key, [])
-    is_list = isinstance(value, list) and all(isinstance(each, dict) for each in value)
-    return _expected("a list of objects", key, value, is_list)
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _unexpected("a list of objects", key, value)
+    return value
 
 
 def text(item: Json, key: str) -> str:
     """Return a text of an item, empty if missing."""
     value = item.get(key, "")
-    return _expected("a text", key, value, isinstance(value, str))
+    if not isinstance(value, str):
+        raise _unexpected("a text", key, value)
+    return value
 
 
 def number(item: Json, key: str) -> int | None:
     """Return a whole number of an item, None if missing."""
-    value = item.get(key, 0)
-    _expected("a whole number", key, value, type(value) is int and abs(value) <= LARGEST_NUMBER)
-    return value if key in item else None
+    value = item.get(key)
+    if (value is None and key not in item) or (type(value) is int and abs(value) <= LARGEST_NUMBER):
+        return value
+    raise _unexpected("a whole number", key, value)
 
 
 def merged(parts: Iterable[Json]) -> Answer:
@@ -76,8 +84,6 @@ def _join(known: Json, fresh: Json) -> None:
             known[name] = field
 
 
-def _expected(what: str, key: str, value: Any, is_that: bool) -> Any:  # noqa: ANN401  # JSON values
-    if not is_that:
-        kind = "null" if value is None else type(value).__name__
-        raise MalformedAnswer(f"Expected {what} as {key!r} in the wiki's answer, got {kind}")
-    return value
+def _unexpected(expected: str, key: str, value: object) -> MalformedAnswer:
+    kind = "null" if value is None else type(value).__name__
+    return MalformedAnswer(f"Expected {expected} as {key!r} in the wiki's answer, got {kind}")

@@ -213,7 +213,7 @@ class PhotoFinder:
         self._has_seen_a_picture = True
         if min(picture.size) < SMALLEST_SIDE_PX:
             raise _Skipped(reasons.TOO_SMALL, f"{picture.width} x {picture.height}")
-        sha256, media_type = sha256_hex(content), media_type_of(content)
+        sha256, media_type = sha256_hex(content), media_type_of(content) or anchor.media_type
         return AnchorImage(
             anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )

@@ -198,11 +198,11 @@ class WikiPages:
         placed = [(text(each, "title"), kinds.get(text(each, "type"), number(each, "ns"))) for each in members]
         return [title for title, ns in placed if ns == 0], [title for title, ns in placed if ns == 14]
 
-    def search(self, text: str, n: int = 5) -> list[tuple[str, str | None]]:
+    def search(self, words: str, n: int = 5) -> list[tuple[str, str | None]]:
         """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
         answer = merged(
             self.client.query(
-                {"list": "search", "srsearch": text, "srlimit": n, "srnamespace": 0, "srprop": "redirecttitle"}
+                {"list": "search", "srsearch": words, "srlimit": n, "srnamespace": 0, "srprop": "redirecttitle"}
             )
         )
         hits = records(answer.fields, "search")

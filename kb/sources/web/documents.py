@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from bs4 import BeautifulSoup
+from bs4.dammit import EncodingDetector
 
 from data.errors import BadInput
 from data.files import sha256_hex
@@ -31,15 +32,6 @@ _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+h
 _LOGIN = re.compile(r"\b(?:log|sign)[ -]?in\b|\bsubscribe", re.IGNORECASE)
 _SCRIPT = re.compile(r"\bjavascript\b", re.IGNORECASE)
 _LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
-_META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"""^<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})""")
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _AS_HEADING = re.compile(r"^[#\s]+")
 _HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
@@ -80,7 +72,8 @@ def read_document(content: bytes, *, kind: str = "", charset: str | None = None)
     if b"%PDF-" in content[:1024]:
         document = _read_pdf(content)
     elif content.startswith(_PICTURES) or (kind and not _is_text(kind)):
-        raise NotReadable(f"expected HTML, PDF or plain text, got {_got(content, kind)}")
+        got = "a picture" if content.startswith(_PICTURES) else kind
+        raise NotReadable(f"expected HTML, PDF or plain text, got {got}")
     elif "html" in kind or kind == ".htm" or (kind not in (".txt", ".md", "text/plain") and _HTML.match(content)):
         if len(content) > MAX_HTML_BYTES:
             raise NotReadable(f"more than the limit of {MAX_HTML_BYTES:,} bytes of HTML")
@@ -101,10 +94,6 @@ def _is_text(kind: str) -> bool:
     return kind.startswith(("text/", ".")) or kind in ("application/xhtml+xml", "application/octet-stream")
 
 
-def _got(content: bytes, kind: str) -> str:
-    return "a picture" if content.startswith(_PICTURES) else kind
-
-
 def _read_html(html: str) -> Document:
     trafilatura = required("trafilatura")
     soup = soup_of(html, "lxml")
@@ -122,8 +111,9 @@ def _read_html(html: str) -> Document:
     if len(text) < FEWEST_CHARACTERS and soup.find("table") is not None:
         found = extract(include_tables=True)  # a page of nothing else
         text = _text_of(found)
-    if len(text) < FEWEST_CHARACTERS or _is_wall(soup, text):
-        raise NotReadable(_why_empty(soup))
+    asks_password = soup.find("input", type="password") is not None
+    if len(text) < FEWEST_CHARACTERS or (asks_password and len(text) < 600 and _LOGIN.search(text)):
+        raise NotReadable("no text without a login" if asks_password else _why_empty(soup))
     language = str(soup.html.get("lang") or "") if soup.html else ""
     own_title = soup.title.get_text() if soup.title else ""
     has_title = own_title.strip() or soup.find("h1") or soup.find("meta", attrs={"property": "og:title"})
@@ -158,14 +148,7 @@ def _blocks(body: Any) -> Iterator[tuple[int, str]]:  # noqa: ANN401  # an eleme
             yield 0, " ".join(element.itertext())
 
 
-def _is_wall(soup: BeautifulSoup, text: str) -> bool:
-    """Return whether a short page mostly asks for a password."""
-    return soup.find("input", type="password") is not None and len(text) < 600 and _LOGIN.search(text) is not None
-
-
 def _why_empty(soup: BeautifulSoup) -> str:
-    if soup.find("input", type="password") is not None:
-        return "no text without a login"
     scripts = " ".join(tag.get_text(" ") for tag in soup.find_all("noscript"))
     if _SCRIPT.search(scripts) or (soup.find("script", src=True) is not None and len(soup.get_text().strip()) < 200):
         return "no text without JavaScript"
@@ -239,32 +222,14 @@ def decoded(content: bytes, stated: str | None = None) -> str:
         >>> decoded("café".encode(), "iso-8859-1"), decoded("café".encode("latin-1"), "iso-8859-1")
         ('café', 'café')
     """
-    for mark, named in _MARKS:
-        if content.startswith(mark):
-            return content.decode(named, "replace")
-    charset = _known(stated) or _declared(content[:4096])
-    wide = charset is not None and charset.startswith(("utf-16", "utf-32", "iso2022", "hz"))
-    for each in (charset, "utf-8") if wide else ("utf-8", charset):
-        if each is not None:
-            try:
-                return content.decode(each)
-            except UnicodeDecodeError:
-                continue
-    return content.decode("cp1252" if charset in (None, "utf-8", "iso8859-1", "ascii") else str(charset), "replace")
-
-
-def _known(charset: str | None) -> str | None:
-    try:
-        return codecs.lookup(charset.strip().strip("\"'")).name if charset else None
-    except (LookupError, ValueError):
-        return None
-
-
-def _declared(head: bytes) -> str | None:
-    found = _XML_ENCODING.search(head) or _META_CHARSET.search(head)
-    charset = _known(found[1].decode("ascii")) if found else None
-    # A meta tag that can be read as ASCII is not in UTF-16.
-    return None if charset is None or charset.startswith(("utf-16", "utf-32")) else charset
+    charset = (stated or "").lower()
+    surest = [charset] if charset.startswith(("utf-16", "utf-32", "iso-2022", "hz")) else []
+    bare, marked = EncodingDetector.strip_byte_order_mark(content)
+    found = [*filter(None, (marked,)), *surest, "utf-8", charset, EncodingDetector.find_declared_encoding(bare, True)]
+    for each in filter(None, found):
+        with suppress(UnicodeDecodeError, LookupError):
+            return bare.decode(each)
+    return bare.decode("cp1252", "replace")
 
 
 def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
