@@ -100,7 +100,7 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist | None
     labels = _folders(path) if path.is_dir() else _table(path)
     rows = list(dict.fromkeys(names for _, names in labels))
     matches = match_names(rows, taxa, checklist)
-    taxon_of = dict(zip(rows, matches.taxon_ids, strict=True))
+    taxon_of = dict(zip(rows, matches.of_rows, strict=True))
     if matches.unmatched:
         output.warn(f"{plural(len(matches.unmatched), 'label')} matched no species: {_listed(matches.unmatched)}")
     if matches.absent:

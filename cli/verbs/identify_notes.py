@@ -14,7 +14,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
-    from kb.checklist.species_lists import MatchedList
+    from kb.checklist.species_lists import MatchedNames
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
     from recognize.confidence.prior import ListFit, ListPrior
@@ -124,7 +124,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
     return found, len(matched.absent)
 
 
-def summary(matched: MatchedList) -> str:
+def summary(matched: MatchedNames) -> str:
     """Return the number of species in a list and in the knowledge base, missing ones, and lines for several."""
     n_here, n_outside = len(matched.taxon_ids), len(matched.absent)
     several = sum(name.is_of_several for name in matched.unmatched)

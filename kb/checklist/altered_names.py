@@ -105,8 +105,9 @@ class StoredNames:
         if genus is None or genus.rank != "genus":
             return None
         within = self.checklist.scientific_names(ending=words[1], below=self.checklist.position(genus))
-        is_lower = lambda taxon: "species" in taxon.lineage and taxon.scientific_name.split()[-1] == words[1]  # noqa: E731
-        lower = [taxon for _, taxon in within if is_lower(taxon)]
+        lower = [
+            taxon for _, taxon in within if "species" in taxon.lineage and taxon.scientific_name.split()[-1] == words[1]
+        ]
         species = {taxon.lineage["species"] for taxon in lower}
         return self._with_species(lower[0]) if len(species) == 1 else None
 

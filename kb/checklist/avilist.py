@@ -25,12 +25,7 @@ from kb.checklist.names import epithet_stem, fold, near_names
 
 @cache
 def english_groups() -> Mapping[str, tuple[str, ...]]:
-    """Return order or family -> its English names, without groups that are named after their only species.
-
-    Example:
-        >>> english_groups()["Columbiformes"]
-        ('Pigeons and Doves', 'Pigeons', 'Doves')
-    """
+    """Return order or family -> its English names, without groups that are named after their only species."""
     table = files("kb.checklist").joinpath("english_groups.csv").read_text(encoding="utf-8")
     return {row["group"]: tuple(row["english_names"].split(";")) for row in csv.DictReader(table.splitlines())}
 
@@ -309,12 +304,7 @@ ANY_GROUP: Final = "general"
 
 
 def profile_for(taxa: Iterable[Taxon]) -> str:
-    """Return the profile of the small models for some species: `starter` if all are birds, else `general`.
-
-    Example:
-        >>> profile_for([Taxon(taxon_id="vanessa-atalanta", scientific_name="Vanessa atalanta", rank="species")])
-        'general'
-    """
+    """Return the profile of the small models for some species: `starter` if all are birds, else `general`."""
     return BIRDS if all(map(is_bird, taxa)) else ANY_GROUP
 
 

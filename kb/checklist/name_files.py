@@ -89,12 +89,7 @@ def columns_of(heading: Sequence[str]) -> dict[str, int]:
 
 
 def scientific_name_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
-    """Return the scientific name in a row, of genus and epithet where the table gives them apart; empty without one.
-
-    Example:
-        >>> scientific_name_in(["Bufo", "Viridis"], {"genus": 0, "epithet": 1})
-        'Bufo viridis'
-    """
+    """Return the scientific name in a row, of genus and epithet where the table gives them apart; empty without one."""
     found = {column: cells[at] for column, at in columns.items() if at < len(cells)}
     name, genus = found.get("scientific", ""), found.get("genus", "")
     if not name and genus and (epithet := found.get("epithet")):
@@ -103,12 +98,7 @@ def scientific_name_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
 
 
 def with_genus(name: str, genus: str) -> str:
-    """Return a name with its genus before it, where a table gives genus and epithet in two columns.
-
-    Example:
-        >>> with_genus("bufo", "Bufo"), with_genus("bufo bufo", "Bufo"), with_genus("Bufo bufo", "Bufo")
-        ('Bufo bufo', 'bufo bufo', 'Bufo bufo')
-    """
+    """Return a name with its genus before it, where a table gives genus and epithet in two columns."""
     is_whole = " " in name and name.split()[0] == genus.lower()
     return f"{genus} {name}" if genus and name[:1].islower() and not is_whole else name
 
@@ -123,12 +113,6 @@ def common_names_in(cell: str) -> tuple[str, ...]:
     more: a part of one word belongs to an inverted name, which stays whole.
 
     Source: Darwin Core quick reference guide: "separate the values in a list with space vertical bar space".
-
-    Example:
-        >>> common_names_in("Snowy Owl | Arctic Owl"), common_names_in("Snowy Owl, Great White Owl")
-        (('Snowy Owl', 'Arctic Owl'), ('Snowy Owl', 'Great White Owl'))
-        >>> common_names_in("Owl, Great Horned; Screech Owl, Eastern")
-        ('Owl, Great Horned', 'Screech Owl, Eastern')
     """
     found: list[str] = []
     for text in SEVERAL.split(cell):
@@ -161,12 +145,7 @@ def are_named_in_parts(columns: Collection[str]) -> bool:
 
 
 def name_from_parts(row: Mapping[str, str]) -> str:
-    """Return the name composed of the columns of a row, or the lowest of its higher taxa; empty if it has none.
-
-    Example:
-        >>> name_from_parts({"genus": "Salix", "specificepithet": "alba", "infraspecificepithet": "vitellina"})
-        'Salix alba vitellina'
-    """
+    """Return the name composed of the columns of a row, or the lowest of its higher taxa; empty if it has none."""
     genus, epithet, lowest = (_first(row, keys) for keys in (_GENUS, EPITHETS, _LOWEST))
     if genus and epithet:
         rank = (row.get("taxonrank") or row.get("rank") or "").lower().rstrip(".")

@@ -79,7 +79,9 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
         else:
             unmatched.append(found)
     if not taxa and not may_be_empty:
-        hint = " ".join(filter(None, (_sentence(unmatched[0].detail), limits_of(checklist)))) if unmatched else None
+        first = unmatched[0].detail if unmatched else ""
+        first = f"{first}." if first and not first.endswith(("?", ".")) else first
+        hint = " ".join(filter(None, (first, limits_of(checklist)))) if unmatched else None
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
 
@@ -208,8 +210,3 @@ def _languages(heading: Sequence[str], columns: Mapping[str, int]) -> dict[int, 
     """Return position -> language of the columns of common names that state one."""
     taken = {columns.get("scientific"), columns.get("common")}
     return {i: language for i, cell in enumerate(heading) if i not in taken and (language := language_of(cell))}
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a full stop, unless it ends as a sentence."""
-    return text if not text or text.endswith(("?", ".")) else f"{text}."

@@ -110,13 +110,7 @@ class Reconciled:
 
 
 def match_names(labels: Sequence[str], taxa: Iterable[Taxon]) -> list[MatchedName]:
-    """Return the labels that are names of the given taxa, apart from capitals, hyphens, numbers and underscores.
-
-    Example:
-        >>> goby = Taxon(taxon_id="r-g", scientific_name="Rhinogobius giurinus", rank="species")
-        >>> [match.taxon.taxon_id for match in match_names(["07.Rhinogobius_giurinus", "Pikachu"], [goby])]
-        ['r-g']
-    """
+    """Return the labels that are names of the given taxa, apart from capitals, hyphens, numbers and underscores."""
     by_name: dict[str, tuple[MatchKind, str, Taxon]] = {}
     for taxon in taxa:
         named: tuple[tuple[MatchKind, Sequence[str]], ...] = (

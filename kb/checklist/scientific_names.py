@@ -167,28 +167,12 @@ def _in_sentence_case(words: list[str]) -> list[str]:
 
 
 def without_authorship(name: str) -> str:
-    """Return a scientific name without author, year and subgenus; hybrid signs and markers of ranks stay.
-
-    Example:
-        >>> without_authorship("Vanessa atalanta (Linnaeus, 1758)"), without_authorship("Prunella L.")
-        ('Vanessa atalanta', 'Prunella')
-        >>> without_authorship("Prunella vulgaris L. subsp. asiatica (Nakai) H.Hara")
-        'Prunella vulgaris subsp. asiatica'
-        >>> without_authorship("Mentha x piperita L."), without_authorship("Vanessa (Pyrameis) cardui de Vries, 1901")
-        ('Mentha × piperita', 'Vanessa cardui')
-    """
+    """Return a scientific name without author, year and subgenus; hybrid signs and markers of ranks stay."""
     return parse_name(name).text
 
 
 def name_key(name: str) -> str:
-    """Return a name for look-up: folded, without hybrid signs and markers of ranks.
-
-    Example:
-        >>> name_key("Prunella vulgaris subsp. asiatica") == name_key("prunella vulgaris asiatica")
-        True
-        >>> name_key("Mentha x piperita") == name_key("Mentha × piperita")
-        True
-    """
+    """Return a name for look-up: folded, without hybrid signs and markers of ranks."""
     if _PLAIN.fullmatch(name):
         return fold(name)
     words = _HYBRID_SIGN.sub(" ", name).split()
@@ -197,12 +181,7 @@ def name_key(name: str) -> str:
 
 
 def is_hybrid_formula(name: str) -> bool:
-    """Return whether a name is that of a cross of two taxa.
-
-    Example:
-        >>> [is_hybrid_formula(name) for name in ("Anas acuta × Anas crecca", "Mentha × piperita", "Anas acuta")]
-        [True, False, False]
-    """
+    """Return whether a name is that of a cross of two taxa."""
     if "×" not in name and " x " not in name:
         return False
     left, sign, right = re.sub(r"\sx\s", " × ", name).partition("×")

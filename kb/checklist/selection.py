@@ -36,11 +36,6 @@ def select(checklist: Checklist, taxon: str) -> list[Taxon]:
         UnknownTaxon: with suggestions, if the name is not in the checklist.
         AmbiguousTaxon: with the choices, if several taxa have the name.
         BadInput: if the taxon has no species, as a subspecies.
-
-    Example:
-        >>> from kb.checklist.avilist import load_checklist
-        >>> [species.common_name for species in select(load_checklist(), "Cardinalis")]
-        ['Vermilion Cardinal', 'Northern Cardinal', 'Pyrrhuloxia']
     """
     return checklist.species_of(_with_species(checklist, taxon))
 
@@ -97,14 +92,7 @@ def _with_species(checklist: Checklist, name: str) -> Taxon:
 
 
 def choices(taxa: Sequence[Taxon]) -> list[str]:
-    """Return names that tell taxa of the same name apart: scientific names, or a taxon above and the name.
-
-    Example:
-        >>> genera = [Taxon(taxon_id="prunella", scientific_name="Prunella", rank="genus", lineage={"kingdom": name})
-        ...           for name in ("Animalia", "Plantae")]
-        >>> choices(genera)
-        ['Animalia: Prunella', 'Plantae: Prunella']
-    """
+    """Return names that tell taxa of the same name apart: scientific names, or a taxon above and the name."""
     names = [taxon.scientific_name for taxon in taxa]
     if len(set(names)) == len(names):
         return names

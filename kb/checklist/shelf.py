@@ -35,13 +35,8 @@ def kept_checklist(file: Path, name: str, digest: str, *, language: str = "en") 
     """
     if name.lower().startswith(AVILIST_NAME):  # of whatever edition
         return load_checklist()
-    if not digest or not file.is_file():
-        return None
-    found = StoredChecklist(file, language=language)
-    if found.digest == digest:
-        return found
-    found.close()
-    return None
+    found = StoredChecklist(file, language=language) if digest and file.is_file() else None
+    return found if found is not None and found.digest == digest else None
 
 
 def checklist_for(
@@ -50,9 +45,6 @@ def checklist_for(
     """Return the same, or else the species of the knowledge base as a checklist of their own.
 
     A knowledge base without a record is one of birds, by AviList, unless none of its species is a bird.
-
-    Raises:
-        StoreError: if the file is damaged.
     """
     found = kept_checklist(file, name, digest, language=language)
     if found is not None:
@@ -63,7 +55,6 @@ def checklist_for(
 
 
 SUFFIX: Final = ".sqlite"
-_BLOCK: Final = 2**20
 
 
 class Shelf:
@@ -192,20 +183,18 @@ def digest_of(path: Path) -> str:
     Raises:
         BadInput: if it cannot be read.
     """
+    whole = hashlib.sha256()
     try:
-        whole = hashlib.sha256()
         if path.is_dir():
             for file in sorted(each for each in path.rglob("*") if each.is_file()):
                 whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
             return whole.hexdigest()
         with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                whole.update(block)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except FileNotFoundError as error:
         raise BadInput(f"File not found: {path}") from error
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from error
-    return whole.hexdigest()
 
 
 def name_of_file(file: Path) -> str:

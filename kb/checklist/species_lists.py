@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,9 +18,10 @@ from data.contracts import Checklist
 from data.errors import BadInput
 from data.foreign_json import load_json
 from data.records import Taxon, taxon_id
+from kb.checklist.avilist import load_checklist
 from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
-from kb.checklist.reconcile import UnmatchedName, load_reconciler, reconciler_of
+from kb.checklist.reconcile import UnmatchedName, reconciler_of
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
@@ -48,17 +49,22 @@ class ListedNames:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedList:
-    """A list matched with a knowledge base."""
+class MatchedNames:
+    """Rows of names, each of one species, matched with a knowledge base."""
 
-    taxon_ids: frozenset[str]
-    """Species in the knowledge base."""
+    of_rows: tuple[str | None, ...]
+    """Species of each row; None for a species that is absent, and for an unmatched row."""
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Quarters with sightings, and those before and after, if the list has dates."""
-    absent: tuple[str, ...] = ()
-    """Species that are not in the knowledge base, by scientific name."""
-    unmatched: tuple[UnmatchedName, ...] = ()
-    """Lines without a single matching species, by their first name."""
+    absent: tuple[str, ...]
+    """Species that are not in the knowledge base, by scientific name, each once."""
+    unmatched: tuple[UnmatchedName, ...]
+    """Rows without a single matching species, by their first name."""
+
+    @property
+    def taxon_ids(self) -> frozenset[str]:
+        """Species in the knowledge base."""
+        return frozenset(filter(None, self.of_rows))
 
 
 def read_list(path: Path) -> ListedNames:
@@ -74,50 +80,31 @@ def read_list(path: Path) -> ListedNames:
     return listed
 
 
-def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> MatchedList:
-    """Return the species of a knowledge base that are on a list, and the names without a match.
-
-    Names go through the checklist, by default AviList: synonyms, codes and spellings lead to a species. One that it
-    does not know, or that the knowledge base holds by an older name, is looked for
-    among the names of the knowledge base.
-    """
+def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> MatchedNames:
+    """Return the species of a knowledge base that are on a list with their seasons, and the names without a match."""
     matches = match_names([line.names for line in listed.lines], taxa, checklist)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
-    for line, in_kb in zip(listed.lines, matches.taxon_ids, strict=True):
-        if in_kb is None:
-            continue
-        if line.quarters is None:
+    for line, in_kb in zip(listed.lines, matches.of_rows, strict=True):
+        if in_kb is not None and line.quarters is None:
             always.add(in_kb)
-        else:
+        elif in_kb is not None and line.quarters is not None:
             quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(line.quarters)
-    return MatchedList(
-        taxon_ids=frozenset(always | quarters.keys()),
-        quarters={each: when for each, when in quarters.items() if each not in always},
-        absent=matches.absent,
-        unmatched=matches.unmatched,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedNames:
-    """Rows of names, each of one species, matched with a knowledge base."""
-
-    taxon_ids: tuple[str | None, ...]
-    """Species of each row; None for a species that is absent, and for an unmatched row."""
-    absent: tuple[str, ...]
-    """Species that are not in the knowledge base, by scientific name, each once."""
-    unmatched: tuple[UnmatchedName, ...]
-    """Rows without a single matching species, by their first name."""
+    return replace(matches, quarters={each: when for each, when in quarters.items() if each not in always})
 
 
 def match_names(
     rows: Sequence[Sequence[str]], taxa: Sequence[Taxon], checklist: Checklist | None = None
 ) -> MatchedNames:
-    """Return the species of a knowledge base for rows of names, the most reliable first, as `match_list` does."""
+    """Return the species of a knowledge base for rows of names, the most reliable first, and the names without a match.
+
+    Names go through the checklist, by default AviList: synonyms, codes and spellings lead to a species. One that it
+    does not know, or that the knowledge base holds by an older name, is looked for among the names of the knowledge
+    base.
+    """
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
-    reconciler = load_reconciler() if checklist is None else reconciler_of(checklist)
+    reconciler = reconciler_of(load_checklist() if checklist is None else checklist)
     result = reconciler.reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
@@ -132,7 +119,7 @@ def match_names(
             absent[taxon.scientific_name] = None
         elif in_kb[-1] is None:
             unmatched.append(missed[names[0]])
-    return MatchedNames(taxon_ids=tuple(in_kb), absent=tuple(absent), unmatched=tuple(unmatched))
+    return MatchedNames(of_rows=tuple(in_kb), absent=tuple(absent), unmatched=tuple(unmatched))
 
 
 def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str | None:

@@ -46,12 +46,7 @@ def user_agent(contact: str | None) -> str:
 
 
 def is_wikimedia(url: str) -> bool:
-    """Return whether an address belongs to Wikimedia.
-
-    Example:
-        >>> is_wikimedia("https://en.wikipedia.org/w/api.php"), is_wikimedia("https://notwikipedia.org/")
-        (True, False)
-    """
+    """Return whether an address belongs to Wikimedia."""
     host = (split_address(url).hostname or "").lower().rstrip(".")
     return any(host == domain or host.endswith("." + domain) for domain in WIKIMEDIA_DOMAINS)
 
@@ -86,52 +81,35 @@ class RetryPolicy:
 
 
 class Refusal(Exception):
-    """A failed try that may be repeated.
+    """A failed try that may be repeated; `error` is raised after the last one.
 
-    Args:
-        error: raised after the last try.
-        retry_after_s: seconds that the host asks to wait.
-        where: the host that sent a Retry-After.
-        is_silent: no answer at all, or too slow.
-        is_dubious: the host may not be a wiki; if it never gave a good answer, few tries are enough.
+    `is_silent`: no answer, too slow, or none of the kind that is expected; few tries are enough of a host that never
+    gave a good answer.
     """
 
-    def __init__(
-        self,
-        error: SourceError,
-        *,
-        retry_after_s: float | None = None,
-        where: str = "",
-        is_silent: bool = False,
-        is_dubious: bool = False,
-    ) -> None:
+    def __init__(self, error: SourceError, *, is_silent: bool = False) -> None:
         super().__init__(str(error))
-        self.error = error
-        self.retry_after_s = retry_after_s
-        self.where = where
-        self.is_silent = is_silent
-        self.is_dubious = is_dubious
+        self.error, self.is_silent = error, is_silent
+        self.retry_after_s: float | None = getattr(error, "retry_after_s", None)
 
-    @classmethod
-    def wait(cls, where: str, why: str | int, response: httpx.Response) -> Refusal:
-        """Return the refusal of a busy host."""
-        wait_s = parse_retry_after(response.headers.get("Retry-After"))
-        advice = f", retry after {wait_s:g} s" if wait_s is not None else ""
-        error = RateLimited(f"{where} is busy ({why}){advice}", retry_after_s=wait_s)
-        return cls(error, retry_after_s=wait_s, where=where)
+
+def busy(where: str, why: str | int, response: httpx.Response) -> Refusal:
+    """Return the refusal of a busy host, with the seconds that it asks to wait."""
+    wait_s = parse_retry_after(response.headers.get("Retry-After"))
+    advice = f", retry after {wait_s:g} s" if wait_s is not None else ""
+    return Refusal(RateLimited(f"{where} is busy ({why}){advice}", retry_after_s=wait_s))
 
 
 class Retrier:
     """Repeats refused requests to one host; shared by all threads."""
 
-    def __init__(self, retry: RetryPolicy) -> None:
-        self.retry = retry
+    def __init__(self, retry: RetryPolicy, host: str = "the host") -> None:
+        self.retry, self._host = retry, host
         self._backoff = wait_exponential_jitter(retry.first_wait_s, retry.longest_wait_s, jitter=retry.first_wait_s)
         self._lock = threading.Lock()
         self._has_answered = False
         self._is_down = False
         self._not_before = 0.0
-        self._busy_host = "the wiki"
 
     def run(self, request: Callable[[], AnswerT]) -> AnswerT:
         """Return the result of `request`, after as many tries as the policy allows.
@@ -160,7 +138,7 @@ class Retrier:
         while (left := self._not_before - time.monotonic()) > 0:
             if left > self.retry.longest_wait_s:
                 raise RateLimited(
-                    f"{self._busy_host} accepts no requests for {left:.0f} s",
+                    f"{self._host} accepts no requests for {left:.0f} s",
                     retry_after_s=left,
                     hint=f"Progress is saved; run the same command again in {left:.0f} s.",
                 )
@@ -172,15 +150,12 @@ class Retrier:
             return self._backoff(state)
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + refusal.retry_after_s)
-            self._busy_host = refusal.where or self._busy_host
         return refusal.retry_after_s or self._backoff(state)
 
     def _is_enough(self, state: RetryCallState) -> bool:
         retry, refusal = self.retry, _refusal_of(state)
         with self._lock:
             tries = retry.tries if self._has_answered or not refusal.is_silent else retry.tries_at_first
-            if refusal.is_dubious and not self._has_answered:
-                tries = min(tries, 3)
             if self._is_down:
                 # Other threads waited in vain: a dead wiki must not cost all tries for every page.
                 tries = 1
@@ -279,6 +254,29 @@ def exchange(
     return response, bytes(body)
 
 
+def followed(
+    url: str,
+    ask: Callable[[str], tuple[httpx.Response, bytes]],
+    target: Callable[[str, str], str],
+) -> tuple[str, httpx.Response, bytes]:
+    """Return the address, response and body at the end of the redirects; `target` checks each `(from, to)`.
+
+    Raises:
+        MalformedAnswer: for more than `MAX_REDIRECTS`, or an invalid address.
+    """
+    at = url
+    for _ in range(MAX_REDIRECTS + 1):
+        response, body = ask(at)
+        if not response.has_redirect_location:
+            return at, response, body
+        try:
+            to = str(httpx.URL(at).join(response.headers["Location"]))
+        except httpx.InvalidURL as error:
+            raise MalformedAnswer(f"{host_of(at)} redirects to an invalid address: {error}") from error
+        at = target(at, to)
+    raise MalformedAnswer(f"{host_of(url)} redirects endlessly")
+
+
 def status_problem(response: httpx.Response, url: str) -> str | None:
     """Return the status of a response that is no answer, in words; None for an answer, a redirect or "not modified".
 
@@ -289,7 +287,7 @@ def status_problem(response: httpx.Response, url: str) -> str | None:
     if status in (200, 203, 304) or response.has_redirect_location:
         return None
     if status in (429, 503) or (status >= 500 and "Retry-After" in response.headers):
-        raise Refusal.wait(where, status, response)
+        raise busy(where, status, response)
     said = f"{where} answered {status} {response.reason_phrase}"
     if status >= 500 or status == 408:
         raise Refusal(SourceUnavailable(said))
@@ -357,12 +355,7 @@ def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address belongs to the public internet.
-
-    Example:
-        >>> [is_public(each) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
-        [True, False, False, False]
-    """
+    """Return whether an IP address belongs to the public internet."""
     parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
     if isinstance(parsed, IPv6Address):
         # An IPv4 address in an IPv6 one: mapped, 6to4, or behind the NAT64 prefix.

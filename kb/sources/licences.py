@@ -33,12 +33,7 @@ _NOT_FREE = re.compile(
 
 
 def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False) -> Freedom:
-    """Return whether a licence is free; unknown texts are "unknown", and restrictions always mean "not free".
-
-    Example:
-        >>> [licence_freedom(name) for name in ("CC BY-SA 4.0", "CC BY-NC 2.0", "Public domain", "")]
-        ['free', 'not free', 'free', 'unknown']
-    """
+    """Return whether a licence is free; unknown texts are "unknown", and restrictions always mean "not free"."""
     if is_marked_unfree or _NOT_FREE.search(name):
         return "not free"
     match = _CC_URL.search(url)
@@ -50,28 +45,8 @@ def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False)
     return "unknown"
 
 
-def licence_named(name: str) -> str:
-    """Return the short form of the name of a Creative Commons licence.
-
-    Example:
-        >>> licence_named("Creative Commons Attribution-ShareAlike 4.0"), licence_named("cc-by-nc 3.0")
-        ('CC BY-SA 4.0', 'CC BY-NC 3.0')
-    """
-    lower = " ".join(name.lower().replace("creative commons attribution", "cc by").split())
-    for word, short in (("noncommercial", "nc"), ("sharealike", "sa"), ("noderivatives", "nd"), ("noderivs", "nd")):
-        lower = lower.replace(word, short)
-    kinds = re.sub(r"[\s-]+", "-", lower.removeprefix("cc").strip(" -")).upper()
-    kinds, _, version = kinds.rpartition("-") if kinds[-1:].isdigit() and "-" in kinds else (kinds, "", "")
-    return "CC0 1.0" if kinds.startswith("0") else " ".join(filter(None, ("CC", kinds, version)))
-
-
 def short_licence(name: str, url: str = "") -> str | None:
-    """Return the short name of a licence from its name and address; an unknown name unchanged, or None.
-
-    Example:
-        >>> short_licence("Creative Commons Attribution-ShareAlike 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")
-        'CC BY-SA 4.0'
-    """
+    """Return the short name of a licence from its name and address; an unknown name unchanged, or None."""
     name = " ".join(name.split())
     if match := _CC_URL.search(url):
         if match[1]:

@@ -15,12 +15,7 @@ MAX_PHOTO_BYTES = 100_000_000
 
 
 class OwnSource(ArticleSource):
-    """A source without pages.
-
-    Example:
-        >>> OwnSource().name
-        'own additions'
-    """
+    """A source without pages."""
 
     name = "own additions"
     parser = "plain-text/1"

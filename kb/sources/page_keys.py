@@ -24,12 +24,7 @@ class PageSettings:
 
 
 def page_key(subject_id: str, address: str) -> str:
-    """Return the id of a page of a species or term.
-
-    Example:
-        >>> page_key("anas-platyrhynchos", "https://example.org/mallard")
-        'anas-platyrhynchos#b8dcd8921944'
-    """
+    """Return the id of a page of a species or term."""
     return f"{subject_id}{_SIGN}{sha256_hex(address)[:12]}"
 
 
@@ -39,22 +34,12 @@ def is_page(key: str) -> bool:
 
 
 def owner_of(key: str) -> str:
-    """Return the species or term of a page; any other id unchanged.
-
-    Example:
-        >>> owner_of("anas-platyrhynchos#9a1c"), owner_of("term:cere")
-        ('anas-platyrhynchos', 'term:cere')
-    """
+    """Return the species or term of a page; any other id unchanged."""
     return key.partition(_SIGN)[0]
 
 
 def is_web_address(text: str) -> bool:
-    """Return whether a text is meant as the address of a page, not as a file.
-
-    Example:
-        >>> is_web_address("https://example.org/a"), is_web_address("notes/a.html")
-        (True, False)
-    """
+    """Return whether a text is meant as the address of a page, not as a file."""
     return "://" in text
 
 
@@ -64,10 +49,6 @@ def page_address(text: str) -> str:
     Raises:
         BadInput: if it is not http or https, has no host, or contains a user name and password, which a knowledge base
             would record.
-
-    Example:
-        >>> page_address("https://example.org/mallard#plumage")
-        'https://example.org/mallard'
     """
     address = urldefrag(text.strip()).url
     try:

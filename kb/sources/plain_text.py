@@ -79,24 +79,14 @@ def join_passages(passages: Iterable[Passage]) -> tuple[str, tuple[Section, ...]
 
 
 def clean(text: str) -> str:
-    """Return a text in one line: NFC, single spaces, without footnote marks and empty brackets.
-
-    Example:
-        >>> clean("The crown [1] is  red ( ) .")
-        'The crown is red.'
-    """
+    """Return a text in one line: NFC, single spaces, without footnote marks and empty brackets."""
     shown = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
     line = _SPACES.sub(" ", _EMPTY_BRACKETS.sub("", _FOOTNOTE.sub("", shown)))
     return _BEFORE_PUNCTUATION.sub(r"\1", line).replace("( ", "(").strip()
 
 
 def visible(text: str) -> str:
-    r"""Return a text without control, direction and other invisible characters; line ends stay.
-
-    Example:
-        >>> visible("a\x1b[31m red\u202e bill\r\nb")
-        'a[31m red bill\nb'
-    """
+    r"""Return a text without control, direction and other invisible characters; line ends stay."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     return "".join(sign for sign in lines if sign == "\n" or unicodedata.category(sign)[0] != "C")
 

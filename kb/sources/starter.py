@@ -45,16 +45,7 @@ AUTHOR = "Fieldmark"
 
 
 class StarterSource(ArticleSource):
-    """The shipped species, terms and anchors.
-
-    Example:
-        >>> source = StarterSource()
-        >>> taxon = next(taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl")
-        >>> [(_, page)] = source.locate([taxon])
-        >>> [(_, fetched)] = source.fetch([page])
-        >>> source.parse(fetched).source.title
-        'Snowy Owl'
-    """
+    """The shipped species, terms and anchors."""
 
     parser = "starter/2"
 

@@ -170,7 +170,7 @@ class StoredChecklist:
     def scientific_names(
         self, *, beginning: str = "", ending: str = "", initial: str = "", below: int = 0
     ) -> list[tuple[str, Taxon]]:
-        """Return scientific names and taxa, the first ones of many: by the beginning of the folded name, or the last word.
+        """Return scientific names and taxa, the first ones of many, by the beginning or the last word of the name.
 
         Args:
             beginning: of the folded name.

@@ -94,38 +94,22 @@ class ChecklistFile:
 
 
 def language_code(text: str) -> str:
-    """Return the two-letter code of a language where it is known, else the text in lower case.
-
-    Example:
-        >>> language_code("eng"), language_code("pt-BR"), language_code("German"), language_code("haw")
-        ('en', 'pt', 'de', 'haw')
-    """
+    """Return the two-letter code of a language where it is known, else the text in lower case."""
     first = text.strip().lower().replace("_", "-").split("-")[0]
     return LANGUAGES.get(first, first)
 
 
 def licence_name(text: str) -> str:
-    """Return the Creative Commons licence in a statement of rights by its short name, else the statement's beginning.
-
-    Example:
-        >>> licence_name("This work is under https://creativecommons.org/licenses/by-nc/4.0/legalcode")
-        'CC BY-NC 4.0'
-        >>> licence_name("Public Domain (CC0 1.0)"), licence_name("cc-by"), licence_name("All rights reserved.")
-        ('CC0 1.0', 'CC BY', 'All rights reserved.')
-    """
-    if re.search(r"publicdomain/zero|\bcc[ -]?(?:0|zero)\b", text, re.IGNORECASE):
+    """Return the short name of the Creative Commons licence in a statement of rights, else its beginning."""
+    words = re.sub(r"creative commons attribution", "cc by", text.lower())
+    for word, short in (("non[ -]?commercial", "nc"), ("share[ -]?alike", "sa"), ("no[ -]?deriv(?:ative)?s", "nd")):
+        words = re.sub(word, short, words)
+    if re.search(r"publicdomain/zero|\bcc[ -]?(?:0|zero)\b", words):
         return "CC0 1.0"
-    kind = re.search(r"(?:licenses/|\bcc[ -])(by(?:-(?:nc|sa|nd))*)(?:[/ -]v?(\d\.\d))?", text, re.IGNORECASE)
-    if kind is None:
-        words = re.search(
-            r"Creative Commons (Attribution[\w -]*?)(?: License)?(?:[ ,(]*v?(\d\.\d))?(?=[^\w -]|$)", text
-        )
-        if words is None:
-            return " ".join(text.split())[:120]
-        letters = {"attribution": "BY", "noncommercial": "NC", "sharealike": "SA", "noderivatives": "ND"}
-        spoken = re.findall(r"[a-z]+", words[1].lower().replace("non commercial", "noncommercial"))
-        return " ".join(filter(None, ("CC", "-".join(letters[each] for each in spoken if each in letters), words[2])))
-    return " ".join(filter(None, ("CC", kind[1].upper(), kind[2])))
+    found = re.search(r"(?:licenses/|\bcc[ -])(by(?:[ -](?:nc|sa|nd))*)(?: licen[cs]e)?(?:[ ,(/-]+v?(\d\.\d))?", words)
+    if found is None:
+        return " ".join(text.split())[:120]
+    return " ".join(filter(None, ("CC", found[1].replace(" ", "-").upper(), found[2])))
 
 
 _SYNONYM: Final = re.compile(
@@ -145,10 +129,6 @@ def status_of(text: str, *, has_accepted: bool, problems: Problems | None = None
     """Return the status that a word of the file means; without one, a name with another accepted name is a synonym.
 
     An unknown word makes the name provisional, and is added to the problems.
-
-    Example:
-        >>> [status_of(word, has_accepted=False) for word in ("ACCEPTED", "not valid", "unchecked", "nomen nudum")]
-        ['accepted', 'synonym', 'provisional', 'unusable']
     """
     word = text.strip().lower().replace("_", " ")
     if _MISAPPLIED.search(word):

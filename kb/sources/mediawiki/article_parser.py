@@ -217,12 +217,7 @@ def is_photo(file: str) -> bool:
 
 
 def is_map_or_icon(file: str, caption: str = "") -> bool:
-    """Return whether a picture is a map or an icon, by its name or caption.
-
-    Example:
-        >>> is_map_or_icon("Frog_distribution.png"), is_map_or_icon("Hooded crow in Rome.jpg")
-        (True, False)
-    """
+    """Return whether a picture is a map or an icon, by its name or caption."""
     if _MAP.search(file) or _STATUS.match(file) or _RANGE_CAPTION.match(caption):
         return True
     return file.rpartition(".")[2].lower() in _SIGN_SUFFIXES and _SIGN.search(file) is not None

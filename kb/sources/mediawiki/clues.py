@@ -186,24 +186,12 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
 
 
 def without_qualifier(title: str) -> str:
-    """Return a title without a bracketed qualifier for animals.
-
-    Example:
-        >>> without_qualifier("Merlin (bird)"), without_qualifier("Merlin (film)")
-        ('Merlin', 'Merlin (film)')
-    """
+    """Return a title without a bracketed qualifier for animals."""
     return re.sub(r" \((?:bird|birds|species|animal|passerine|parrot|duck|owl|wader|seabird|raptor)\)$", "", title)
 
 
 def is_called_a_bird(lead: str) -> bool:
-    """Return whether the first definition in a text ("X is a ...") is that of a bird.
-
-    Example:
-        >>> is_called_a_bird("The kea is a large species of parrot of New Zealand.")
-        True
-        >>> is_called_a_bird("A bird bath is a basin in which birds bathe.")
-        False
-    """
+    """Return whether the first definition in a text ("X is a ...") is that of a bird."""
     match = _PREDICATE.search(lead)
     if match is None:
         return False

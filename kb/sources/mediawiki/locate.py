@@ -367,12 +367,7 @@ def title_tries(taxon: Taxon) -> list[list[str]]:
 
 
 def sentence_case(name: str) -> str:
-    """Return an English name in sentence case, as Wikipedia spells its titles.
-
-    Example:
-        >>> sentence_case("Black-crowned Night Heron"), sentence_case("Cetti's Warbler")
-        ('Black-crowned night heron', "Cetti's warbler")
-    """
+    """Return an English name in sentence case, as Wikipedia spells its titles."""
     head, *tail = name.split(" ")
     return " ".join([head[:1].upper() + head[1:], *(word.lower() for word in tail)])
 

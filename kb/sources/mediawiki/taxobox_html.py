@@ -53,13 +53,7 @@ def read_taxobox(table: Tag) -> Infobox:
 
 
 def stated_taxon(box: Infobox) -> StatedTaxon:
-    """Return the taxon that a taxobox is about: its species, the group in its heading, or its lowest rank.
-
-    Example:
-        >>> box = Infobox(name="Red admirals", classification={"family": "Nymphalidae", "genus": "Vanessa"})
-        >>> stated_taxon(box)
-        StatedTaxon(rank='genus', name='Vanessa')
-    """
+    """Return the taxon that a taxobox is about: its species, the group in its heading, or its lowest rank."""
     if box.binomial:
         return StatedTaxon("species", box.binomial)
     if _is_virus(box):

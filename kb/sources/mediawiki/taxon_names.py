@@ -84,12 +84,7 @@ NO_TAXON: Final = StatedTaxon()
 
 
 def rank_named(word: str) -> str | None:
-    """Return the English name of a rank in any of these languages, or None.
-
-    Example:
-        >>> rank_named("Familia:"), rank_named("Ordnung"), rank_named("Synonyms")
-        ('family', 'order', None)
-    """
+    """Return the English name of a rank in any of these languages, or None."""
     key = word.lower().rstrip(": ").strip()
     rank = OTHER_NAMES.get(key, key)
     return rank if rank in RANKS else None
@@ -101,14 +96,7 @@ def lowest(classification: Mapping[str, str]) -> StatedTaxon:
 
 
 def rank_of_group(name: str, lead: str, lists: str = "") -> str:
-    """Return the rank of a group by its ending, the first sentence of its page, or the rank of the taxa that it lists.
-
-    Example:
-        >>> rank_of_group("Nymphalidae", ""), rank_of_group("Vanessa", "Vanessa is a genus in the family Nymphalidae.")
-        ('family', 'genus')
-        >>> rank_of_group("Vanessa", "", "Species"), rank_of_group("Lepidoptera", ""), rank_of_group("Vanessa", "")
-        ('genus', 'order', 'group')
-    """
+    """Return the rank of a group by its ending, the first sentence of its page, or the taxa that it lists."""
     if _FAMILY.search(name):
         return "family"
     if named := re.search(rf"\b(?P<rank>genus|family|order|class) {re.escape(name)}\b", lead[:400], re.IGNORECASE):
@@ -127,12 +115,6 @@ def taxon_of_name(written: str, genus: str = "", epithet: str = "") -> StatedTax
         written: the name, perhaps with a shortened genus or an epithet alone.
         genus: genus of the page, for such names.
         epithet: epithet of the page's species.
-
-    Example:
-        >>> tuple(taxon_of_name("P. kl. esculentus", "Pelophylax")), tuple(taxon_of_name("× urbium", "Saxifraga"))
-        (('species', 'Pelophylax esculentus'), ('hybrid', 'Saxifraga × urbium'))
-        >>> tuple(taxon_of_name("Amanita sect. Phalloideae")), tuple(taxon_of_name("sp.", "Orcinus"))
-        (('group', 'Amanita sect. Phalloideae'), ('group', 'Orcinus sp.'))
     """
     found = _parsed(written, genus, epithet)
     if not found.text or _SHORT.fullmatch(found.text.split()[0]):
@@ -156,11 +138,6 @@ def taxon_of_rows(rows: Mapping[str, str], named: StatedTaxon, genus: str) -> St
         rows: name of a row or parameter in lower case -> its text.
         named: the species, hybrid or group that the taxobox names, if any.
         genus: genus of the page, for shortened names.
-
-    Example:
-        >>> cabbage = StatedTaxon("species", "Brassica oleracea")
-        >>> taxon_of_rows({"variety": "B. o. var. capitata"}, cabbage, "Brassica")
-        StatedTaxon(rank='subspecies', name='Brassica oleracea var. capitata')
     """
     if group := next((text for key, text in rows.items() if key in CULTIVAR and text), ""):
         return StatedTaxon("cultivar", f"{named.name} {group}".strip())
@@ -182,12 +159,7 @@ def section_of_rows(rows: Mapping[str, str], genus: str) -> StatedTaxon:
 
 
 def trinomial(written: str, genus: str, epithet: str, marker: str = "") -> str:
-    """Return the name of a subspecies, variety or form, of which a page may write the last word alone.
-
-    Example:
-        >>> trinomial("B. o. var. capitata", "Brassica", "oleracea"), trinomial("dingo", "Canis", "lupus")
-        ('Brassica oleracea var. capitata', 'Canis lupus dingo')
-    """
+    """Return the name of a subspecies, variety or form, of which a page may write the last word alone."""
     found = _parsed(written, genus, epithet)
     if found.rank in ("subspecies", "variety", "form") and (not epithet or epithet in found.text.split()):
         return found.text
@@ -195,14 +167,7 @@ def trinomial(written: str, genus: str, epithet: str, marker: str = "") -> str:
 
 
 def parse_binomial(text: str) -> str | None:
-    """Return genus and epithet of the name at the start of a text, or None; hybrid signs stay.
-
-    Example:
-        >>> parse_binomial("Loxodonta africana (Blumenbach, 1797)"), parse_binomial("L. africana")
-        ('Loxodonta africana', None)
-        >>> parse_binomial("Amanita sect. Phalloideae"), parse_binomial("Canis lupus dingo")
-        (None, 'Canis lupus')
-    """
+    """Return genus and epithet of the name at the start of a text, or None; hybrid signs stay."""
     if not text.lstrip("†?×* ")[:1].isupper():
         return None
     found = parse_name(text)

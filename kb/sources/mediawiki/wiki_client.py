@@ -18,13 +18,14 @@ from data.errors import MalformedAnswer, PageNotFound, PrivateAddress, SourceErr
 from data.foreign_json import parse_json
 from kb.http import host_of, is_loopback, port_of, split_address
 from kb.sources.http_client import (
-    MAX_REDIRECTS,
     Refusal,
     Retrier,
     RetryPolicy,
     Timeouts,
+    busy,
     client_settings,
     exchange,
+    followed,
     is_wikimedia,
     require_contact,
     status_problem,
@@ -80,7 +81,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         self._timeouts = timeouts or Timeouts()
         self._slots = threading.BoundedSemaphore(N_CONCURRENT)
         self._count_lock = threading.Lock()
-        self._retrier = Retrier(retry or RetryPolicy())
+        self._retrier = Retrier(retry or RetryPolicy(), host_of(self.api_url))
         self.n_requests = 0
         self.n_photo_requests = 0
         super().__init__(
@@ -189,7 +190,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
         if kind.startswith("text/"):
             # An error page with status 200 usually goes away; if it stays, there is no image.
-            raise Refusal(MalformedAnswer(f"Expected an image from {host_of(url)}, got {kind}"), is_dubious=True)
+            raise Refusal(MalformedAnswer(f"Expected an image from {host_of(url)}, got {kind}"), is_silent=True)
         if not body:
             raise Refusal(SourceUnavailable(f"{host_of(url)} sent an empty image"))
         return body
@@ -198,21 +199,20 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         self, method: str, url: str, form: dict[str, str] | None = None, *, limit: int = MAX_ANSWER_BYTES
     ) -> tuple[httpx.Response, bytes]:
         """Return a response with status 200 and its body; allowed redirects are followed."""
-        for _ in range(MAX_REDIRECTS + 1):
+
+        def ask(at: str) -> tuple[httpx.Response, bytes]:
             with self._slots:
                 self._retrier.pause()
-                response, body = self._exchange(method, url, form, limit)
-            if not response.has_redirect_location:
-                self._check_status(response, url)
-                return response, body
-            try:
-                target = str(httpx.URL(url).join(response.headers["Location"]))
-            except httpx.InvalidURL as error:
-                raise MalformedAnswer(f"{host_of(url)} redirects to an invalid address: {error}") from error
-            check_redirect(target, origin=self.api_url)
-            require_contact(target, self.contact)
-            url = target
-        raise MalformedAnswer(f"{self.host} redirects endlessly")
+                return self._exchange(method, at, form, limit)
+
+        def target(_: str, to: str) -> str:
+            check_redirect(to, origin=self.api_url)
+            require_contact(to, self.contact)
+            return to
+
+        at, response, body = followed(url, ask, target)
+        self._check_status(response, at)
+        return response, body
 
     def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
         try:
@@ -246,7 +246,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                 f"Expected JSON from {self.api_url_shown}, got {got}",
                 hint=None if is_cut else "Is this the address of api.php?",
             )
-            raise Refusal(wrong, is_dubious=not is_cut) from invalid
+            raise Refusal(wrong, is_silent=not is_cut) from invalid
         if not isinstance(answer, dict):
             raise MalformedAnswer(f"Expected a JSON object from {self.api_url_shown}, got {type(answer).__name__}")
         error = answer.get("error")
@@ -257,7 +257,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def _raise_api_error(self, error: Json, response: httpx.Response) -> None:
         code, info = str(error.get("code", "unknown")), str(error.get("info", ""))[:300]
         if code in LAG_ERRORS:
-            raise Refusal.wait(self.host, code, response)
+            raise busy(self.host, code, response)
         if code.startswith("internal_api_error"):
             raise Refusal(SourceUnavailable(f"Internal error of {self.host}: {info}"))
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):

@@ -217,10 +217,6 @@ def decoded(content: bytes, stated: str | None = None) -> str:
     Args:
         content: the bytes.
         stated: charset of the Content-Type; without it, that of a `meta` tag.
-
-    Example:
-        >>> decoded("café".encode(), "iso-8859-1"), decoded("café".encode("latin-1"), "iso-8859-1")
-        ('café', 'café')
     """
     charset = (stated or "").lower()
     surest = [charset] if charset.startswith(("utf-16", "utf-32", "iso-2022", "hz")) else []
@@ -233,12 +229,7 @@ def decoded(content: bytes, stated: str | None = None) -> str:
 
 
 def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
-    r"""Return `(level, text)` blocks as Markdown; level 0 is a paragraph, 1 to 6 are headings.
-
-    Example:
-        >>> as_markdown([(2, "Description"), (0, "# It is red.")])
-        '## Description\n\nIt is red.'
-    """
+    r"""Return `(level, text)` blocks as Markdown; level 0 is a paragraph, 1 to 6 are headings."""
     lines = []
     for level, text in blocks:
         line = _AS_HEADING.sub("", " ".join(visible(text.replace("\n", " ")).split()))

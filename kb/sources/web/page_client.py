@@ -14,12 +14,12 @@ import httpx
 from data.errors import Disallowed, FieldmarkError, MalformedAnswer, PageNotFound, PrivateAddress, TooLarge
 from kb.http import host_of
 from kb.sources.http_client import (
-    MAX_REDIRECTS,
     Retrier,
     RetryPolicy,
     Timeouts,
     client_settings,
     exchange,
+    followed,
     require_contact,
     status_problem,
     user_agent,
@@ -34,26 +34,6 @@ _TIMEOUTS = Timeouts()
 ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
 AGENT = "fieldmark"
 """Name of this program in robots.txt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Robots:
-    """Rules of one site for this program; `rules` is None for a site without robots.txt."""
-
-    rules: Any = None  # of Protego, which has no types
-
-    def allows(self, url: str) -> bool:
-        """Return whether a page may be fetched."""
-        return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds between two requests that the site asks for; 0 without a wish."""
-        if self.rules is None:
-            return 0.0
-        rate = self.rules.request_rate(AGENT)
-        wanted = float(getattr(rate, "seconds", 0)) / max(1, int(getattr(rate, "requests", 1))) if rate else 0.0
-        return max(float(self.rules.crawl_delay(AGENT) or 0.0), wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +52,15 @@ class Page:
 
 @dataclass(slots=True)
 class _Host:
-    """State of a host: rules, retries, and the time of the next request."""
+    """State of a host: retries, pause, and the time of the next request."""
 
     retrier: Retrier
-    robots: Robots | FieldmarkError | None = None
+    pause_s: float
     next_at: float = 0.0
+    rules: Any = None
+    """Of Protego, which has no types; None without a robots.txt."""
+    problem: FieldmarkError | None = None
+    """Why its pages may not be fetched."""
 
 
 class PageClient:
@@ -125,58 +109,52 @@ class PageClient:
             SourceUnavailable, RateLimited: the host is down or busy, after all tries.
             MissingContact: on a Wikimedia host without a contact.
         """
-        first = host_of(url)
-        for _ in range(MAX_REDIRECTS + 1):
-            require_contact(url, self._contact)
-            host = self._host(url)
-            if not self._robots(host, url).allows(url):
-                raise Disallowed(f"robots.txt of {host_of(url)} disallows it")
-            asked = {name: value for name, value in (validators or {}).items() if value}
-            response, content = self._ask(host, url, asked, limit=MAX_BYTES)
-            if response.status_code == 304:
-                return Page(url=url, content=None)
-            if not response.has_redirect_location:
-                return _page(url, response, content)
-            url = _target(url, response)
-        raise MalformedAnswer(f"{first} redirects endlessly")
+        asked = {name: value for name, value in (validators or {}).items() if value}
+
+        def ask(at: str) -> tuple[httpx.Response, bytes]:
+            require_contact(at, self._contact)
+            host = self._host(at)
+            if host.rules is not None and not host.rules.can_fetch(at, AGENT):
+                raise Disallowed(f"robots.txt of {host_of(at)} disallows it")
+            return self._ask(host, at, asked, limit=MAX_BYTES)
+
+        at, response, content = followed(url, ask, _target)
+        return Page(url=at, content=None) if response.status_code == 304 else _page(at, response, content)
 
     def _host(self, url: str) -> _Host:
+        """Return the state of a host, whose robots.txt is asked for once.
+
+        Raises:
+            FieldmarkError: if that is unreachable, or asks for too long a pause.
+        """
         parts = urlsplit(url)
         key = f"{parts.scheme}://{host_of(url)}"
         if key not in self._hosts:
-            self._hosts[key] = _Host(retrier=Retrier(self._retry))
+            host = self._hosts[key] = _Host(retrier=Retrier(self._retry, host_of(url)), pause_s=self._pause_s)
+            try:
+                self._read_robots(host, f"{parts.scheme}://{parts.netloc}/robots.txt")
+            except FieldmarkError as error:
+                host.problem = error  # not asked again for the next page of the host
+        if (problem := self._hosts[key].problem) is not None:
+            raise problem
         return self._hosts[key]
 
-    def _robots(self, host: _Host, url: str) -> Robots:
-        if host.robots is None:
-            try:
-                host.robots = self._fetch_robots(host, url)
-            except FieldmarkError as error:
-                host.robots = error  # not asked again for the next page of the host
-        if isinstance(host.robots, FieldmarkError):
-            raise host.robots
-        if host.robots.pause_s > LONGEST_PAUSE_S:
-            raise MalformedAnswer(
-                f"{host_of(url)} asks for {host.robots.pause_s:g} s between requests, too long to wait"
-            )
-        return host.robots
-
-    def _fetch_robots(self, host: _Host, url: str) -> Robots:
-        """Return the rules of a host; without a robots.txt all is allowed, and an unreachable one is an error."""
-        parts = urlsplit(url)
-        address = f"{parts.scheme}://{parts.netloc}/robots.txt"
-        for _ in range(MAX_REDIRECTS + 1):
-            try:
-                response, content = self._ask(host, address, {}, limit=MAX_ROBOTS_BYTES, may_be_cut=True)
-            except (PrivateAddress, TooLarge):
-                raise
-            except (MalformedAnswer, PageNotFound):
-                return Robots()  # RFC 9309, section 2.3.1.3: any 4xx means that there are no rules
-            if not response.has_redirect_location:
-                text = content[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
-                return Robots(required("protego").Protego.parse(text))
-            address = _target(address, response)
-        return Robots()
+    def _read_robots(self, host: _Host, address: str) -> None:
+        """Read the rules of a host; without a robots.txt all is allowed, and an unreachable one is an error."""
+        ask = lambda at: self._ask(host, at, {}, limit=MAX_ROBOTS_BYTES, may_be_cut=True)  # noqa: E731
+        try:
+            _, _, content = followed(address, ask, _target)
+        except (PrivateAddress, TooLarge):
+            raise
+        except (MalformedAnswer, PageNotFound):
+            return  # RFC 9309, section 2.3.1.3: any 4xx means that there are no rules
+        host.rules = required("protego").Protego.parse(content[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace"))
+        rate = host.rules.request_rate(AGENT)
+        between_s = float(getattr(rate, "seconds", 0)) / max(1, int(getattr(rate, "requests", 1))) if rate else 0.0
+        wanted_s = max(float(host.rules.crawl_delay(AGENT) or 0.0), between_s)
+        if wanted_s > LONGEST_PAUSE_S:
+            raise MalformedAnswer(f"{host_of(address)} asks for {wanted_s:g} s between requests, too long to wait")
+        host.pause_s = max(host.pause_s, wanted_s)
 
     def _ask(
         self, host: _Host, url: str, headers: Mapping[str, str], *, limit: int, may_be_cut: bool = False
@@ -192,29 +170,26 @@ class PageClient:
                     self._client, url, _TIMEOUTS, headers=headers, limit=limit, may_be_cut=may_be_cut
                 )
             finally:
-                host.next_at = time.monotonic() + self._pause_of(host)
+                host.next_at = time.monotonic() + host.pause_s
             if problem := status_problem(response, url):
                 raise (PageNotFound if response.status_code in (404, 410) else MalformedAnswer)(problem)
             return response, body
 
         return host.retrier.run(once)
 
-    def _pause_of(self, host: _Host) -> float:
-        return max(self._pause_s, host.robots.pause_s if isinstance(host.robots, Robots) else 0.0)
 
-
-def _target(url: str, response: httpx.Response) -> str:
+def _target(at: str, to: str) -> str:
     """Return the address that a page redirects to.
 
     Raises:
         MalformedAnswer: if it is no address of a page, or leaves https.
     """
     try:
-        target = page_address(str(httpx.URL(url).join(response.headers["Location"])))
-    except (FieldmarkError, httpx.InvalidURL) as error:
-        raise MalformedAnswer(f"{host_of(url)} redirects to an address that is not allowed") from error
-    if url.startswith("https:") and not target.startswith("https:"):
-        raise MalformedAnswer(f"{host_of(url)} redirects to http, which is not allowed")
+        target = page_address(to)
+    except FieldmarkError as error:
+        raise MalformedAnswer(f"{host_of(at)} redirects to an address that is not allowed") from error
+    if at.startswith("https:") and not target.startswith("https:"):
+        raise MalformedAnswer(f"{host_of(at)} redirects to http, which is not allowed")
     return target
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from bs4 import BeautifulSoup, Tag
 
 from data.foreign_json import load_json
-from kb.sources.licences import licence_named, short_licence
+from kb.checklist.stored.usage import licence_name
+from kb.sources.licences import short_licence
 from kb.sources.plain_text import title_of
 
 _CC = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
@@ -98,7 +99,7 @@ def _named(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
         for sentence in _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000]):
             named = _NAMED.search(sentence)
             if named is not None and _is_of_text(sentence):
-                yield licence_named(named[0]), ""
+                yield licence_name(named[0]), ""
 
 
 def _json_ld(content: object) -> Iterator[str]:

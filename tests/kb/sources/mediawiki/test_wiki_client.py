@@ -107,9 +107,9 @@ def test_waits_grow_up_to_the_longest_and_end_with_the_total(monkeypatch: pytest
     monkeypatch.setattr("time.sleep", waited.append)
     monkeypatch.setattr("time.monotonic", lambda: sum(waited))
 
-    def tries(policy: RetryPolicy, *, is_silent: bool = False, is_dubious: bool = False) -> list[float]:
+    def tries(policy: RetryPolicy, *, is_silent: bool = False) -> list[float]:
         def fail() -> None:
-            raise Refusal(SourceUnavailable("down"), is_silent=is_silent, is_dubious=is_dubious)
+            raise Refusal(SourceUnavailable("down"), is_silent=is_silent)
 
         waited.clear()
         with pytest.raises(SourceUnavailable, match=r"^down \(tried \d times\)$"):
@@ -118,7 +118,6 @@ def test_waits_grow_up_to_the_longest_and_end_with_the_total(monkeypatch: pytest
 
     assert tries(RetryPolicy()) == [0.5, 1, 2, 4]
     assert tries(RetryPolicy(), is_silent=True) == [0.5]
-    assert tries(RetryPolicy(), is_dubious=True) == [0.5, 1]
     assert tries(RetryPolicy(longest_wait_s=1.5)) == [0.5, 1, 1.5, 1.5]
     assert tries(RetryPolicy(total_s=3.4)) == [0.5, 1]
 
@@ -188,7 +187,7 @@ def test_errors_say_what_happened_and_cost_no_needless_request(wiki: FaultyWiki)
 
     address = "Is this the address of api.php?"
     cases: dict[str, tuple[Fault, type[SourceError], str | None, int]] = {
-        r"Expected JSON from http://127.*/w/api.php, got text/html": (html_page(), MalformedAnswer, address, 3),
+        r"Expected JSON from http://127.*/w/api.php, got text/html": (html_page(), MalformedAnswer, address, 2),
         "got truncated application/json": (Fault(body=b"{"), MalformedAnswer, None, 4),
         "Expected a JSON object from .*, got list": (Fault(body=b"[]"), MalformedAnswer, None, 1),
         "answered 404 Not Found": (Fault(status=404, body=b"-"), MalformedAnswer, address, 1),
