@@ -36,23 +36,13 @@ def escape_formulas(row: Iterable[object]) -> list[object]:
     """Return the cells with an apostrophe before each text that a spreadsheet would run as a formula.
 
     For text of other people, such as author names in a wiki; JSON keeps it unchanged. A text that looks escaped gets
-    one apostrophe more, so that `unescape_formula` is exact.
+    one apostrophe more, so that the original can be told.
 
     Example:
         >>> escape_formulas(["=1+2", "@ann", "Ann", -1, None])
         ["'=1+2", "'@ann", 'Ann', -1, None]
     """
     return [f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(_FORMULA) else cell for cell in row]
-
-
-def unescape_formula(cell: str) -> str:
-    """Return the cell before `escape_formulas`.
-
-    Example:
-        >>> unescape_formula("'=1+2"), unescape_formula("''=1+2"), unescape_formula("'t Hooft")
-        ('=1+2', "'=1+2", "'t Hooft")
-    """
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
 
 
 ROWS_AT_A_TIME = 5_000  # a few MB in memory, and row groups small enough to skip
@@ -81,8 +71,7 @@ class ParquetTable:
                 if file.schema_arrow.names != list(self._columns):
                     raise BadInput(f"{self.path} has the columns of another version.", hint="Choose another --output.")
                 for batch in file.iter_batches(ROWS_AT_A_TIME):
-                    for row in batch.to_pylist():
-                        yield json.dumps(row, ensure_ascii=False) + "\n"
+                    yield from map(_line, batch.to_pylist())
         except (pyarrow.ArrowInvalid, OSError) as error:
             raise BadInput(f"{self.path} is not a readable Parquet file: {error}", hint="Delete it.") from error
 
@@ -96,20 +85,29 @@ class ParquetTable:
         schema = schema.with_metadata({"fieldmark": json.dumps(parameters)})
         lines = iter(rows)
         with replacing(self.path) as file, pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-            while batch := [_clean(json.loads(line)) for line in islice(lines, ROWS_AT_A_TIME)]:
+            while batch := list(map(self._row, islice(lines, ROWS_AT_A_TIME))):
                 writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
 
+    def as_unpacked(self, line: str) -> str:
+        """Return a row as `unpack` yields it after `pack`."""
+        return _line(self._row(line))
 
-def _clean(row: dict[str, object]) -> dict[str, object]:
-    """Return the row with all texts in UTF-8; other bytes of file names become hex escapes."""
-    return {name: as_utf8(value) if isinstance(value, str) else value for name, value in row.items()}
+    def _row(self, line: str) -> dict[str, object]:
+        row = json.loads(line)
+        return {name: _typed(row.get(name), kind) for name, kind in self._columns.items()}
 
 
-def as_utf8(text: str) -> str:
-    r"""Return a text with the bytes of file names in other encodings as hex escapes.
+def _line(row: Mapping[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _typed(value: object, kind: str) -> object:
+    r"""Return a number as a float, and a text in UTF-8; other bytes of file names become hex escapes.
 
     Example:
-        >>> as_utf8("\udce9.png")
-        '\\xe9.png'
+        >>> _typed("\udce9.png", "text"), _typed(2, "number"), _typed(None, "number")
+        ('\\xe9.png', 2.0, None)
     """
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return float(value) if kind == "number" and isinstance(value, int) else value

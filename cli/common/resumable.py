@@ -1,17 +1,19 @@
 """Rows of many photos in one file, written by runs that may be interrupted and resumed.
 
 The file holds the rows in UTF-8; file names in other encodings keep their bytes. A journal under FIELDMARK_HOME has the
-parameters in its first line, then one line per finished photo. Rows without a journal line come from an interrupted
-run; they are dropped and made again, as are rows of photos that changed. Rows are copied one by one, so memory stays
+parameters in its first line, then one line per finished photo with the place of its rows. Other rows come from an
+interrupted run; they are dropped and made again, as are changed rows and rows of photos that changed. Memory stays
 constant.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -49,6 +51,8 @@ class _Line:
     """Journal entry of a photo or an encounter."""
 
     image: str
+    first: int
+    """Number of rows before its own."""
     rows: int
     ok: bool
     missing: str
@@ -57,8 +61,8 @@ class _Line:
     states: tuple[tuple[int, int] | None, ...]
     """Size and modification time of each photo, which change when another photo takes the file's name; None without a
     file."""
-    checksum: int | None = None
-    """Of the rows, to find changed bytes; None from earlier versions, or where the rows were packed."""
+    checksum: int
+    """Of name and rows, to find changed bytes."""
 
 
 class ResumableOutput:
@@ -69,8 +73,6 @@ class ResumableOutput:
         folder: the folder of journals.
         parameters: JSON values that determine the rows.
         header: the first line of the file, if its format has one.
-        image_of: row (a line) -> photo; ValueError, KeyError or IndexError for a truncated row.
-        name_in_rows: photo -> its name as `image_of` returns it, which may lack line ends.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
         wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
             encounters that have other photos now are dropped.
@@ -85,8 +87,6 @@ class ResumableOutput:
         folder: Path,
         parameters: Mapping[str, object],
         header: str,
-        image_of: Callable[[str], str],
-        name_in_rows: Callable[[str], str] = str,
         retry_failed: bool = False,
         wanted: Iterable[Encounter] = (),
         start_over: bool = False,
@@ -105,14 +105,13 @@ class ResumableOutput:
         self._final = path if table is None else table.path
         self._parameters = dict(parameters)
         self._header = header
-        self._image_of = image_of
-        self._name_in_rows = name_in_rows
         self._retry_failed = retry_failed
         self._wanted = {encounter.photos[0]: encounter for encounter in wanted}
         self._photos = {photo for encounter in self._wanted.values() for photo in encounter.photos}
         self._start_over = start_over
         self._table = table
         self._is_new = False  # whether there are rows that the table lacks
+        self._n_rows = 0
         self._open_files = ExitStack()
 
     def __enter__(self) -> ResumableOutput:
@@ -142,16 +141,18 @@ class ResumableOutput:
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Append all rows of one photo, then its journal entry."""
         self._is_new = True
+        if self._table is not None:
+            rows = "".join(map(self._table.as_unpacked, StringIO(rows, newline="\n")))
         with writing(self.path):
             self._rows.write(rows)
             self._rows.flush()
         of = self._wanted.get(image, Encounter(photos=(image,)))
         states = tuple(file_state(Path(photo)) for photo in of.photos)
-        checksum = None if self._table is not None else _checksum(rows)
         line = _Line(
-            image=image, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos, group=of.name, states=states,
-            checksum=checksum,
+            image=image, first=self._n_rows, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos,
+            group=of.name, states=states, checksum=_checksum(image, rows),
         )  # fmt: skip
+        self._n_rows += line.rows
         self._note(asdict(line))
 
     def settle(self, name: str, value: float) -> None:
@@ -166,56 +167,43 @@ class ResumableOutput:
 
     def _drop_unfinished(self) -> None:
         """Keep only rows and journal lines of finished, unchanged photos that need no retry."""
-        was_cut_off = self._table is not None and self.path.exists()
+        is_packed = self._table is not None and not self.path.exists()
         has_rows = any(path.exists() and path.stat().st_size for path in (self.path, self._final))
-        finished = self._finished() if has_rows else {}
-        is_usable = has_rows and not self._start_over  # a table that starts over may have other columns
-        held = self._held_rows() if is_usable else {}
-        name_of = self._name_in_rows
-        kept = {
-            image: line
-            for image, line in finished.items()
-            if (rows := held.get(name_of(image), (0, 0)))[0] == line.rows and line.checksum in (None, rows[1])
-        }
-        named = set(map(name_of, kept))
-        with _replaced(self.path) as out:
+        finished = self._finished() if has_rows else []
+        kept: list[_Line] = []
+        n_held = 0
+        with ExitStack() as stack:
+            # A table that starts over is not read: it may have other columns.
+            held: Iterator[str] = self._held_rows(stack) if has_rows and not self._start_over else iter(())
+            out = stack.enter_context(_replaced(self.path))
             out.write(self._header)
-            out.writelines(row for image, row in (self._rows_of_photos() if kept else ()) if image in named)
+            for line in finished:
+                n_held += sum(1 for _ in islice(held, max(0, line.first - n_held)))
+                rows = list(islice(held, line.rows))
+                n_held += len(rows)
+                if _checksum(line.image, "".join(rows)) == line.checksum:
+                    out.writelines(rows)
+                    kept.append(replace(line, first=self._n_rows))
+                    self._n_rows += len(rows)
+            n_held += sum(1 for _ in held)
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])
-            out.writelines(json.dumps(asdict(line)) + "\n" for line in kept.values())
-        self.done = frozenset(kept)
-        self.failed = frozenset(image for image, line in kept.items() if not line.ok)
-        self.missing = {image: line.missing for image, line in kept.items() if line.missing}
-        self._is_new = was_cut_off or len(kept) < len(held)
+            out.writelines(json.dumps(asdict(line)) + "\n" for line in kept)
+        self.done = frozenset(line.image for line in kept)
+        self.failed = frozenset(line.image for line in kept if not line.ok)
+        self.missing = {line.image: line.missing for line in kept if line.missing}
+        self._is_new = not is_packed or self._n_rows < n_held
 
-    def _held_rows(self) -> dict[str, tuple[int, int]]:
-        """Return photo -> number and checksum of its rows."""
-        held: dict[str, tuple[int, int]] = {}
-        for image, row in self._rows_of_photos():
-            n, checksum = held.get(image, (0, 0))
-            held[image] = n + 1, _checksum(row, checksum)
-        return held
+    def _held_rows(self, stack: ExitStack) -> Iterator[str]:
+        """Return the rows of the file without its header; it is closed with the stack."""
+        if self._table is not None and not self.path.exists():
+            return self._table.unpack()
+        rows = stack.enter_context(self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n"))
+        return islice(rows, 1 if self._header else 0, None)
 
-    def _rows_of_photos(self) -> Iterator[tuple[str, str]]:
-        """Yield each row of the file with its photo, without the header and a truncated last row."""
-        with ExitStack() as stack:
-            rows: Iterable[str]
-            if self._table is not None and not self.path.exists():
-                rows = self._table.unpack()
-            else:
-                rows = stack.enter_context(self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n"))
-            for row in rows:
-                if row == self._header or not row.endswith("\n"):
-                    continue
-                try:
-                    yield self._image_of(row), row
-                except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-                    continue
-
-    def _finished(self) -> dict[str, _Line]:
-        """Return the journal entries of unchanged or deleted photos, except those to retry.
+    def _finished(self) -> list[_Line]:
+        """Return the journal entries of unchanged or deleted photos, except those to retry, in the order of their rows.
 
         Raises:
             UsageError: if the file has no journal, or was made with other parameters.
@@ -232,7 +220,7 @@ class ResumableOutput:
             ) from error
         except (ValueError, KeyError, TypeError, StopIteration) as error:
             if self._start_over:
-                return {}
+                return []
             raise UsageError(
                 f"The journal of {existing} is damaged, so it is not known which photos are done.",
                 hint="Choose another --output, or use --set resume=false to start over.",
@@ -245,7 +233,7 @@ class ResumableOutput:
                 f"{self._final} was written with {_changes_text(earlier, current, names)}.",
                 hint="Choose another --output, or use --set resume=false to start over.",
             )
-        return found
+        return sorted(found.values(), key=lambda line: line.first)
 
     def _lines_of_journal(self, file: Iterable[str]) -> dict[str, _Line]:
         found: dict[str, _Line] = {}
@@ -293,16 +281,16 @@ def _line_of(entry: dict[str, Any]) -> _Line:
     photos, states = tuple(entry["photos"]), tuple(state and tuple(state) for state in entry["states"])
     line = _Line(**{**entry, "photos": photos, "states": states})
     texts = (line.image, line.missing, line.group or "", *photos)
-    numbers = (line.rows, line.checksum or 0, *(part for state in states if state for part in state))
+    numbers = (line.first, line.rows, line.checksum, *(part for state in states if state for part in state))
     if len(photos) != len(states) or not all(isinstance(each, str) for each in texts):
         raise ValueError("expected names of photos")
-    if not all(isinstance(each, int) for each in numbers):
+    if not all(isinstance(each, int) and each >= 0 for each in numbers):
         raise ValueError("expected numbers")
     return line
 
 
-def _checksum(rows: str, before: int = 0) -> int:
-    return crc32(rows.encode("utf-8", FOREIGN), before)
+def _checksum(image: str, rows: str) -> int:
+    return crc32(f"{image}\n{rows}".encode("utf-8", FOREIGN))
 
 
 def _changes_text(earlier: Mapping[str, object], current: Mapping[str, object], names: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,8 +192,6 @@ def sink_for(
         folder=home / "identify",
         parameters={**parameters, "format": form, **shape},
         header=rows.header(form, per),
-        image_of=partial(rows.image_of, form),
-        name_in_rows=partial(rows.name_in_rows, form),
         retry_failed=retry_failed,
         wanted=wanted,
         start_over=start_over,

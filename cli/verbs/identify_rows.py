@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Literal, get_args
 
-from cli.common.csv_and_parquet import as_utf8, csv_line, escape_formulas, unescape_formula
+from cli.common.csv_and_parquet import csv_line, escape_formulas
 from cli.common.output import as_table, first_few, json_lines, printable, wrapped
 from data.records import Answer, Candidate, Identification
 from data.words import plural
@@ -105,25 +104,6 @@ def by_photo(rows: Iterable[Identification]) -> Iterator[list[Identification]]:
 def n_keys() -> int:
     """Return the number of keys of a line of JSONL and of its answer and candidates."""
     return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
-
-
-def name_in_rows(form: Form, image: str) -> str:
-    """Return the name of a photo as `image_of` reads it: a line of CSV has no line ends, Parquet only UTF-8."""
-    if form == "parquet":
-        return as_utf8(_LONE_SURROGATES.sub("\ufffd", image))
-    return _LONE_SURROGATES.sub("\ufffd", image if form == "jsonl" else _LINE_ENDS.sub(" ", image))
-
-
-def image_of(form: Form, line: str) -> str:
-    """Return the photo of a row in a file.
-
-    Raises:
-        ValueError, KeyError, IndexError: if the row is truncated.
-    """
-    if form in {"jsonl", "parquet"}:
-        image = str(json.loads(line)["image"])
-        return as_utf8(image) if form == "parquet" else image
-    return unescape_formula(next(csv.reader([line], strict=True))[0])
 
 
 def _records(row: Identification, per: Rows) -> list[dict[str, object]]:

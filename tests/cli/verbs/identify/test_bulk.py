@@ -64,13 +64,7 @@ def test_resuming_reads_rows_one_by_one(tmp_path: Path) -> None:
     """20 MB of rows take less than a tenth of that in memory."""
 
     def output() -> ResumableOutput:
-        return ResumableOutput(
-            tmp_path / "out.jsonl",
-            folder=tmp_path / "journals",
-            parameters={},
-            header="",
-            image_of=lambda line: str(json.loads(line)["image"]),
-        )
+        return ResumableOutput(tmp_path / "out.jsonl", folder=tmp_path / "journals", parameters={}, header="")
 
     n = 2_000
     with output() as first:
