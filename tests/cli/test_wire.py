@@ -8,12 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_rows import evidence_text
@@ -152,76 +149,81 @@ def test_payloads_equal_their_golden_files() -> None:
         assert payload == golden[name], name
 
 
-def csv_of(per: rows.Rows) -> str:
-    return rows.header("csv", per) + rows.lines("csv", OK, per=per) + rows.lines("csv", FAILED, per=per)
+def test_csv_equals_its_golden_file() -> None:
+    files: dict[rows.Rows, str] = {"photos": "identify.csv", "candidates": "identify-candidates.csv"}
+    for per, name in files.items():
+        written = rows.header("csv", per) + rows.lines("csv", OK, per=per) + rows.lines("csv", FAILED, per=per)
+        assert written == (GOLDEN / name).read_text(encoding="utf-8"), per
 
 
-@pytest.mark.parametrize(("per", "name"), [("photos", "identify.csv"), ("candidates", "identify-candidates.csv")])
-def test_csv_equals_its_golden_file(per: rows.Rows, name: str) -> None:
-    assert csv_of(per) == (GOLDEN / name).read_text(encoding="utf-8")
+def cells_of(row: r.Identification, per: rows.Rows = "photos") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(rows.header("csv", per) + rows.lines("csv", row, per=per))))
 
 
-def cells_of(row: r.Identification) -> dict[str, str]:
-    (cells,) = csv.DictReader(io.StringIO(rows.header("csv") + rows.lines("csv", row)))
-    return cells
-
-
-@pytest.mark.parametrize(
-    ("answer", "cells"),
-    [
+def test_columns_of_a_photo_describe_its_answer() -> None:
+    names = "answer_scientific_name answer_common_name answer_rank answer_taxon_id confidence p_unknown family order"
+    for answer, cells in (
         (r.Answer(rank="genus", name="Larus", confidence=0.7, p_unknown=0.1, family="Laridae", order="Charadriiformes"),
          ["Larus", "", "genus", "", "0.7", "0.1", "Laridae", "Charadriiformes"]),
         (r.Answer(rank="none", name="", confidence=0.8, p_unknown=0.8), ["", "", "none", "", "0.8", "0.8", "", ""]),
         (r.Answer(rank="none", name="", p_unknown=0.4), ["", "", "none", "", "", "0.4", "", ""]),
-    ],
-    ids=["genus", "unknown", "not sure"],
-)  # fmt: skip
-def test_columns_of_a_photo_describe_its_answer(answer: r.Answer, cells: list[str]) -> None:
-    found = cells_of(replace(OK, answer=answer, reader=None))
-    names = "answer_scientific_name answer_common_name answer_rank answer_taxon_id confidence p_unknown family order"
-    assert [found[name] for name in names.split()] == cells
-
-
-def test_a_box_is_four_numbers_in_csv() -> None:
-    assert cells_of(replace(OK, box=r.Box(left=1, top=2.5, right=30, bottom=40)))["box"] == "1 2.5 30 40"
+    ):  # fmt: skip
+        [found] = cells_of(replace(OK, answer=answer, box=r.Box(left=1, top=2.5, right=30, bottom=40)))
+        assert ([found[name] for name in names.split()], found["box"]) == (cells, "1 2.5 30 40")
 
 
 def test_an_identification_round_trips_through_json() -> None:
     assert from_json(r.Identification, json.loads(rows.lines("jsonl", OK))) == OK
 
 
-def test_the_table_shows_stage_scores_and_errors() -> None:
-    text = rows.lines("table", OK, with_scores=True)
-    assert "Northern Cardinal (Cardinalis cardinalis), 83 %" in text
-    header = next(line for line in text.splitlines() if "common name" in line)
-    assert "common name" not in rows.lines("table", OK)
-    assert header.split() == ["#", "common", "name", "scientific", "name", "score", "text", "visual"]
-    assert rows.lines("table", FAILED).startswith("b.jpg\n  Error: b.jpg is empty")
+def shown(row: r.Identification, *, with_scores: bool = False) -> list[str]:
+    """Return the lines of a photo in the table, below its name."""
+    return rows.lines("table", row, with_scores=with_scores).rstrip().splitlines()[1:]
 
 
-@pytest.mark.parametrize(
-    ("answer", "wording"),
-    [
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.83, p_unknown=0.1),
-         "Bird (Avis avis), 83 % sure"),
-        (r.Answer(rank="species", name="Avis avis", common_name="Bird", confidence=0.999, p_unknown=0.1),
-         "Bird (Avis avis), over 99 % sure"),
-        (r.Answer(rank="species", name="Avis avis", confidence=0.5, p_unknown=0.3),
-         "Avis avis, 50 % sure"),
-        (r.Answer(rank="genus", name="Setophaga", confidence=0.83, p_unknown=0.1),
-         "Identified to genus: Setophaga sp., 83 % sure"),
+SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.1)
+UNSURE = r.Answer(rank="none", name="", p_unknown=0.1)
+RANKED = replace(
+    OK,
+    answer=SURE,
+    candidates=tuple(
+        r.Candidate(taxon_id=name, scientific_name=f"Avis {name}", common_name=name, score=-i, confidence=share)
+        for i, (name, share) in enumerate({"A": 0.83, "B": 0.1, "C": 0.05, "D": 0.003, "E": 0.001}.items())
+    ),
+    reader=None,
+)
+FIRST_THREE = ["    A (Avis A), 83 %", "    B (Avis B), 10 %", "    C (Avis C), 5 %"]
+
+
+def test_an_answer_is_worded_by_rank_and_confidence_with_three_alternatives() -> None:
+    others = ["    or B (Avis B), 10 %", "    or C (Avis C), 5 %", "    or D (Avis D), under 1 %"]
+    unknown = "  40 % chance that it is not in the knowledge base"
+    for answer, lines in (
+        (SURE, ["  A (Avis A), 83 % sure", *others]),
+        (replace(SURE, confidence=0.999), ["  A (Avis A), over 99 % sure", *others]),
+        (replace(SURE, common_name=None), ["  Avis A, 83 % sure", *others]),
+        (replace(SURE, p_unknown=0.4), ["  A (Avis A), 83 % sure", *others, unknown]),
+        (replace(SURE, p_unknown=0.2), ["  A (Avis A), 83 % sure", *others]),
+        (r.Answer(rank="genus", name="Avis", confidence=0.83, p_unknown=0.1),
+         ["  Identified to genus: Avis sp., 83 % sure", *FIRST_THREE]),
         (r.Answer(rank="family", name="Parulidae", confidence=0.9, p_unknown=0.1),
-         "Identified to family: Parulidae, 90 % sure"),
-        (r.Answer(rank="none", name="", p_unknown=0.1), "Not sure. Closest matches:"),
-        (r.Answer(rank="none", name="", p_unknown=0.4), "Not sure. Closest matches:"),
+         ["  Identified to family: Parulidae, 90 % sure", *FIRST_THREE]),
+        (UNSURE, ["  Not sure. Closest matches:", *FIRST_THREE]),
+        (replace(UNSURE, p_unknown=0.4), ["  Not sure. Closest matches:", *FIRST_THREE, unknown]),
         (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
-         "Probably not in the knowledge base (70 %). Closest matches:"),
-        (r.Answer(rank="none", name=""), "No matching species"),
-    ],
-)  # fmt: skip
-def test_an_answer_is_worded_by_rank_and_confidence(answer: r.Answer, wording: str) -> None:
-    row = replace(OK, answer=answer, reader=None)
-    assert rows.lines("table", row).splitlines()[1] == f"  {wording}"
+         ["  Probably not in the knowledge base (70 %). Closest matches:", *FIRST_THREE]),
+    ):  # fmt: skip
+        assert shown(replace(RANKED, answer=answer)) == lines
+    assert shown(replace(RANKED, answer=r.Answer(rank="none", name="")))[0] == "  No matching species"
+    shares = {"A": 0.5, "B": 0.005, "C": 0.05, "D": 0.005, "E": 0.2}  # the most confident first, whatever their scores
+    candidates = tuple(replace(each, confidence=shares[each.common_name]) for each in RANKED.candidates)
+    assert shown(replace(RANKED, candidates=candidates))[1:] == [
+        "    or E (Avis E), 20 %", "    or C (Avis C), 5 %", "    or B (Avis B), under 1 %",
+    ]  # fmt: skip
+    plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
+    assert shown(replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None), candidates=plain)) == [
+        "  A (Avis A), best match", "    or B (Avis B)", "    or C (Avis C)", "    or D (Avis D)",
+    ]  # fmt: skip
 
 
 def test_an_unknown_bird_is_shown_with_its_lookalike_and_genus() -> None:
@@ -230,72 +232,28 @@ def test_an_unknown_bird_is_shown_with_its_lookalike_and_genus() -> None:
         looks_like_common_name="California Quail",
     )  # fmt: skip
     row = replace(RANKED, answer=answer, status="unknown")
-    assert rows.lines("table", row).splitlines()[1:5] == [
+    assert shown(row)[:4] == [
         "  Probably not in the knowledge base (93 %).",
         "  Looks like California Quail (Callipepla californica), which it does not hold.",
         "  Of the genus Callipepla, 91 % sure",
         "    A (Avis A), 83 %",
     ]
-    cells = cells_of(row)
-    assert (cells["looks_like"], cells["looks_like_common_name"]) == ("Callipepla californica", "California Quail")
-    assert (cells["status"], cells["answer_rank"], cells["confidence"], cells["p_unknown"]) == (
-        "unknown", "genus", "0.91", "0.93",
-    )  # fmt: skip
-
-
-RANKED = replace(
-    OK,
-    candidates=tuple(
-        r.Candidate(taxon_id=name, scientific_name=f"Avis {name}", common_name=name, score=-i, confidence=share)
-        for i, (name, share) in enumerate({"A": 0.83, "B": 0.1, "C": 0.05, "D": 0.003, "E": 0.001}.items())
-    ),
-    reader=None,
-)
-SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.1)
-
-
-@pytest.mark.parametrize(
-    ("answer", "alternatives"),
-    [
-        (SURE, ["or B (Avis B), 10 %", "or C (Avis C), 5 %", "or D (Avis D), under 1 %"]),
-        (r.Answer(rank="genus", name="Avis", confidence=0.9, p_unknown=0.1),
-         ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
-        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
-         ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
-        (r.Answer(rank="none", name="", p_unknown=0.1), ["A (Avis A), 83 %", "B (Avis B), 10 %", "C (Avis C), 5 %"]),
-    ],
-    ids=["species", "genus", "unknown", "not sure"],
-)  # fmt: skip
-def test_the_table_shows_three_alternatives_one_a_line(answer: r.Answer, alternatives: list[str]) -> None:
-    lines = rows.lines("table", replace(RANKED, answer=answer)).rstrip().splitlines()
-    assert lines[2:5] == [f"    {text}" for text in alternatives]
-    assert lines[5:] == []
-
-
-def test_the_most_confident_alternatives_come_first() -> None:
-    """Their order by score is another one where the genus of the first species has little confidence left."""
-    shares = {"A": 0.5, "B": 0.005, "C": 0.05, "D": 0.005, "E": 0.2}
-    candidates = tuple(replace(each, confidence=shares[each.common_name]) for each in RANKED.candidates)
-    lines = rows.lines("table", replace(RANKED, answer=SURE, candidates=candidates)).rstrip().splitlines()
-    assert lines[2:] == [
-        "    or E (Avis E), 20 %", "    or C (Avis C), 5 %", "    or B (Avis B), under 1 %",
+    names = "looks_like looks_like_common_name status answer_rank confidence p_unknown"
+    assert [cells_of(row)[0][name] for name in names.split()] == [
+        "Callipepla californica", "California Quail", "unknown", "genus", "0.91", "0.93",
     ]  # fmt: skip
 
 
-def test_alternatives_have_no_percentage_without_a_calibration() -> None:
-    plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
-    row = replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None), candidates=plain)
-    assert rows.lines("table", row).rstrip().splitlines()[1:] == [
-        "  A (Avis A), best match", "    or B (Avis B)", "    or C (Avis C)", "    or D (Avis D)",
+def test_encounters_lists_and_errors_in_the_table() -> None:
+    photos = (r.EncounterPhoto(image="a.jpg"), r.EncounterPhoto(image="b.jpg", error="b.jpg is empty"))
+    row = replace(RANKED, group="noon", photos=photos, answer=UNSURE, answer_without_list=UNSURE)
+    assert rows.lines("table", row).rstrip().splitlines() == [
+        "noon", "  1 photo: a.jpg", "  1 unreadable photo: b.jpg is empty", "  Not sure. Closest matches:",
+        *FIRST_THREE, "  Without the species list:", "    Not sure.",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("rank", ["species", "none"])
-def test_a_large_chance_of_an_unknown_species_is_a_line_of_the_table(rank: r.AnswerRank) -> None:
-    answer = replace(SURE, rank=rank, confidence=0.83 if rank == "species" else None, p_unknown=0.4)
-    text = rows.lines("table", replace(RANKED, answer=answer))
-    assert "\n  40 % chance that it is not in the knowledge base\n" in text
-    assert "chance" not in rows.lines("table", replace(RANKED, answer=replace(answer, p_unknown=0.2)))
+    many = replace(RANKED, photos=tuple(r.EncounterPhoto(image=f"{n}.jpg") for n in range(40)))
+    assert shown(many)[0] == "  40 photos: " + "; ".join(f"{n}.jpg" for n in range(10)) + "; and 30 more"
+    assert shown(FAILED) == ["  Error: b.jpg is empty,", "expected a picture"]
 
 
 def test_no_line_of_the_table_is_wider_than_80_columns() -> None:
@@ -303,61 +261,46 @@ def test_no_line_of_the_table_is_wider_than_80_columns() -> None:
     long = replace(RANKED.candidates[0], common_name=common, scientific_name=scientific)
     answer = r.Answer(rank="species", name=scientific, common_name=common, confidence=0.999, p_unknown=0.4)
     row = replace(RANKED, answer=answer, answer_without_list=answer, candidates=(long, long, long, long))
-    others = (answer, replace(answer, confidence=None), r.Answer(rank="none", name="", p_unknown=0.4))
-    for other in others:
-        assert max(map(len, rows.lines("table", replace(row, answer=other)).splitlines())) <= 80
+    for other in (answer, replace(answer, confidence=None), replace(UNSURE, p_unknown=0.4)):
+        assert max(map(len, shown(replace(row, answer=other)))) <= 80
 
 
-def columns_of(*scores: Mapping[str, float | None]) -> list[str]:
-    candidates = tuple(
-        r.Candidate(taxon_id="a", scientific_name="A", common_name="A", score=1.0, scores=each) for each in scores
-    )
-    row = r.Identification(image="a.jpg", answer=OK.answer, candidates=candidates)
-    header = next(line for line in rows.lines("table", row, with_scores=True).splitlines() if "common name" in line)
-    return header.split()[6:]
+def test_scores_have_a_column_for_each_stage_but_not_for_a_sole_encoder() -> None:
+    def columns(row: r.Identification) -> list[str]:
+        return next(line for line in shown(row, with_scores=True) if "common name" in line).split()[5:]
 
-
-def test_the_table_omits_a_sole_encoder_and_jsonl_keeps_it() -> None:
+    assert columns(OK) == ["score", "text", "visual"]
+    assert not [line for line in shown(OK) if "common name" in line]
     scores = {"visual": 0.5, "plain-colours": 0.25, "text_part": 0.1, "text": 0.25, "visual_part": 2.0}
     none = {"visual": 0.5, "plain-colours": None, "text_part": 0.0, "text": None, "visual_part": 2.0}
-    assert columns_of(scores, none) == ["text", "visual", "text_part", "visual_part"]
-    row = replace(OK, candidates=(replace(OK.candidates[0], scores=scores),))
+    candidates = tuple(replace(OK.candidates[0], scores=each) for each in (scores, none))
+    assert columns(replace(OK, candidates=candidates)) == ["score", "text", "visual", "text_part", "visual_part"]
+    other = replace(OK.candidates[0], scores={**scores, "plain-colours": 0.3})
+    assert columns(replace(OK, candidates=(other,)))[-1] == "plain-colours"
+    row = replace(OK, candidates=candidates[:1])
     assert json.loads(rows.lines("jsonl", row))["candidates"][0]["scores"] == scores
 
 
-def test_a_species_without_an_english_name_is_named_once() -> None:
-    nameless = replace(OK.candidates[0], common_name=OK.candidates[0].scientific_name, anchors=(), summary=None)
-    row = replace(
-        OK,
-        answer=r.Answer(rank="species", name="Avis avis", common_name="Avis avis"),
-        candidates=(nameless,),
-        reader=None,
-    )
-    assert "\n  Avis avis, best match\n" in rows.lines("table", row)
-    assert evidence_text(row, "") == "  Cardinalis cardinalis"
-
-
-def of_genus(rank: r.AnswerRank, name: str) -> r.Identification:
-    """Return the row of a photo whose first candidate is an entry for a whole genus."""
+def test_an_entry_for_a_genus_and_a_species_without_an_english_name_are_shown_as_such() -> None:
     genus = r.Candidate(
         taxon_id="russula", scientific_name="Russula", common_name="Brittlegills", score=2.0, taxon_rank="genus"
     )
-    answer = r.Answer(rank=rank, name=name, common_name="Brittlegills" if name == "Russula" else None, confidence=0.8)
-    return replace(OK, answer=answer, candidates=(genus, *OK.candidates), reader=None)
-
-
-def test_an_entry_for_a_genus_is_shown_as_one() -> None:
-    row = of_genus("genus", "Russula")
-    text = rows.lines("table", row)
-    assert "\n  Identified to genus: Brittlegills (Russula sp.), 80 % sure\n" in text
-    assert "or Northern Cardinal (Cardinalis cardinalis), 83 %" in text
-    assert text.count("Russula") == 1, "the answer is no alternative to itself"
-    above = rows.lines("table", of_genus("family", "Russulaceae"))
-    assert "Identified to family: Russulaceae, 80 % sure" in above
-    assert "\n    Northern Cardinal (Cardinalis cardinalis), 83 %\n    genus Brittlegills (Russula)" in above
-    assert cells_of(row)["answer_taxon_id"] == "russula"
+    answer = r.Answer(rank="genus", name="Russula", common_name="Brittlegills", confidence=0.8)
+    row = replace(OK, answer=answer, candidates=(genus, *OK.candidates), reader=None)
+    assert shown(row) == [
+        "  Identified to genus: Brittlegills (Russula sp.), 80 % sure",
+        "    or Northern Cardinal (Cardinalis cardinalis), 83 %", "    or Summer Tanager (Piranga rubra)",
+    ]  # fmt: skip
+    family = r.Answer(rank="family", name="Russulaceae", confidence=0.8)
+    assert shown(replace(row, answer=family))[:3] == [
+        "  Identified to family: Russulaceae, 80 % sure",
+        "    Northern Cardinal (Cardinalis cardinalis), 83 %", "    genus Brittlegills (Russula)",
+    ]  # fmt: skip
+    first = cells_of(row, "candidates")[0]
+    assert (first["answer_taxon_id"], first["taxon_rank"]) == ("russula", "genus")
     assert evidence_text(row, "").startswith("  genus Brittlegills (Russula)\n")
-    header, first, *_ = csv.reader(
-        io.StringIO(rows.header("csv", "candidates") + rows.lines("csv", row, per="candidates"))
-    )
-    assert dict(zip(header, first, strict=True))["taxon_rank"] == "genus"
+    nameless = replace(OK.candidates[0], common_name=OK.candidates[0].scientific_name, anchors=(), summary=None)
+    answer = r.Answer(rank="species", name="Avis avis", common_name="Avis avis")
+    row = replace(OK, answer=answer, candidates=(nameless,), reader=None)
+    assert shown(row)[0] == "  Avis avis, best match"
+    assert evidence_text(row, "") == "  Cardinalis cardinalis"

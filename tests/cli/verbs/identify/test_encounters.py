@@ -12,9 +12,6 @@ import pandas
 import pytest
 from PIL import Image
 
-from cli.verbs import identify_rows as rows
-from data.records import EncounterPhoto, Identification
-
 OWL, JAY = "bubo-scandiacus", "cyanocitta-cristata"
 
 
@@ -162,16 +159,3 @@ def test_a_resumed_run_keeps_encounters_whole(cli: Any, built_kb: Path, photos: 
     other = cli.call(*command, "--set", "burst_seconds=9")
     assert (other.exit_code, "burst seconds 5.0 -> 9.0" in other.stderr) == (2, True)
     assert cli.call(*command[:4], "--output", "out.jsonl").exit_code == 2, "without groups"
-
-
-def test_the_table_names_the_photos_of_an_encounter() -> None:
-    photos = (EncounterPhoto(image="a.jpg"), EncounterPhoto(image="b.jpg", error="b.jpg is empty"))
-    row = Identification(image="a.jpg", group="noon", photos=photos)
-    assert rows.lines("table", row).splitlines()[:3] == [
-        "noon", "  1 photo: a.jpg", "  1 unreadable photo: b.jpg is empty",
-    ]  # fmt: skip
-    many = Identification(image="0.jpg", photos=tuple(EncounterPhoto(image=f"{n}.jpg") for n in range(40)))
-    assert rows.lines("table", many).splitlines()[:2] == [
-        "0.jpg",
-        "  40 photos: " + "; ".join(f"{n}.jpg" for n in range(10)) + "; and 30 more",
-    ]

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from cli.verbs import identify_rows as rows
-from data.records import Answer, Candidate, Identification, Reading
+from data.records import Candidate, Identification, Reading
 
 WREN = Candidate(
     taxon_id="troglodytes-troglodytes", scientific_name="Troglodytes troglodytes", common_name="Wren", score=1.0
@@ -42,14 +42,3 @@ def test_lone_surrogates_are_replaced(form: rows.Form) -> None:
     assert "sings \ufffd" in text
     if form == "jsonl":
         assert json.loads(text)["reader"]["reason"] == "sings \ufffd"
-
-
-def test_closest_matches_are_announced_only_above_candidates() -> None:
-    unsure = Answer(rank="none", name="", p_unknown=0.1)
-    found = Identification(image="a.jpg", candidates=(WREN,), answer=unsure, answer_without_list=unsure)
-    assert rows.lines("table", found).rstrip().splitlines()[1:] == [
-        "  Not sure. Closest matches:",
-        "    Wren (Troglodytes troglodytes)",
-        "  Without the species list:",
-        "    Not sure.",
-    ]

@@ -55,8 +55,6 @@ def test_a_job_is_judged_into_two_files_and_cached(
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
-# --- context beyond the knowledge base -----------------------------------------------------------------------------
-
 ZORBLIN = Answer(
     text="A zorblin is a red gland of frogs [1].",
     more={"citations": ["https://web.example/zorblin"]},
@@ -111,7 +109,6 @@ def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
         endpoint(text, kind="text")
         refused = cli.call(*encoders)
         assert refused.exit_code == 2 and "encoders take no web answer for looks" in refused.stderr
-        assert (web.n_calls, text.n_calls) == (0, 0)
         cli.call(*encoders, "--set", "decompose.questions_by=model")
         assert web.n_calls == 1 and "A zorblin is a red gland of frogs" in text.calls[0].text
 
@@ -119,54 +116,34 @@ def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
 FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."
 
 
-def test_the_paper_preset_searches_for_every_query_and_shows_the_judge_the_whole_answer_alone(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+def test_the_web_is_searched_as_preset_settings_and_flags_say(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], tmp_path: Path, monkeypatch: Any
 ) -> None:
+    """The preset `paper` searches for every query, and shows the judge the whole answer alone."""
     knowledge, file = zorblins
-    file.write_text(file.read_text().replace("a red bird with a zorblin", "a frog with a cere"))
+    file.write_text(file.read_text().replace("a red bird with a zorblin", "a bird with a cere"))
+    rerank = ("rerank", file, "--kb", knowledge)
     answer = Answer(text=FIVE, more={"citations": ["https://web.example/1", "https://web.example/2"]})
     with OpenAIServer(script) as vision, OpenAIServer(answer) as web:
         endpoint(vision)
+        warned = cli.call(*rerank, "--preset", "paper", check=True)
+        assert "[llm.search] is not set: context comes from the knowledge base instead" in warned.stderr
+        assert cli.call(*rerank, "--preset", "paper", "--web").exit_code == 3
         endpoint(web, kind="search")
-        n_queries = len(file.read_text().splitlines())
-        cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", check=True)
-        assert web.n_calls == n_queries
-        prompts = [call.text for call in vision.calls if "frog with a cere" in call.text]
+        for number, (more, n_calls) in enumerate((
+            ((), 0),
+            (("--web",), 1),
+            (("--preset", "paper", "--set", "context.web=if-needed", "--set", "context.kb=if-needed"), 0),
+            (("--preset", "paper", "--no-web"), 0),
+            (("--preset", "paper"), 1),
+        )):  # fmt: skip
+            monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / f"home {number}"))  # without kept replies
+            web.calls.clear()
+            vision.calls.clear()
+            cli.call("rerank", file, "--kb", shutil.copytree(knowledge, tmp_path / f"{number}.kb"), *more, check=True)
+            assert web.n_calls == n_calls, more
+        prompts = [call.text for call in vision.calls if "bird with a cere" in call.text]
         assert prompts and all(FIVE in text and "are skin" not in text for text in prompts)
-
-
-@pytest.mark.parametrize(
-    ("more", "n_calls"),
-    [
-        ((), 0),
-        (("--web",), 1),
-        (("--set", "context.web=always"), 1),
-        (("--preset", "paper", "--set", "context.web=if-needed", "--set", "context.kb=if-needed"), 0),
-        (("--preset", "paper", "--no-web"), 0),
-    ],
-)
-def test_the_web_is_searched_as_preset_settings_and_flags_say(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None], more: tuple[str, ...], n_calls: int
-) -> None:
-    knowledge, file = zorblins
-    line = file.read_text().splitlines()[0]
-    file.write_text(line.replace("a red bird with a zorblin", "a bird with a cere") + "\n")
-    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
-        endpoint(vision)
-        endpoint(web, kind="search")
-        cli.call("rerank", file, "--kb", knowledge, *more, check=True)
-        assert web.n_calls == n_calls
-
-
-def test_the_paper_preset_without_a_search_model_warns(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
-    knowledge, file = zorblins
-    with OpenAIServer(script) as vision:
-        endpoint(vision)
-        run = cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", check=True)
-        assert "[llm.search] is not set: context comes from the knowledge base instead" in run.stderr
-        assert cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--web").exit_code == 3
 
 
 def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
@@ -178,9 +155,6 @@ def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any,
         run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
         assert run.exit_code == 7 and "limit" in run.stderr
         assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
-
-
-# --- errors ----------------------------------------------------------------------------------------------------------
 
 
 def test_an_unreadable_photo_is_an_error_row_and_exits_with_7(cli: CommandLine, birds: Path, photos: Path) -> None:
@@ -295,25 +269,24 @@ def test_the_depth_of_a_folder_takes_the_most_similar_photos(cli: CommandLine, d
     assert "the 2 photos most similar to the query are re-ranked" in run.stderr
 
 
-# --- answers that no rule can read ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("part", "code", "counts"),
-    [("a red bird, 0", 7, "18 of 18 questions in 1 query"), ("", 6, "36 of 36 questions")],
-)
 def test_the_papers_preset_says_that_most_answers_were_unreadable(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], part: str, code: int, counts: str
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], monkeypatch: Any, tmp_path: Path
 ) -> None:
-    def mumble(call: Call) -> Answer | str:
-        return answered("Hm", Hm=1.0) if call.images and part in call.text else script(call)
-
-    with OpenAIServer(mumble) as server:
+    command = ["rerank", jobs_file(photos, n=2), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q"]
+    with OpenAIServer() as server:
         endpoint(server)
-        command = ["rerank", jobs_file(photos, n=2), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q"]
-        run = cli.call(*command)
-    assert run.exit_code == code
-    assert f"warning: The judge gave no usable answer to {counts}" in run.stderr
-    rows = [json.loads(line) for line in run.stdout.splitlines()]
-    assert [row["image_id"] for row in rows[:6]] == [f"{i}" for i in range(6)], "as in the paper they count as no"
-    assert {row["status"] for row in rows} == {"ok"}
+        for part, code, counts in (
+            ("a red bird, 0", 7, "18 of 18 questions in 1 query"), ("", 6, "36 of 36 questions"),
+        ):  # fmt: skip
+
+            def mumble(call: Call, part: str = part) -> Answer | str:
+                return answered("Hm", Hm=1.0) if call.images and part in call.text else script(call)
+
+            server.script = mumble
+            monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / f"home {code}"))  # without kept replies
+            run = cli.call(*command)
+            said = f"warning: The judge gave no usable answer to {counts}"
+            assert (run.exit_code, said in run.stderr) == (code, True), run.stderr
+            rows = [json.loads(line) for line in run.stdout.splitlines()]
+            assert [row["image_id"] for row in rows[:6]] == [f"{i}" for i in range(6)], "as in the paper they are no"
+            assert {row["status"] for row in rows} == {"ok"}
