@@ -17,12 +17,7 @@ def grouped(items: Iterable[ItemT], n: int) -> Iterator[list[ItemT]]:
 
 
 def grouped_by_size(items: Iterable[ItemT], size: Callable[[ItemT], int], most: int) -> Iterator[list[ItemT]]:
-    """Yield the items in lists of a total size of at most `most`; a larger item is alone.
-
-    Example:
-        >>> list(grouped_by_size(["ab", "c", "def", "ghijk"], len, 4))
-        [['ab', 'c'], ['def'], ['ghijk']]
-    """
+    """Yield the items in lists of a total size of at most `most`; a larger item is alone."""
     group: list[ItemT] = []
     total = 0
     for item in items:

@@ -30,8 +30,6 @@ from data.records import (
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# --- models ----------------------------------------------------------------------------------------------------------
-
 
 class ChatModel(Protocol):
     """A language or vision model. Many replies may be awaited at once; the model limits the number in flight."""
@@ -160,9 +158,6 @@ class Encoders:
         return tuple(dict.fromkeys((*(encoder.space for encoder in self.text_image), self.visual.space)))
 
 
-# --- judges ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenImage:
     """An image in the form that a judge needs, prepared once for all questions: its file, or a JPEG."""
@@ -239,9 +234,6 @@ class Judge(Protocol):
         """Return the answers to all questions from one call, the cost on the first; None if unsupported."""
 
 
-# --- checklists ------------------------------------------------------------------------------------------------------
-
-
 class Checklist(Protocol):
     """A list of accepted taxa and all their names."""
 
@@ -280,9 +272,6 @@ class Checklist(Protocol):
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` similar names of the checklist, nearest first."""
-
-
-# --- knowledge bases -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,9 +324,6 @@ class KnowledgeStore(Protocol):
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
-
-
-# --- collections of photos -------------------------------------------------------------------------------------------
 
 
 class ImageCollection(Protocol):

@@ -1,41 +1,4 @@
-"""The errors of Fieldmark, one tree; `*` marks errors that are worth a retry, the number is the exit code of `kb`.
-
-FieldmarkError
-├── UsageError                 2
-│   ├── ConfigError
-│   └── MissingContents
-├── MissingRequirement         3
-│   ├── MissingDependency
-│   ├── MissingKnowledgeBase
-│   ├── MissingContact
-│   ├── SpaceMismatch
-│   ├── NoEvidence
-│   ├── NotCached
-│   └── KnowledgeBaseLocked     *
-├── BadInput                   5
-│   ├── UnknownTaxon
-│   ├── AmbiguousTaxon
-│   ├── BadImage
-│   └── NothingReadable
-├── SourceError                6
-│   ├── SourceUnavailable       *
-│   │   ├── ConnectionRefused   *
-│   │   └── ReplyLost           *
-│   ├── RateLimited             *
-│   ├── MalformedAnswer
-│   │   ├── CutOff
-│   │   ├── PrivateAddress
-│   │   ├── TooLarge
-│   │   └── TooManyUnscored
-│   ├── BadRequest
-│   │   └── UnsupportedParameter
-│   ├── PageNotFound
-│   ├── Disallowed
-│   └── Refused
-├── CostStop                   7
-└── StoreError                 1
-    └── ChromaDiffers
-"""
+"""The errors of Fieldmark: `exit_code` is that of `kb`, and `retryable` ones are worth a retry."""
 
 from __future__ import annotations
 

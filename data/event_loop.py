@@ -42,12 +42,6 @@ def wait_for(work: Coroutine[Any, Any, ResultT]) -> ResultT:
 
     Raises:
         RuntimeError: if called from the shared loop, which would wait for itself.
-
-    Example:
-        >>> async def twice(n):
-        ...     return 2 * n
-        >>> wait_for(twice(21))
-        42
     """
     loop = background_loop()
     if _is_running_here(loop):

@@ -133,16 +133,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 class ContentFolder:
-    """A folder of contents, each under the sha256 of its plain bytes; `suffix` `.gz` compresses.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     contents = ContentFolder(Path(folder), suffix=".gz")
-        ...     contents.read(contents.write(b"red crown"))
-        b'red crown'
-    """
+    """A folder of contents, each under the sha256 of its plain bytes; `suffix` `.gz` compresses."""
 
     def __init__(self, root: Path, *, suffix: str = "") -> None:
         self.root = root

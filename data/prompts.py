@@ -57,11 +57,6 @@ class Prompts:
 
     Raises:
         ConfigError: if the folder has no prompt, one with a name of no package, or one with an unknown placeholder.
-
-    Example:
-        >>> prompts = Prompts("recognize", {"read_photo": ("candidates", "labels", "none")})
-        >>> "A. Blue Jay" in prompts.fill("read_photo", candidates="A. Blue Jay: blue.", labels="A", none="none")
-        True
     """
 
     def __init__(self, package: str, placeholders: Mapping[str, Sequence[str]], folder: Path | None = None) -> None:

@@ -28,7 +28,7 @@ class TrecRow:
             BadInput: if an id or the tag is empty or contains white space, which would shift the columns.
         """
         for word in (self.query_id, self.image_id, self.tag):
-            if not word or len(word.split()) != 1 or word.split()[0] != word:
+            if word.split() != [word]:
                 raise BadInput(
                     f"{word!r} cannot be written to a TREC run: expected a single word", hint="Use --format jsonl."
                 )

@@ -14,7 +14,7 @@ from PIL import Image
 
 from data.arrays import FloatArray
 from data.contracts import Encoders
-from data.engines.contract import LOCAL, Engine, Loaders, Recipe, map_shards
+from data.engines.contract import LOCAL, Engine, Loaders, Recipe
 from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.errors import MissingRequirement, UsageError
 from data.images.decode import Photo
@@ -196,7 +196,7 @@ class KeptPhotos:
 
     def _encode(self, images: Iterable[ImageSource], *, one_bird: bool = False) -> Iterator[Batch]:
         task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, one_bird=one_bird)
-        return map_shards(task, images, self._engine)
+        return self._engine.map(task, images)
 
 
 def _key(image: ImageSource) -> str | int:

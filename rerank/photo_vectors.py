@@ -22,7 +22,7 @@ from PIL.Image import Image
 from data.arrays import FloatArray
 from data.batches import grouped
 from data.contracts import ImageEncoder
-from data.engines.contract import LOCAL, Engine, Loaders, Recipe, map_shards
+from data.engines.contract import LOCAL, Engine, Loaders, Recipe
 from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, BadInput, SpaceMismatch
 from data.files import file_state, writing
@@ -181,7 +181,7 @@ def encode_ahead(
     found: list[PhotoFile] = []
     waiting, done = iter(files), 0
     with TemporaryFile(dir=folder) as out, writing(Path(folder or gettempdir())):
-        for batch in map_shards(EncodeWhole(encoder=encoder), (path for path, _ in files), engine):
+        for batch in engine.map(EncodeWhole(encoder=encoder), (path for path, _ in files)):
             for file, each in zip(islice(waiting, len(batch)), batch, strict=True):
                 if not isinstance(each, BadImage):
                     found.append(file)

@@ -106,12 +106,3 @@ class LocalEngine:
 
 
 LOCAL = LocalEngine()
-
-
-def map_shards(task: ShardTask[ItemT, ResultT], items: Iterable[ItemT], engine: Engine = LOCAL) -> Iterator[ResultT]:
-    """Yield the results of a task in the order of the items; the engine cuts the items into shards where it needs to.
-
-    Raises:
-        Exception: what the task or the iterator of items raises, after the results before it; the same in all engines.
-    """
-    return engine.map(task, items)

@@ -19,7 +19,7 @@ import fieldmark
 from data.engines.contract import ItemsToError, ItemT, ResultT, ShardTask
 from data.engines.ray_worker import Worker
 from data.engines.shards import ResultFiles, shards_of
-from data.errors import MissingDependency, MissingRequirement, SourceUnavailable, UsageError
+from data.errors import MissingDependency, MissingRequirement, SourceUnavailable
 from data.version import fieldmark_version
 
 N_GIVEN: Final = 2
@@ -53,7 +53,6 @@ class RayEngine:
         self._address, self._results, self._loaders = address, results, dict(loaders)
         self._ray: Any = None
         self._workers: list[Any] = []
-        self._is_at_work = False
 
     def map(self, task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
         """Yield the results of a task in the order of the items; an error comes after those of the shards before it.
@@ -61,18 +60,14 @@ class RayEngine:
         Raises:
             MissingDependency: if ray is not installed.
             MissingRequirement: if a node lacks Fieldmark, a file or a model.
-            UsageError: while another task is under way.
             SourceUnavailable: if the cluster does not answer or has no node with a processor, or a worker dies thrice.
             Exception: what the task or the iterator of items raises.
         """
-        if self._is_at_work:
-            raise UsageError("The Ray engine runs one task at a time.", hint="Take all results of the first before.")
         pool, files, recipe = self._pool(), ResultFiles(self._results, task.recipe), task.recipe
         until_error = ItemsToError(items)
         coming = shards_of(task, until_error)
         done: dict[int, bytes | Exception] = {}
         n_drawn = n_taken = n_given = 0
-        self._is_at_work = True
         try:
             while True:
                 while n_drawn - n_taken < AHEAD * len(self._workers) and (shard := next(coming, None)) is not None:
@@ -96,7 +91,6 @@ class RayEngine:
                 n_taken += 1
                 yield from task.unpack(taken)
         finally:
-            self._is_at_work = False
             if n_given:  # an error, Ctrl-C, or a caller that stops early
                 self._stop_workers()
         until_error.raise_error()  # the files stay for a run that resumes

@@ -14,13 +14,13 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO, Final
 
+import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
 from data.images.exif import quiet, read_exif
 from data.images.find import is_web_address, unsupported_text
 from data.images.memory import check_shape, room_to_decode
-from data.images.rgb import small_rgb
 
 
 @cache
@@ -98,15 +98,6 @@ def read_image(
 
     Raises:
         BadImage: if it is missing, a folder, empty, too large, damaged, or not an image of a supported format.
-
-    Example:
-        >>> import io
-        >>> from PIL import Image
-        >>> png = io.BytesIO()
-        >>> Image.new("RGBA", (4, 3), (200, 0, 0, 0)).save(png, "PNG")
-        >>> picture = read_image(png.getvalue())
-        >>> picture.mode, picture.size, picture.getpixel((0, 0))
-        ('RGB', (4, 3), (255, 255, 255))
     """
     return read_photo(source, max_pixels=max_pixels, max_bytes=max_bytes, min_side=min_side).image
 
@@ -138,12 +129,7 @@ def read_photo(
 
 
 def media_type_of(content: bytes) -> str | None:
-    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None.
-
-    Example:
-        >>> media_type_of(b"GIF89a...")
-        'image/gif'
-    """
+    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None."""
     for start, kind in (
         (b"\xff\xd8\xff", "jpeg"),
         (b"\x89PNG", "png"),
@@ -250,3 +236,55 @@ def _as_bad_image(name: str) -> Iterator[None]:
         raise
     except Exception as error:  # decoders raise whatever comes: OSError, SyntaxError, struct.error, zlib.error ...
         raise BadImage(f"{name} is damaged or incomplete ({str(error) or type(error).__name__})") from error
+
+
+STRIP_PIXELS: Final = 2**20  # converted at a time, so that a large image is never in memory twice
+_OF_16_BITS: Final = np.rint(np.arange(2**16) * (255 / 65535)).astype(np.uint8)
+_WITH_ALPHA: Final = frozenset(("RGBA", "RGBa", "LA", "La", "PA"))
+
+
+def small_rgb(image: Image.Image, factor: int = 1) -> Image.Image:
+    """Return an image as RGB, its sides divided by `factor`; an RGB image is returned unchanged with a factor of 1."""
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image.reduce(factor) if factor > 1 else image
+    scale = _scale_of(image)
+    width, height = -(-image.width // factor), -(-image.height // factor)
+    out = Image.new("RGB", (width, height))
+    for top, strip in _strips(image, factor):
+        rgb = _strip_to_rgb(strip, scale)
+        out.paste(rgb.reduce(factor) if factor > 1 else rgb, (0, top // factor))
+    return out
+
+
+def _strips(image: Image.Image, factor: int) -> Iterator[tuple[int, Image.Image]]:
+    """Yield top row and pixels of strips, each a multiple of `factor` high but for the last."""
+    rows = max(factor, STRIP_PIXELS // image.width // factor * factor)
+    for top in range(0, image.height, rows):
+        yield top, image.crop((0, top, image.width, min(top + rows, image.height)))
+
+
+def _strip_to_rgb(strip: Image.Image, scale: float) -> Image.Image:
+    if strip.mode.startswith("I;16"):
+        return Image.fromarray(_OF_16_BITS[np.asarray(strip)], "L").convert("RGB")
+    if strip.mode in ("I", "F"):
+        levels = _levels(strip)
+        return Image.fromarray(np.clip(np.rint(levels * scale), 0, 255).astype(np.uint8), "L").convert("RGB")
+    if strip.mode in _WITH_ALPHA or "transparency" in strip.info:
+        opaque = strip.convert("RGBA")
+        white = Image.new("RGBA", opaque.size, (255, 255, 255, 255))
+        return Image.alpha_composite(white, opaque).convert("RGB")
+    return strip.convert("RGB")
+
+
+def _levels(strip: Image.Image) -> np.ndarray:
+    return np.nan_to_num(np.asarray(strip).astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _scale_of(image: Image.Image) -> float:
+    """Return the factor from grey levels of 32 bits or floats to 0 to 255: the smallest usual scale that fits."""
+    if image.mode not in ("I", "F"):
+        return 1.0
+    top = max((float(_levels(strip).max(initial=0.0)) for _, strip in _strips(image, 1)), default=0.0)
+    if image.mode == "F":
+        return 255.0 if top <= 1.0 else 255 / max(255.0, top)
+    return 255 / max(65535.0, top) if top > 255 else 1.0

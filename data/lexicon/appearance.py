@@ -97,21 +97,14 @@ class Appearance:
         return self._look.get(word) or self._colour.get(word)
 
     def can_have(self, part: str, look: str) -> bool:
-        """Return whether a part of the body can have a look: a tail is long, a throat is not.
-
-        Example:
-            >>> birds = appearance()
-            >>> birds.can_have("tail", "long"), birds.can_have("throat", "long"), birds.can_have("throat", "red")
-            (True, False, True)
-        """
+        """Return whether a part of the body can have a look: a tail is long, a throat is not."""
         shaped = self._shaped.get(look)
         return shaped is None or part in shaped
 
     def part_at(self, words: Sequence[str], place: int) -> str | None:
         """Return the part of the body of a word, alone or with its neighbour."""
-        if words[place] in ("side", "sides") and words[place + 1 : place + 2] == [
-            "of"
-        ]:  # sides of the neck are not flanks
+        is_before_of = words[place + 1 : place + 2] == ["of"]
+        if words[place] in ("side", "sides") and is_before_of:  # sides of the neck are not flanks
             parts = (self._named_part(words, at) for at in range(place + 2, min(place + 4, len(words))))
             return next((part for part in parts if part is not None), None)
         return self._named_part(words, place)

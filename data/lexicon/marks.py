@@ -162,9 +162,8 @@ def _is_denied(before: list[str], looks: Appearance) -> bool:
     if not _NOT.isdisjoint(before):
         return True
     ends = [at for at, word in enumerate(before) if word in _COMPARING]
-    return bool(ends) and not any(
-        is_owner(word, looks) for word in before[ends[-1] :]
-    )  # "paler than the adult, white below"
+    # Not in "paler than the adult, white below".
+    return bool(ends) and not any(is_owner(word, looks) for word in before[ends[-1] :])
 
 
 def _part_near(words: list[str], position: int, look: str, looks: Appearance) -> tuple[str, int | None]:

@@ -60,11 +60,6 @@ def sides_of_words(words: Sequence[str], looks: Appearance) -> list[str]:
 
     In "above orange, below brown" a side applies to the words after it, in "orange above and brown below" to those
     before it, as the first side of the sentence does.
-
-    Example:
-        >>> from data.lexicon.appearance import appearance
-        >>> sides_of_words("orange above and brown below".split(), appearance("lepidoptera"))
-        ['upperside', 'upperside', 'underside', 'underside', 'underside']
     """
     sides = [OWN] * len(words)
     places = [place for place, word in enumerate(words) if word in looks.kept_apart]

@@ -24,10 +24,6 @@ _GAP = re.compile(r" {2,}")
 def column(table: str, name: str, *, group: str = BIRDS) -> Mapping[str, str]:
     """Return word -> its entry in a column, in the order of the tables, without empty entries.
 
-    Example:
-        >>> column("colours", "fact")["scarlet"]
-        'red'
-
     Raises:
         ValueError: if no table of the group has such a column.
     """
@@ -45,30 +41,21 @@ def column(table: str, name: str, *, group: str = BIRDS) -> Mapping[str, str]:
 
 
 def rows(table: str, *, group: str = BIRDS) -> list[list[str]]:
-    """Return the lines of a group's tables below their heads, its own first.
-
-    Example:
-        >>> rows("shapes")[0]
-        ['bill', 'long', 'long']
-    """
+    """Return the lines of a group's tables below their heads, its own first."""
     return [row for folder in folders(group) for row in _rows(table, folder)[1:]]
 
 
 @cache
 def _rows(table: str, folder: str) -> list[list[str]]:
-    found = [_GAP.split(line) for line in _lines(table, folder)]
+    found = [_GAP.split(line) for line in lines_of(table, folder)]
     for row in found:
         if len(row) != len(found[0]):
             raise ValueError(f"expected {len(found[0])} columns in {folder}/{table}, got {row}")
     return found
 
 
-def lines_of(table: str, *, group: str = BIRDS) -> list[str]:
-    """Return the lines of a group's own file, without comments and empty lines; none if it has no such file."""
-    return _lines(table, group)
-
-
-def _lines(table: str, folder: str) -> list[str]:
+def lines_of(table: str, folder: str) -> list[str]:
+    """Return the lines of a folder's own file, without comments and empty lines; none if it has no such file."""
     file = files("data.lexicon") / folder / f"{table}.txt"
     if not file.is_file():
         return []
@@ -78,12 +65,7 @@ def _lines(table: str, folder: str) -> list[str]:
 
 @cache
 def folders(group: str) -> tuple[str, ...]:
-    """Return the folders of a group's words: its own, those of the groups that it extends, and the common one.
-
-    Example:
-        >>> folders("lepidoptera")
-        ('lepidoptera', 'insects', 'animals', 'all_animals', 'common')
-    """
+    """Return the folders of a group's words: its own, those of the groups that it extends, and the common one."""
     above = {row[0]: row[1] for row in _rows("groups", "")[1:]}
     found = [group]
     while (parent := above.get(found[-1])) is not None:
@@ -98,31 +80,19 @@ def group_names() -> list[str]:
 
 @cache
 def near_colours() -> Mapping[str, Mapping[str, float]]:
-    """Return basic colour -> similar colours and their likeness, itself not among them.
-
-    Example:
-        >>> near_colours()["orange"]["rufous"] == near_colours()["rufous"]["orange"] == 0.7
-        True
-    """
+    """Return basic colour -> similar colours and their likeness, itself not among them."""
     return _both_ways("near_colours")
 
 
 @cache
 def near_parts(group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
-    """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them.
-
-    Example:
-        >>> near_parts()["belly"]["underparts"]
-        0.8
-    """
+    """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them."""
     return _both_ways("near_parts", group)
 
 
 def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
-    for one, other, likeness in rows(table, group=group):
-        for a, b in ((one, other), (other, one)):
-            found.setdefault(a.replace("wing-bars", "wing bars"), {})[b.replace("wing-bars", "wing bars")] = float(
-                likeness
-            )
+    for row in rows(table, group=group):
+        one, other, likeness = (each.replace("wing-bars", "wing bars") for each in row)
+        found.setdefault(one, {})[other] = found.setdefault(other, {})[one] = float(likeness)
     return found

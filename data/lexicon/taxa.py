@@ -11,12 +11,7 @@ from data.lexicon.tables import BIRDS, column
 
 @cache
 def organisms() -> Mapping[str, str]:
-    """Return noun in the singular -> group.
-
-    Example:
-        >>> organisms()["newt"]
-        'amphibians'
-    """
+    """Return noun in the singular -> group."""
     found: dict[str, str] = {}
     group = ""
     for line in (files("data.lexicon") / "organisms.txt").read_text(encoding="utf-8").splitlines():
@@ -54,12 +49,7 @@ def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str
 
 
 def shared_group(lineages: Iterable[Mapping[str, str]]) -> str:
-    """Return the group of taxa that are compared: their own if they share it, else the general one.
-
-    Example:
-        >>> shared_group([{"class": "Aves"}, {"class": "Aves"}]), shared_group([{"class": "Aves"}, {"class": "Pisces"}])
-        ('birds', 'animals')
-    """
+    """Return the group of taxa that are compared: their own if they share it, else the general one."""
     found = {group_of_taxon(lineage) for lineage in lineages}
     return found.pop() if len(found) == 1 else GENERAL
 

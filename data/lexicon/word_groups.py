@@ -20,10 +20,6 @@ def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
     """Return name of a word group -> its words, in lower case.
 
     A word that tells topics apart stands in one word group: that of the nearest folder. `[none]` takes words out.
-
-    Example:
-        >>> "supercilium" in groups()["part"], "gill" in groups("fungi")["part"]
-        (True, True)
     """
     found: dict[str, set[str]] = {}
     taken: set[str] = set()
@@ -38,7 +34,7 @@ def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
 def _own_groups(folder: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     current: set[str] | None = None
-    for line in lines_of("words", group=folder):
+    for line in lines_of("words", folder):
         words = line.split()
         if len(words) == 1 and words[0].startswith("["):
             current = found.setdefault(words[0].strip("[]"), set())
@@ -50,12 +46,7 @@ def _own_groups(folder: str) -> dict[str, set[str]]:
 
 
 def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
-    """Return the pairs of a word group of entries `one=other`, sorted.
-
-    Example:
-        >>> ("abdomen", "belly") in [(other, one) for one, other in equations("synonym")]
-        True
-    """
+    """Return the pairs of a word group of entries `one=other`, sorted."""
     pairs = (word.partition("=") for word in sorted(groups(group).get(name, ())))
     return [(one, other) for one, _, other in pairs]
 
@@ -118,10 +109,5 @@ def _singulars(word: str) -> tuple[str, ...]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case, hyphenated words split, without possessive endings.
-
-    Example:
-        >>> words_of("The male's blue-grey wing")
-        ['the', 'male', 'blue', 'grey', 'wing']
-    """
+    """Return the words of a text in lower case, hyphenated words split, without possessive endings."""
     return [found.lower().removesuffix("'s").removesuffix("’s") for found in _WORD.findall(text)]

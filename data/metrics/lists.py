@@ -27,10 +27,6 @@ def blocks(scores: Sequence[float], relevant: Sequence[bool]) -> list[Block]:
 
     Raises:
         ValueError: if the scores are not sorted.
-
-    Example:
-        >>> blocks([0.9, 0.5, 0.5], [True, True, False])
-        [Block(n=1, n_relevant=1), Block(n=2, n_relevant=1)]
     """
     if any(above < below for above, below in pairwise(scores)):
         raise ValueError("expected scores in falling order")
@@ -81,10 +77,6 @@ def average_precision(ranked: Sequence[Block], *, n_relevant: int, k: int | None
 
     Source: McSherry and Najork, ECIR 2008, section 3: at the j-th place of a block of n items with r relevant, after R
     relevant ones, the expected term is r/n (R + 1 + (j - 1)(r - 1)/(n - 1)) / rank.
-
-    Example:
-        >>> round(average_precision(settled([True, False, True]), n_relevant=2), 4)
-        0.8333
     """
     if n_relevant == 0:
         return 0.0
@@ -148,10 +140,6 @@ def ndcg_visret(ranked: Sequence[Block], k: int) -> float:
     any other rank up to k; relevant items beyond k count nowhere. It can fall when another relevant item is found.
 
     Source: VisRet (Wu et al., 2025), `ndcg_at_k` of the published code; its figures at k = 1 are those of hit@1.
-
-    Example:
-        >>> [round(ndcg_visret(settled(order), 10), 4) for order in ([True] + [False] * 9, [False] * 9 + [True])]
-        [1.0, 0.3937]
     """
     expected, first, before = 0.0, 0, 0
     chances = gains(ranked)[:k]

@@ -74,10 +74,6 @@ def measure(
 
     Raises:
         ValueError: if there are no values, or not one group per value.
-
-    Example:
-        >>> measure("top-1", [1.0, 1.0, 0.0], ["robin", "robin", "wren"]).macro
-        0.5
     """
     (measured,) = measure_all({name: values}, groups, n_resamples=n_resamples, seed=seed)
     return measured

@@ -70,12 +70,7 @@ def paired_test(differences: Sequence[float], *, n_resamples: int = N_TEST_RESAM
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values with Holm's correction for multiple tests (Holm, 1979), in the given order.
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03])
-        [0.03, 0.06, 0.06]
-    """
+    """Return the p-values with Holm's correction for multiple tests (Holm, 1979), in the given order."""
     corrected = [0.0] * len(p_values)
     largest = 0.0
     for place, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):

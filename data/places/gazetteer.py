@@ -54,12 +54,7 @@ class Place:
 
 
 def find_place(name: str) -> Place | None:
-    """Return the place with a name, also part of one; None for an unknown name.
-
-    Example:
-        >>> find_place("the USA").name, find_place("north-east India").name, find_place("Atlantis")
-        ('United States', 'northeastern India', None)
-    """
+    """Return the place with a name, also part of one; None for an unknown name."""
     found = canonical_name(name)
     return None if found is None else _place(found)
 
@@ -84,10 +79,6 @@ def place_of(text: str) -> Place:
 
 def place_at(latitude: float, longitude: float) -> Place:
     """Return the place of a point, named by its state and country; a point near the coast is moved to land.
-
-    Example:
-        >>> place_at(60.4, 5.3).name, place_at(37.5, -77.4).name, place_at(45.2, -35.2).name
-        ('Norway', 'Virginia, United States', '45, -35')
 
     Raises:
         BadInput: for degrees out of range.
@@ -135,12 +126,7 @@ def names_as_written() -> list[str]:
 
 
 def fold(name: str) -> str:
-    """Return a name in lower case without accents, article and double spaces.
-
-    Example:
-        >>> fold("The  Galápagos Islands")
-        'galapagos islands'
-    """
+    """Return a name in lower case without accents, article and double spaces."""
     plain = unicodedata.normalize("NFKD", name.replace("’", "'"))
     folded = " ".join("".join(sign for sign in plain if not unicodedata.combining(sign)).casefold().split())
     return folded.removeprefix("the ")

@@ -75,22 +75,12 @@ class Taxon:
 
 
 def vocabulary_hash(taxon_ids: Iterable[str]) -> str:
-    """Return a hash of a set of species, independent of the order.
-
-    Example:
-        >>> vocabulary_hash(["pica-pica", "bubo-bubo"]) == vocabulary_hash(["bubo-bubo", "pica-pica"])
-        True
-    """
+    """Return a hash of a set of species, independent of the order."""
     return sha256_hex("\n".join(sorted(taxon_ids)))
 
 
 def taxon_id(scientific_name: str) -> str:
-    """Return the id of the taxon, its scientific name as a slug.
-
-    Example:
-        >>> taxon_id("Cardinalis cardinalis")
-        'cardinalis-cardinalis'
-    """
+    """Return the id of the taxon, its scientific name as a slug."""
     name = scientific_name.lower()
     if not name.isascii():
         name = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))

@@ -49,12 +49,7 @@ def index_digest() -> str:
 
 
 def drawings_of(taxon_id: str, purpose: Literal["anchor", "query"]) -> list[Drawing]:
-    """Return the drawings of a species for one purpose; none if it was not drawn.
-
-    Example:
-        >>> [drawing.sex for drawing in drawings_of("anas-platyrhynchos", "anchor")]
-        ['male', 'female', 'male']
-    """
+    """Return the drawings of a species for one purpose; none if it was not drawn."""
     return [drawing for drawing in read_drawings() if (drawing.taxon_id, drawing.purpose) == (taxon_id, purpose)]
 
 

@@ -53,32 +53,14 @@ class StarterSpecies:
         """All plain colour words of the facts."""
         return frozenset(word for fact in self.facts for colour in fact.colours for word in colour.split("-"))
 
-    @property
-    def n_agreed(self) -> int:
-        """Number of colours, shades and shape words in the facts."""
-        return sum(
-            len(fact.colours) + bool(fact.shade and not fact.colours) + len(list(filter(None, fact.shape.split(", "))))
-            for fact in self.facts
-        )
-
 
 def read_species() -> list[StarterSpecies]:
-    """Return the species that ship with Fieldmark, sorted by id.
-
-    Example:
-        >>> next(species for species in read_species() if species.by_hand).taxon.common_name
-        'Red-winged Blackbird'
-    """
+    """Return the species that ship with Fieldmark, sorted by id."""
     return [loads(StarterSpecies, line) for line in read_bytes(SPECIES_FILE).decode().splitlines()]
 
 
 def read_terms() -> list[Term]:
-    """Return the terms that ship with Fieldmark, sorted by name, without a source.
-
-    Example:
-        >>> "amplexus" in [term.name for term in read_terms()]
-        True
-    """
+    """Return the terms that ship with Fieldmark, sorted by name, without a source."""
     return [loads(Term, line) for line in read_bytes(TERMS_FILE).decode().splitlines()]
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray, as_fixed_point, check_vectors, exact_cosines
 from data.contracts import ImageEncoder
-from data.engines.contract import LOCAL, Engine, map_shards
+from data.engines.contract import LOCAL, Engine
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable
 from data.files import file_state, sha256_hex, user_folder, writer_lock
 from data.images.find import SUFFIXES, unsupported_text, walk_files
@@ -222,7 +222,7 @@ def _updated(
     due = 0.0
     on_progress(done, len(new), failed)
     waiting = iter(new)
-    for results in map_shards(EncodeWhole(encoder=encoder), (folder / photo.path for photo in new), engine):
+    for results in engine.map(EncodeWhole(encoder=encoder), (folder / photo.path for photo in new)):
         for photo, found in zip(islice(waiting, len(results)), results, strict=True):
             known[photo.path] = _read(photo, found, folder)
             failed += isinstance(found, BadImage)

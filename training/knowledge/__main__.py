@@ -57,10 +57,18 @@ def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
 
 def summary_of(species: list[StarterSpecies]) -> str:
     """Return the numbers of species, texts and texts of at least three facts, in one line."""
-    n_full = sum(entry.n_agreed >= 3 and bool(entry.text) for entry in species)
+    n_full = sum(n_agreed(entry) >= 3 and bool(entry.text) for entry in species)
     return (
         f"{len(species)} species, {sum(bool(entry.text) for entry in species)} with a text, "
         f"{n_full} of these with at least three facts, {sum(entry.by_hand for entry in species)} by hand"
+    )
+
+
+def n_agreed(species: StarterSpecies) -> int:
+    """Return the number of colours, shades and shape words in the facts of a species."""
+    return sum(
+        len(fact.colours) + bool(fact.shade and not fact.colours) + len(list(filter(None, fact.shape.split(", "))))
+        for fact in species.facts
     )
 
 

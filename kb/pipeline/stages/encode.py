@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from data.arrays import FloatArray
 from data.batches import grouped, grouped_by_size
-from data.engines.contract import map_shards
 from data.records import Anchor
 from kb.pipeline.stages.assemble import IN_MEMORY, Subjects
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
@@ -96,7 +95,7 @@ def _encode_pictures(
                 if anchor.sha256 is not None
             )
 
-    for made in map_shards(EncodeAnchors(layout=run.layout, encoders=run.encoders), pictures(), run.engine):
+    for made in run.engine.map(EncodeAnchors(layout=run.layout, encoders=run.encoders), pictures()):
         group = waiting.popleft()
         keys = [
             (subject_id(subject), anchor.anchor_id)
@@ -133,7 +132,7 @@ def _encode_texts(
             waiting.append((group, [(key, item) for key, item, _ in rows], vectors))
             yield tuple(text for (_, _, text), vector in zip(rows, vectors, strict=True) if vector is None)
 
-    for encoded in map_shards(EncodeTexts(encoders=run.encoders, space=space), texts(), run.engine):
+    for encoded in run.engine.map(EncodeTexts(encoders=run.encoders, space=space), texts()):
         group, keys, vectors = waiting.popleft()
         made = iter(encoded)
         with run.ledger.transaction():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.engines.contract import Recipe, map_shards
+from data.engines.contract import LOCAL, Recipe
 from data.engines.packing import pack, path_on_node, shipped_path, unpack
 from data.engines.ray_engine import RayEngine
 from data.engines.ray_worker import Worker
@@ -31,13 +31,13 @@ def log(tmp_path: Path) -> Path:
 
 def test_this_machine_takes_items_one_by_one(log: Path) -> None:
     """A stream may be endless; an error of the items comes after the results before it."""
-    results = map_shards(Halves(log=str(log)), iter([2, 3, 4]))
+    results = LOCAL.map(Halves(log=str(log)), iter([2, 3, 4]))
     assert next(results) == 1.0
     assert worked_on(log) == [2]
     assert list(results) == [1.5, 2.0]
     found = list[float]()
     with pytest.raises(OSError, match="unreadable folder"):
-        found.extend(map_shards(Halves(log=str(log)), numbers_and_error(3)))
+        found.extend(LOCAL.map(Halves(log=str(log)), numbers_and_error(3)))
     assert found == [0.0, 0.5, 1.0]
 
 
@@ -51,7 +51,7 @@ def test_a_task_that_reads_ahead_hands_out_all_results_before_an_error_of_the_it
 
     n_found = 0
     with pytest.raises(OSError, match="unreadable folder"):
-        for batch in map_shards(EncodeWhole(encoder=toy_encoders().text_image[0]), photos()):
+        for batch in LOCAL.map(EncodeWhole(encoder=toy_encoders().text_image[0]), photos()):
             n_found += len(batch)
     assert n_found == BATCH_SIZE + 3
 

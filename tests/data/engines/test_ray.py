@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from data.engines.contract import map_shards
+from data.engines.contract import LOCAL
 from data.engines.ray_engine import RayEngine
 from data.engines.shards import shards_of
 from data.errors import BadInput, SourceUnavailable, UsageError
@@ -35,8 +35,8 @@ def log(tmp_path: Path) -> Path:
 
 def test_results_order_and_errors_are_those_of_this_machine(engine: RayEngine, log: Path, tmp_path: Path) -> None:
     task = Halves(log=str(log))
-    assert list(map_shards(task, NUMBERS, engine)) == list(map_shards(task, NUMBERS)) == HALVES
-    assert list(map_shards(task, [], engine)) == []
+    assert list(engine.map(task, NUMBERS)) == list(LOCAL.map(task, NUMBERS)) == HALVES
+    assert list(engine.map(task, [])) == []
     assert list((tmp_path / "shards").iterdir()) == []
     for items, changed, kind in (
         (numbers_and_error(11), {}, OSError),
@@ -45,7 +45,7 @@ def test_results_order_and_errors_are_those_of_this_machine(engine: RayEngine, l
     ):
         found = list[float]()
         with pytest.raises(kind):
-            found.extend(map_shards(Halves(log=str(log), **changed), items, engine))
+            found.extend(engine.map(Halves(log=str(log), **changed), items))
         assert found == HALVES[: len(found)] and len(found) > 3
 
 
@@ -53,7 +53,7 @@ def test_a_killed_worker_repeats_its_shard_and_a_stopped_run_resumes(
     engine: RayEngine, log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     task = Halves(log=str(log), die_at=21)
-    assert list(map_shards(task, NUMBERS, engine)) == HALVES
+    assert list(engine.map(task, NUMBERS)) == HALVES
     [shard] = [shard.shipped for shard in shards_of(task, NUMBERS) if 21 in shard.shipped]
     counts = Counter(worked_on(log))
     assert counts[21] == 2
@@ -61,24 +61,24 @@ def test_a_killed_worker_repeats_its_shard_and_a_stopped_run_resumes(
     assert capfd.readouterr().out == "", "nothing of Ray's own reaches the results"
 
     again = Halves(log=str(log.with_name("again")))
-    stopped = map_shards(again, NUMBERS, engine)
+    stopped = engine.map(again, NUMBERS)
     assert next(stopped) == 0
     with pytest.raises(UsageError, match="one task at a time"):
-        next(map_shards(again, NUMBERS, engine))
+        next(engine.map(again, NUMBERS))
     stopped.close()
     stored = {file.name.rpartition("-")[2] for file in (tmp_path / "shards").glob("*-*")}
     done = {number for each in shards_of(again, NUMBERS) if each.id in stored for number in each.shipped}
-    assert list(map_shards(again, NUMBERS, engine)) == HALVES
+    assert list(engine.map(again, NUMBERS)) == HALVES
     assert {Counter(worked_on(Path(again.log)))[number] for number in done} == {1}
 
     with pytest.raises(SourceUnavailable, match="A worker of the Ray cluster died 3 times"):
-        list(map_shards(Halves(log=str(log), die_at=30, always_dies=True), NUMBERS, engine))
+        list(engine.map(Halves(log=str(log), die_at=30, always_dies=True), NUMBERS))
 
 
 def test_a_node_that_dies_loses_nothing_and_another_one_joins_the_next_run(
     ray_cluster: RayCluster, engine: RayEngine, log: Path, tmp_path: Path
 ) -> None:
-    coming = map_shards(Halves(log=str(log)), NUMBERS, engine)
+    coming = engine.map(Halves(log=str(log)), NUMBERS)
     first = next(coming)
     ray_cluster.kill_node()
     try:
@@ -87,4 +87,4 @@ def test_a_node_that_dies_loses_nothing_and_another_one_joins_the_next_run(
         ray_cluster.add_node()
     engine.close()
     with closing(RayEngine(ray_cluster.address, results=tmp_path / "next", loaders={})) as again:
-        assert list(map_shards(Halves(log=str(log)), NUMBERS, again)) == HALVES
+        assert list(again.map(Halves(log=str(log)), NUMBERS)) == HALVES

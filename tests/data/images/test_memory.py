@@ -15,9 +15,8 @@ import pytest
 from PIL import Image
 
 from data.errors import BadImage
-from data.images.decode import MAX_KEPT_PIXELS, open_picture, read_image
+from data.images.decode import MAX_KEPT_PIXELS, open_picture, read_image, small_rgb
 from data.images.memory import MAX_DECODED_BYTES, MAX_SCANS, _Room, decoded_bytes
-from data.images.rgb import small_rgb
 
 ROOT = Path(__file__).resolve().parents[3]
 PEAK = """
@@ -101,7 +100,7 @@ def test_a_progressive_jpeg_counts_its_coefficients_and_a_plain_one_only_the_shr
 
 @pytest.mark.parametrize("mode", ["1", "LA", "P", "PA", "RGB", "CMYK", "I;16", "I", "F"])
 def test_strips_give_the_pixels_of_the_whole_image(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("data.images.rgb.STRIP_PIXELS", 5_000)
+    monkeypatch.setattr("data.images.decode.STRIP_PIXELS", 5_000)
     size, factor = (131, 301), 3
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 256, (size[1], size[0]), dtype=np.uint8)

@@ -87,7 +87,7 @@ def test_every_lexicon_file_is_known_and_has_lines() -> None:
     for group in (*group_names(), COMMON):
         names = {Path(file.name).stem for file in (files("data.lexicon") / group).iterdir()}
         assert names - {"words"} <= known
-        assert all(lines_of(name, group=group) for name in names)
+        assert all(lines_of(name, group) for name in names)
 
 
 def test_near_colours_and_parts_are_those_of_field_marks() -> None:
