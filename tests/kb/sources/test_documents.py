@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from data.errors import BadInput
-from kb.sources.parsers import soup_of
 from kb.sources.plain_text import parse_text
-from kb.sources.web.documents import MAX_CHARACTERS, NotReadable, as_markdown, decoded, read_document, read_file
+from kb.sources.web.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file
 from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
 
 PAGES = {path: reply for path, reply in ugly_pages().items() if isinstance(reply, Reply)}
@@ -75,10 +74,6 @@ def test_a_page_of_one_table_is_read_by_rows() -> None:
     assert (read.title, read.language) == ("", "de")  # not the heading of a section
 
 
-def test_a_page_cannot_make_headings_of_its_sentences() -> None:
-    assert as_markdown([(0, "# Description"), (3, "Size")]) == "Description\n\n### Size"
-
-
 def test_the_version_changes_with_the_text_alone() -> None:
     first = read_document(page().encode())
     other_menu = read_document(page().replace("Red hats", "Blue hats").encode())
@@ -103,11 +98,3 @@ def test_a_file_is_read_by_its_ending() -> None:
     ):
         with pytest.raises(NotReadable, match=reason):
             read_file(name, content)
-
-
-def test_a_text_without_tags_is_parsed_without_a_warning() -> None:
-    """Beautiful Soup warns of texts that look like addresses or names of files; a warning would fail this test."""
-    for parser in ("html.parser", "lxml"):
-        for text in ("http://[", "https://a.example/?id=1&name=2", "credits.html", "a bird"):
-            assert soup_of(text, parser).get_text().strip() == text
-    assert soup_of("<p>a <b>bird</b></p>").get_text() == "a bird"

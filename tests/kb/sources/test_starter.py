@@ -7,16 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import kb
-import recognize
 from data.files import sha256_hex
 from data.images.decode import read_image
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from data.starter.knowledge import read_bytes, read_species
 from data.starter.vectors import FILE, read_vectors
-from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
-from kb.pipeline.settings import BuildSettings
 from kb.reasons import NO_PAGE
 from kb.sources import starter
 from kb.sources.article_source import AnchorBatch
@@ -66,21 +62,6 @@ def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -
     assert article.section_text(description).startswith("A very large, thickset white owl")
     assert article.section_text(description) == article.text[-len(article.section_text(description)) :]
     assert source.parse(body) == article
-
-
-def test_a_summary_is_the_text_of_its_species_licensed_as_our_own(source: StarterSource) -> None:
-    distiller = ExtractiveDistiller()
-    species = {entry.taxon.taxon_id: entry for entry in read_species()}
-    for key, body in fetched(source, source.taxa()).items():
-        entry, origin = species[key], body.source
-        assert body.media_type == "application/json"
-        assert (origin.title, origin.url, origin.revision) == (entry.taxon.common_name, None, None)
-        assert origin.licence == "Apache-2.0"
-        summary = distiller.distil(source.parse(body), entry.taxon)
-        assert (summary is None) == (not entry.text), key
-        if summary is not None:
-            assert summary.scope == "facts"  # not based on an article
-            assert entry.by_hand or summary.text == " ".join(entry.text)
 
 
 def test_terms_are_located_by_name_alias_and_title_with_the_shipped_words(source: StarterSource) -> None:
@@ -149,34 +130,3 @@ def test_shipped_vectors_replace_drawings_but_for_other_encoders() -> None:
     assert second.anchor.anchor_id == "m2"
     assert len(images(source, "pica-pica", limit=1)) == 1
     assert images(source, "upupa-epops", limit=3) == (), "vectors of photos and drawings are never mixed"
-
-
-def test_a_shipped_text_vector_is_used_for_its_species(tmp_path: Path, vectors_file: Path) -> None:
-    """The texts behind these vectors may not be shipped; users see Fieldmark's own short text instead."""
-    encoders = recognize.load_encoders("starter")
-    encoder = encoders.text_image[0]
-    given = np.eye(1, encoder.dim, k=3, dtype=np.float32)
-    np.savez(
-        vectors_file,
-        spaces=np.array([], dtype=str),
-        taxon_ids=np.array([], dtype=str),
-        anchor_ids=np.array([], dtype=str),
-        text_spaces=np.array([encoder.space]),
-        text_taxon_ids=np.array(["pica-pica"]),
-        text_vectors_0=given,
-    )
-    source = StarterSource()
-    taxa = [taxon for taxon in source.drawn_taxa() if taxon.taxon_id in ("pica-pica", "upupa-epops")]
-    kb.build(tmp_path / "two.kb", taxa, source, encoders, settings=BuildSettings(anchors_per_species=0))
-    store = kb.open(tmp_path / "two.kb")
-    try:
-        table = store.chunk_vectors(encoder.space)
-        of_magpie = table.vectors[table.owners == store.taxon_ids.index("pica-pica")]
-        of_hoopoe = table.vectors[table.owners == store.taxon_ids.index("upupa-epops")]
-    finally:
-        store.close()
-    assert (of_magpie == given).all()
-    [hoopoe] = [entry for entry in read_species() if entry.taxon.taxon_id == "upupa-epops"]
-    expected = encoder.encode_texts([" ".join(hoopoe.text)])
-    assert of_hoopoe.shape[1] == expected.shape[1]
-    assert not (of_hoopoe == given).all(axis=1).any()

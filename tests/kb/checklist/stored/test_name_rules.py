@@ -89,13 +89,6 @@ def test_a_name_without_a_single_species_is_reported_with_its_reason(reconciler:
         assert missed.suggestions[: len(suggestions)] == suggestions, name
 
 
-def test_the_first_known_name_of_a_row_decides_and_others_are_told(reconciler: Reconciler) -> None:
-    found = reconciler.reconcile_rows([("No name", "Painted Lady", "Vanessa atalanta")])
-    assert [(match.name, match.taxon.scientific_name, match.elsewhere) for match in found.matched] == [
-        ("No name", "Vanessa cardui", ("Vanessa atalanta",))
-    ]
-
-
 def test_species_of_a_wiki_follow_the_same_rules(reconciler: Reconciler) -> None:
     taxa = [match.taxon for match in reconciler.reconcile(["Bombus morrisoni", "Hyla cinerea", "Monarch"]).matched]
     own = Reconciler(WikiChecklist(taxa))

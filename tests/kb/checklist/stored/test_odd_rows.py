@@ -40,14 +40,6 @@ def archive(rows: str, *, fields: tuple[str, ...] = FIELDS, attributes: str = ""
     return {"meta.xml": meta, "taxon.txt": rows}
 
 
-def test_names_all_in_capitals_are_species_apart(tmp_path: Path) -> None:
-    listed = added(tmp_path, "scientific_name,genus,family\nVANESSA ATALANTA,VANESSA,NYMPHALIDAE\nVANESSA CARDUI,,\n")
-    assert (species(listed), listed.problems) == (["Vanessa atalanta", "Vanessa cardui"], [])
-    found = listed.find("Vanessa atalanta")
-    assert found is not None
-    assert found.lineage == {"family": "Nymphalidae", "genus": "Vanessa"}
-
-
 def test_a_checklist_without_species_says_so(tmp_path: Path) -> None:
     listed = added(tmp_path, "taxon\nRana\nBufo\n")
     assert listed.problems == ["no species, expected names such as Rana temporaria: 1 (first: Rana)"]
@@ -111,13 +103,6 @@ def test_open_names_are_no_taxa_and_aggregates_are_the_species(tmp_path: Path) -
     assert listed.problems == ["no species named (sp., cf., aff.): 2 (first: line 2, Amanita sp.)"]
 
 
-def test_an_aggregate_stands_beside_its_species(tmp_path: Path) -> None:
-    rows = "1\tBufo bufo agg.\tspecies aggregate\taccepted\n2\tBufo bufo\tspecies\taccepted\n"
-    listed = added(tmp_path, archive(rows), "t.zip")
-    found = [listed.find(name) for name in ("Bufo bufo", "Bufo bufo agg.")]
-    assert [each.rank for each in found if each] == ["species", "species aggregate"]
-
-
 def test_a_heading_that_meta_xml_does_not_declare_is_no_taxon(tmp_path: Path) -> None:
     rows = "taxonID\tscientificName\ttaxonRank\ttaxonomicStatus\n1\tRana arvalis\tspecies\taccepted\n"
     listed = added(tmp_path, archive(rows), "t.zip")
@@ -145,17 +130,6 @@ def test_markup_and_underscores_in_names_and_shortened_genera(tmp_path: Path) ->
     listed = added(tmp_path, "scientific_name\n<i>Rana temporaria</i> L.\n_Rana dalmatina_\nRana_arvalis\nR. iberica\n")
     assert species(listed) == ["Rana temporaria", "Rana dalmatina", "Rana arvalis"]
     assert listed.problems == ["genus shortened: 1 (first: line 5, R. iberica)"]
-
-
-def test_a_species_comes_before_the_complex_of_its_name(tmp_path: Path) -> None:
-    rows = "taxonID\tparentNameUsageID\tscientificName\ttaxonRank\n1\t\tLampropeltis\tgenus\n"
-    rows += (
-        "2\t1\tLampropeltis getula\tcomplex\n3\t2\tLampropeltis getula\tspecies\n4\t2\tLampropeltis nigra\tspecies\n"
-    )
-    listed = added(tmp_path, rows, "t.tsv")
-    found = listed.find("Lampropeltis getula")
-    assert found is not None and (found.rank, found.lineage) == ("species", {"genus": "Lampropeltis"})
-    assert (listed.n_species, listed.problems) == (2, [])
 
 
 def test_a_species_list_of_occurrences_has_keys_for_ids_and_repeated_rows_without_ids_are_one(tmp_path: Path) -> None:
@@ -188,13 +162,6 @@ def test_all_tables_of_vernacular_names_are_read_without_meta_xml(tmp_path: Path
     }
     found = added(tmp_path, files, "t.zip").find("Grasfrosch")
     assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "en": ("Common Frog",)}
-
-
-def test_languages_may_be_named_in_headings(tmp_path: Path) -> None:
-    found = added(tmp_path, "scientific_name,German,French name\nRana temporaria,Grasfrosch,Grenouille\n").find(
-        "Grasfrosch"
-    )
-    assert found is not None and found.names_by_language == {"de": ("Grasfrosch",), "fr": ("Grenouille",)}
 
 
 def test_genus_and_epithets_may_stand_in_columns_of_their_own(tmp_path: Path) -> None:

@@ -67,19 +67,6 @@ def test_of_a_large_checklist_the_part_with_the_species_is_kept(
     assert not part.keep(whole, named(whole, *species), kept)
 
 
-def test_names_synonyms_and_shared_names_stay_in_a_part(
-    whole: StoredChecklist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part, "MAX_TAXA", 4)
-    part.keep(whole, named(whole, "Vanessa atalanta"), tmp_path / "kept.sqlite")
-    found = StoredChecklist(tmp_path / "kept.sqlite", language="de")
-    taxon = found.find("Pyrameis atalanta")
-    assert taxon is not None
-    assert (taxon.common_names, taxon.names_by_language["en"]) == (("Admiral", "Red Admiral"), ("Red Admiral",))
-    assert found.find("Vanessa atalanta rubria") is not None
-    assert found.find("Prunella") is None
-
-
 def test_a_changed_byte_is_found_when_a_kept_checklist_is_opened(whole: StoredChecklist, tmp_path: Path) -> None:
     kept = tmp_path / "kept.sqlite"
     part.keep(whole, named(whole, "Vanessa cardui"), kept)

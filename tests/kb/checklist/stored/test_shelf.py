@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import random
 import zipfile
 from pathlib import Path
 
@@ -13,7 +10,6 @@ import pytest
 from data.errors import BadInput, FieldmarkError, MissingRequirement, UsageError
 from kb.checklist.avilist import load_checklist
 from kb.checklist.shelf import Shelf
-from kb.checklist.stored.containers import Container
 from tests.kb.checklist.stored.checklist_files import META, PLAIN, TAXA, darwin_core, plain
 
 
@@ -27,16 +23,6 @@ def test_a_checklist_is_opened_by_name_and_by_file_and_added_once(tmp_path: Path
     assert shelf.path_of("insects").stat().st_mtime_ns == before
 
 
-def test_an_edited_file_replaces_the_checklist_of_its_name(tmp_path: Path) -> None:
-    shelf, file = Shelf(tmp_path / "home"), plain(tmp_path)
-    first = shelf.add(file).digest
-    file.write_text(PLAIN + "Animalia,Insecta,Pieridae,Pieris rapae,,,\n")
-    assert shelf.add(file).n_species == 6
-    assert shelf.names() == ["insects"]
-    with pytest.raises(MissingRequirement, match="insects of this knowledge base is not on this machine"):
-        shelf.used_by("insects", first, tmp_path / "none.sqlite")
-
-
 def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     Shelf(tmp_path / "home").add(plain(tmp_path))
     with pytest.raises(MissingRequirement) as raised:
@@ -44,23 +30,6 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
     assert raised.value.hint == 'Did you mean "insects"?'
     with pytest.raises(BadInput, match="File not found"):
         Shelf(tmp_path / "home").open("insect.csv")
-
-
-@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
-def test_any_damage_within_an_archive_is_bad_input_that_names_the_file(tmp_path: Path, kind: int) -> None:
-    path, table = tmp_path / "a.zip", "".join(f"Genus{i} species{i}\n" for i in range(5_000))
-    with zipfile.ZipFile(path, "w", kind) as archive:
-        archive.writestr("taxon.tsv", table)
-    whole, draw, n_refused = path.read_bytes(), random.Random(0), 0
-    for _ in range(60):
-        damaged = bytearray(whole)
-        damaged[draw.randrange(40, len(whole) - 100)] ^= 1 << draw.randrange(8)
-        path.write_bytes(damaged)
-        try:
-            assert len(list(Container(path).rows("taxon.tsv"))) == 5_000
-        except BadInput as error:
-            n_refused += "taxon.tsv" in str(error)
-    assert n_refused > 50
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
@@ -73,25 +42,6 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
         archive.writestr("b.csv", "x")
     with pytest.raises(BadInput, match=r"holds a\.csv, b\.csv, from which the checklist is not clear"):
         Shelf(tmp_path / "home").add(path)
-
-
-def _add_and_die(home: Path, file: Path) -> None:
-    def report(work: str, done: int, total: int) -> None:
-        if work == "look-up":
-            os.kill(os.getpid(), 9)
-
-    Shelf(home).add(file, report=report)
-
-
-def test_a_killed_call_leaves_no_checklist_and_the_next_completes(tmp_path: Path) -> None:
-    file, home = plain(tmp_path), tmp_path / "home"
-    process = multiprocessing.get_context("fork").Process(target=_add_and_die, args=(home, file))
-    process.start()
-    process.join()
-    assert process.exitcode == -9
-    assert Shelf(home).names() == []
-    assert Shelf(home).add(file).n_species == 5
-    assert sorted(path.name for path in (home / "checklists").iterdir()) == [".lock", "insects.sqlite"]
 
 
 def test_a_file_of_another_version_is_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ import pytest
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import Taxon
-from kb.checklist.names_table import read_names
-from kb.checklist.reconcile import Reconciler
 from kb.checklist.selection import find_taxon, select, species_ids
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
@@ -22,12 +20,6 @@ def insects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("checklist")
     write: Callable[[Path], Path] = FORMATS[request.param]
     return Shelf(folder / "home").add(write(folder))
-
-
-@pytest.fixture(scope="module")
-def dwc(tmp_path_factory: pytest.TempPathFactory) -> StoredChecklist:
-    folder = tmp_path_factory.mktemp("dwc")
-    return Shelf(folder / "home").add(darwin_core(folder))
 
 
 def found(checklist: StoredChecklist, name: str) -> Taxon:
@@ -71,34 +63,6 @@ def test_an_unknown_name_is_answered_with_the_nearest(insects: StoredChecklist) 
         select(insects, "Red Admirals")
     assert raised.value.hint == "Did you mean Red Admiral?"
     assert insects.suggest("") == insects.suggest("x") == []
-
-
-def test_names_of_a_list_are_matched_by_rule(dwc: StoredChecklist) -> None:
-    names = ["07.Vanessa_cardui", "pyrameis atalanta", "Vanessa atalanta rubria", "male Vanessa cardui (worn)",
-             "Prunella", "Vanessa", "Vanessa cardui x atalanta", "Wanessa cardui"]  # fmt: skip
-    matched = Reconciler(dwc).reconcile(names)
-    assert [(match.taxon.scientific_name, match.rule) for match in matched.matched] == [
-        ("Vanessa cardui", "scientific name"), ("Vanessa atalanta", "synonym"), ("Vanessa atalanta", "subspecies"),
-        ("Vanessa cardui", "scientific name (inside)"),
-    ]  # fmt: skip
-    assert [(miss.name, miss.reason, miss.suggestions[:2]) for miss in matched.unmatched] == [
-        ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
-        ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),
-        ("Vanessa cardui x atalanta", "hybrid", ()),
-        ("Wanessa cardui", "unknown", ("Vanessa cardui",)),
-    ]
-
-
-def test_a_table_of_names_reports_names_that_are_no_single_species(dwc: StoredChecklist, tmp_path: Path) -> None:
-    (tmp_path / "names.csv").write_text(
-        "scientific_name,class\nVanessa cardui,\nVanessa atalanta rubria,\nPrunella,\nNothing x,\n"
-    )
-    listed = read_names(tmp_path / "names.csv", dwc)
-    assert [taxon.scientific_name for taxon in listed.taxa] == ["Vanessa cardui"]
-    assert [(item.name, item.reason) for item in listed.left_out] == [
-        ("Vanessa atalanta rubria", "not a species"), ("Prunella", "name of several taxa"),
-        ("Nothing x", "not in the checklist"),
-    ]  # fmt: skip
 
 
 def test_title_and_edition_come_from_the_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from data.files import sha256_hex
 from data.records import Article, Figure, Source
-from kb.sources.mediawiki.article_parser import is_map_or_icon, parse_article
+from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.taxobox_html import stated_taxon
 
 SAVED = Path(__file__).with_name("saved_pages.jsonl")
@@ -106,16 +106,6 @@ def test_figures_are_ordered_lead_gallery_body_without_icons() -> None:
     )
 
 
-def test_a_whole_saved_page_parses_like_its_content() -> None:
-    page = f"""<!DOCTYPE html><html><head><title>Red wader - Wikipedia</title></head><body><h1 id="firstHeading">Red wader</h1>
-    <div id="siteSub">From Wikipedia</div><div id="mw-content-text">{PAGE}<div class="printfooter">Retrieved</div></div>
-    <div id="catlinks"><div id="mw-normal-catlinks"><a>Categories</a>: <ul><li><a>Waders</a></li></ul></div></div>
-    <div id="footer">Imprint</div></body></html>"""
-    whole, part = parsed(page), parsed(PAGE)
-    assert (whole.text, whole.sections, whole.figures) == (part.text, part.sections, part.figures)
-    assert whole.categories == ("Waders",)
-
-
 def test_a_page_without_a_taxobox_has_its_first_photo_as_lead() -> None:
     article = parsed(
         '<p>A bird.</p><div class="thumb"><a class="image" href="/wiki/File:Range_map.png"><img src="/a/aa/Range_map.png" '
@@ -170,19 +160,6 @@ def test_a_nearly_empty_page_gives_a_nearly_empty_article() -> None:
         assert article.text == ("plain words" if html == "plain words" else "")
         assert article.sections[0].title == ""
         assert (article.infobox, article.figures) == (None, ())
-
-
-def test_maps_and_icons_are_recognised_by_file_name() -> None:
-    others = (
-        "Corvus cornix map.svg", "Distribution.Hooded.Crow.png", "Rangemap Parus.gif", "CardinalMap.png",
-        "Status iucn2.3 EX.svg", "Crow on a map table.jpg",
-    )  # fmt: skip
-    photos = (
-        "VireoGriseusIUCN version 2019 2.png", "Bald eagle, Puget Sound.jpg", "Crow in the Front Range.jpg",
-        "Mapache and heron.jpg", "Clapham Common swan.jpg",
-    )  # fmt: skip
-    assert [file for file in (*others, *photos) if is_map_or_icon(file)] == list(others)
-    assert is_map_or_icon("Crow.jpg", "Breeding range of the crow")
 
 
 def test_a_french_taxobox_block_is_read() -> None:

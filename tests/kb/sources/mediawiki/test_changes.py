@@ -15,7 +15,7 @@ from data.records import Change
 from kb.checklist.avilist import load_checklist
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
-from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, page_text, running
+from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, running
 
 pytestmark = pytest.mark.integration
 
@@ -50,30 +50,6 @@ def built(path: Path, wiki: OwnWiki, encoders: Encoders) -> str:
     kb.build(path, taxa, source, encoders, terms=[("Raven lore", "Common raven")])
     source.close()
     return kb.verify(path).digest
-
-
-def test_only_edited_pages_are_fetched(
-    wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
-) -> None:
-    built(tmp_path / "a.kb", wiki, encoders)
-    assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
-    # revisions with the site description, and photos
-    assert (source.n_requests, source.n_photo_requests) == (2, 0)
-    for name, *rest in BIRDS[:3]:
-        wiki.edit(name, page_text(name, *rest, more="The tail is long and barred with buff."))
-    found = kb.update(tmp_path / "a.kb", [source], encoders)
-    assert [(change.name, change.kind) for change in found.changes] == [
-        ("Cyanocitta cristata", "new revision"),
-        ("Erithacus rubecula", "new revision"),
-        ("Turdus merula", "new revision"),
-    ]
-    # revisions; new match of the three pages; their bodies; photos of the other pages; photos of the three
-    assert (found.requests, found.photos, found.distilled) == (1 + 1 + 3 + 1 + 1, 0, 3)
-    assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
-    with kb.open(tmp_path / "a.kb") as store:
-        [entry] = store.species(["turdus-merula"])
-        assert entry.summary is not None
-        assert "barred with buff" in entry.summary.text
 
 
 def test_moved_and_deleted_pages_match_a_fresh_build(

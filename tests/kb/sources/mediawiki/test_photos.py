@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from data.records import Article, Failure, Figure, LeftOut, Source
 from kb.sources.article_source import AnchorBatch
 from kb.sources.http_client import RetryPolicy
@@ -131,10 +129,3 @@ def test_a_host_that_sends_html_for_all_photos_is_a_failure(wiki: FaultyWiki) ->
         portal = Fault(body=b"<!DOCTYPE html><html>Log in</html>", headers={"Content-Type": kind})
         wiki.photo_faults = [portal] * 20
         assert "Expected an image from" in failure_of(wiki, "a.jpg", "b.jpg")
-
-
-def test_thumbnail_widths_unsupported_by_wikimedia_are_refused() -> None:
-    client = WikiClient("http://127.0.0.1:9/api.php")
-    with pytest.raises(ValueError, match="expected a thumbnail width of"):
-        PhotoFinder(WikiPages(client), thumbnail_px=800, allow_any_licence=False)
-    client.close()

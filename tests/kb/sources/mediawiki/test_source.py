@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from data.errors import BadInput, MissingContact, SourceUnavailable, UnknownTaxon
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
-from kb.sources.article_source import AnchorBatch
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.kb.sources.mediawiki.odd_pages import CATEGORIES, LIST, PAGES
@@ -338,33 +337,6 @@ def test_terms_are_found_by_title_redirect_or_given_page(odd: WikipediaSource) -
 
 
 # --- the wiki of 184 real birds --------------------------------------------------------------------------------------
-
-
-@pytest.mark.integration
-def test_all_184_birds_have_text_and_credits(wiki_api_url: str) -> None:
-    source = WikipediaSource(wiki_api_url, contact=None)
-    found = list(source.locate(birds()))
-    pages = [page for _, page in found if isinstance(page, PageRef)]
-    assert len(pages) == 184
-    assert reasons_of(found) == {"no page": 11131 - 184}
-    assert {item.name: item.reason for item in source.locator.unclaimed(CHECKLIST)} == {
-        "Main Page": "not a bird", "Robin": "disambiguation", "Binoculars": "not a bird", "Amplexus": "not a bird",
-        "Plain stub bird": "not in the checklist", "Bird without a box": "not in the checklist",
-        "List of birds by common name": "not a species",
-    }  # fmt: skip
-    bodies = [body for _, body in source.fetch(pages) if isinstance(body, FetchedPage)]
-    assert len(bodies) == 184
-    articles: list[tuple[str, Article]] = [(body.page.subject_id, source.parse(body)) for body in bodies]
-    assert all(article.infobox and article.infobox.binomial and len(article.text) > 100 for _, article in articles)
-    anchors = dict(source.fetch_anchors(articles, limit=3))
-    batches = [batch for batch in anchors.values() if isinstance(batch, AnchorBatch)]
-    assert len(batches) == 184
-    assert sum(len(batch.images) for batch in batches) > 150
-    assert Counter(item.reason for batch in batches for item in batch.skipped).keys() == {
-        "licence not free", "licence unknown",
-    }  # fmt: skip
-    assert all(image.anchor.author and image.anchor.licence for batch in batches for image in batch.images)
-    assert source.n_requests <= 1.3 * 184 + 191 / 50
 
 
 @pytest.mark.integration
