@@ -94,7 +94,7 @@ def test_absent_species_differ_from_unknown_names_of_which_the_first_get_suggest
 
 
 def test_names_of_the_knowledge_base_match_where_the_checklist_has_none(tmp_path: Path) -> None:
-    """Not by English name where the checklist knows the binomial: the knowledge base may have it for another species."""
+    """Not by English name where the checklist knows the binomial: that may mean another species there."""
     assert matched(tmp_path, "Accipiter badius\n").taxon_ids == {"tachyspiza-badia"}
     old = [Taxon(taxon_id="accipiter-badius", scientific_name="Accipiter badius", rank="species")]
     assert matched(tmp_path, "Tachyspiza badia\n", old).taxon_ids == {"accipiter-badius"}

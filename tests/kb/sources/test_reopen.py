@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import recognize
 from data.errors import PrivateAddress
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
@@ -34,6 +33,8 @@ def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
                 assert (again.name, again.origin) == (source.name, source.origin)
         with reopened({"kind": "web"}) as again:
             assert isinstance(again, WebSource)
+        with reopened({"kind": "starter"}, spaces=["another/1"]) as again:
+            assert again.name == StarterSource(spaces=["another/1"]).name != StarterSource().name
         with pytest.raises(RuntimeError), reopened(wikipedia.origin):
             raise RuntimeError
     assert closed == [wikipedia.name, "web pages", wikipedia.name]
@@ -59,27 +60,7 @@ def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machi
             assert caught.value.hint is not None and "--api-url" in caught.value.hint
         assert wiki.requests == []
         for origin, api_url in ((record, None), ({**record, FROM_BUNDLE: "yes"}, address)):
-            with reopened(origin, api_url=api_url) as source:
+            with reopened(origin, api_url=api_url, contact="me@example.org") as source:
                 assert isinstance(source, WikipediaSource)
                 assert source.client.parse_page("Merlin")["title"] == "Merlin"
-
-
-def test_a_moved_wiki_reopens_at_its_new_address() -> None:
-    with FaultyWiki().running() as old, FaultyWiki().running() as new:
-        new.pages["Merlin"] = "<p>A falcon.</p>"
-        record = WikipediaSource(old.api_url, contact=None).origin
-        with reopened(record, api_url=new.api_url, contact="me@example.org") as source:
-            assert isinstance(source, WikipediaSource)
-            assert source.client.parse_page("Merlin")["title"] == "Merlin"
-        assert old.requests == []
-        assert "me@example.org" in new.headers[0]["User-Agent"]
-
-
-def test_shipped_vectors_are_limited_to_the_requested_spaces() -> None:
-    encoders = recognize.load_encoders("starter")
-    [space] = [encoder.space for encoder in encoders.text_image]
-    for spaces, has_vectors in ((encoders.anchor_spaces, True), (("another",), False)):
-        with reopened(StarterSource().origin, spaces=spaces) as source:
-            assert isinstance(source, StarterSource)
-            vectors = [source.text_vector(taxon.taxon_id, space) for taxon in source.taxa()]
-            assert any(vector is not None for vector in vectors) == has_vectors
+        assert "me@example.org" in wiki.headers[-1]["User-Agent"]

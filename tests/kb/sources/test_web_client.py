@@ -81,12 +81,12 @@ def test_unreachable_or_excessive_robots_forbid_all(site: UglySite, connect: Con
 
 
 def test_requests_to_a_host_are_spaced(site: UglySite, connect: Connect) -> None:
-    crawl_delay, request_rate = ("User-agent: *\n" + line for line in ("Crawl-delay: 0.2\n", "Request-rate: 5/1\n"))
-    for site.robots, pause_s in (("", 0.2), (crawl_delay, 0.0), (request_rate, 0.0)):
+    crawl_delay, request_rate = ("User-agent: *\n" + line for line in ("Crawl-delay: 0.1\n", "Request-rate: 10/1\n"))
+    for site.robots, pause_s in (("", 0.1), (crawl_delay, 0.0), (request_rate, 0.0)):
         client, before = connect(pause_s=pause_s), len(site.times)
         for path in ("/mallard", "/gzip"):
             client.fetch(site.url(path))
-        assert site.times[before + 2] - site.times[before + 1] > 0.19, site.robots
+        assert site.times[before + 2] - site.times[before + 1] > 0.095, site.robots
 
 
 def test_a_request_is_repeated_and_an_error_says_what_happened(site: UglySite, connect: Connect) -> None:

@@ -93,20 +93,12 @@ def test_an_update_asks_whether_pages_have_changed(site: UglySite, source: WebSo
 
 
 def test_a_source_without_pages_of_its_own_has_none_and_no_photos() -> None:
-    source = OwnSource()
+    source, page = OwnSource(), PageRef(subject_id="a", title="A")
     kea = Taxon(taxon_id="nestor-notabilis", scientific_name="Nestor notabilis", rank="species")
-    article = source.parse(
-        FetchedPage(page=PageRef(subject_id="a", title="A"), body="Red.", media_type="", source=Source(title="A"))
-    )
+    article = source.parse(FetchedPage(page=page, body="Red.", media_type="", source=Source(title="A")))
     nothing = LeftOut(name="Nestor notabilis", reason="no page")
-    assert list(source.locate([kea])) == [(kea, nothing)]
+    assert list(source.locate([kea])) == list(source.newest([(kea, page)])) == [(kea, nothing)]
     assert list(source.locate_terms([("cere", None)])) == [("cere", LeftOut(name="cere", reason="no page"))]
-    assert list(source.newest([(kea, PageRef(subject_id="a", title="A"))])) == [(kea, nothing)]
     assert list(source.fetch_anchors([("a", article)], limit=3)) == [("a", AnchorBatch(images=()))]
-    assert (source.photo_rules, source.origin, source.photo_versions(["a.jpg"]), source.is_one_place) == (
-        "",
-        {},
-        {},
-        True,
-    )
+    assert (source.photo_rules, source.origin, source.photo_versions(["a"]), source.is_one_place) == ("", {}, {}, True)
     assert (source.n_requests, source.n_photo_requests, source.text_vector("a", "b")) == (0, 0, None)

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from data.errors import BadInput, MissingContact, SourceUnavailable, UnknownTaxon
+from data.errors import BadInput, UnknownTaxon
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.kb.sources.mediawiki.odd_pages import CATEGORIES, LIST, PAGES
-from tests.servers.faulty_wiki import Fault, FaultyWiki, html_page
+from tests.servers.faulty_wiki import Fault, FaultyWiki
 
 CHECKLIST = load_checklist()
 QUICK = RetryPolicy(tries=3, tries_at_first=2, first_wait_s=0.01, longest_wait_s=1, total_s=5)
@@ -51,9 +51,6 @@ def reasons_of(located: Sequence[tuple[Taxon, PageRef | LeftOut]]) -> Counter[st
     return Counter(place.reason for _, place in located if isinstance(place, LeftOut))
 
 
-# --- a mock wiki ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def source(wiki: FaultyWiki) -> WikipediaSource:
     """A source from a wiki of three birds."""
@@ -80,6 +77,8 @@ def test_one_species_takes_two_requests(wiki: FaultyWiki, source: WikipediaSourc
     )
     assert "rendered" not in body.body
     assert source.parse(body).text == "The Merlin (Falco columbarius) is a bird."
+    named = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact=None)
+    assert named.name == "wikipedia http://127.0.0.1:9/w/api.php"  # without secrets
     wiki.language = "sv"  # which decides, not the setting
     swedish = WikipediaSource(wiki.api_url, contact=None, retry=QUICK, language="fr")
     ((_, body),) = swedish.fetch([page])
@@ -204,19 +203,6 @@ def test_closing_the_fetch_iterator_stops_requests(wiki: FaultyWiki, source: Wik
     assert len(wiki.requests) < 15
 
 
-def test_an_address_without_a_wiki_fails_clearly(wiki: FaultyWiki, source: WikipediaSource) -> None:
-    wiki.always = html_page()
-    with pytest.raises(Exception, match="Expected JSON from http://127"):
-        list(source.locate(birds()))
-    gone = WikipediaSource("http://127.0.0.1:9/api.php", contact=None, retry=QUICK)
-    with pytest.raises(SourceUnavailable, match="is not reachable"):
-        list(gone.locate(birds()))
-    with pytest.raises(MissingContact):
-        WikipediaSource(None, contact=None)
-    source = WikipediaSource("http://me:secret@127.0.0.1:9/w/api.php?key=hidden", contact="x@example.org")
-    assert source.name == "wikipedia http://127.0.0.1:9/w/api.php"  # without secrets
-
-
 def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
     found = dict(source.locator.match_titles([*bad, "Merlin"], CHECKLIST))
@@ -257,9 +243,6 @@ def test_species_below_a_taxon_of_the_wiki_are_those_of_its_categories_and_lists
     below = "not below Lepidoptera, Moths, Vanessa"
     assert found["Honey bee"] == LeftOut(name="Honey bee", reason="about another subject", detail=below)
     assert found["Bird"] == LeftOut(name="Bird", reason="not in the checklist", detail="Aves")
-
-
-# --- an odd wiki -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -334,9 +317,6 @@ def test_terms_are_found_by_title_redirect_or_given_page(odd: WikipediaSource) -
     assert {name: place.reason for name, place in found.items() if isinstance(place, LeftOut)} == {
         "kea": "disambiguation", "nothing": "no page", "x": "no page",
     }  # fmt: skip
-
-
-# --- the wiki of 184 real birds --------------------------------------------------------------------------------------
 
 
 @pytest.mark.integration
