@@ -7,7 +7,7 @@ from kb.ranges.range_statements import range_facts
 
 READINGS = {
     "It breeds in Sweden and winters in Spain.": "breeds Sweden, winters Spain",
-    "A resident breeder in Nepal, Bhutan and north-east India.": "resident Nepal, resident Bhutan, resident northeastern India",
+    "A resident breeder in Nepal and north-east India.": "resident Nepal, resident northeastern India",
     "In Iceland it is a summer visitor.": "breeds Iceland",
     "It is found throughout Europe, except for Ireland.": "occurs Europe, absent Ireland",
     "The species does not occur in Iceland, but is common in Norway.": "absent Iceland, occurs Norway",
@@ -17,7 +17,7 @@ READINGS = {
     "Introduced populations live in New Zealand.": "introduced New Zealand",
     "Many migrate through Israel to winter in East Africa.": "passage Israel, winters Eastern Africa",
     "Widespread in northern and central India.": "occurs northern India, occurs central India",
-    "It nests in the south of France and in the northern parts of Italy.": "breeds southern France, breeds northern Italy",
+    "Nests in the south of France and northern parts of Italy.": "breeds southern France, breeds northern Italy",
     "It winters from Mexico to Central America.": "winters Mexico, winters Central America",
     "Endemic to Tasmania.": "resident Tasmania",
     "T. e. minor Author, 1900 – south China to Vietnam": "occurs southern China, occurs Vietnam",

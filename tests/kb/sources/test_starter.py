@@ -9,7 +9,7 @@ import pytest
 
 from data.files import sha256_hex
 from data.images.decode import read_image
-from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from data.starter.knowledge import read_bytes, read_species
 from data.starter.vectors import FILE, read_vectors
 from kb.distill.extractive import ExtractiveDistiller
@@ -26,20 +26,14 @@ def source() -> StarterSource:
 
 
 def fetched(source: StarterSource, taxa: list[Taxon]) -> dict[str, FetchedPage]:
-    pages = [page for _, page in source.locate(taxa)]
-    assert all(isinstance(page, PageRef) for page in pages)
-    bodies = dict(source.fetch([page for page in pages if isinstance(page, PageRef)]))
-    assert all(isinstance(body, FetchedPage) for body in bodies.values())
-    return {page.subject_id: body for page, body in bodies.items() if isinstance(body, FetchedPage)}
-
-
-def drawn(source: StarterSource) -> list[tuple[str, Article]]:
-    return [(key, source.parse(body)) for key, body in fetched(source, source.drawn_taxa()).items()]
+    pages = [page for _, page in source.locate(taxa) if isinstance(page, PageRef)]
+    bodies = {page.subject_id: body for page, body in source.fetch(pages) if isinstance(body, FetchedPage)}
+    assert len(bodies) == len(taxa)
+    return bodies
 
 
 def images(source: StarterSource, key: str, *, limit: int) -> tuple[AnchorImage, ...]:
-    wanted = [pair for pair in drawn(source) if pair[0] == key]
-    [(_, batch)] = source.fetch_anchors(wanted, limit=limit)
+    [(_, batch)] = source.fetch_anchors([(key, Article(source=Source(title=""), text=""))], limit=limit)
     assert isinstance(batch, AnchorBatch)
     return batch.images
 

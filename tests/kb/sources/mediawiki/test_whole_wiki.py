@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -33,8 +33,7 @@ SEED = 1
 BIRDS = select(load_checklist(), "Aves")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class Whole(NamedTuple):
     """A build of the whole wiki with three 429 answers, and the requests that the proxy recorded."""
 
     proxy: WikiProxy
@@ -63,14 +62,7 @@ def whole(wiki_api_url: str, encoders: Encoders, tmp_path_factory: pytest.TempPa
         found = kb.verify(path)
         assert found.ok
         yield Whole(
-            proxy=proxy,
-            path=path,
-            status=status,
-            digest=found.digest,
-            requests=proxy.requests,
-            too_early=proxy.too_early,
-            bodies=proxy.bodies(),
-            most_at_once=proxy.most_at_once,
+            proxy, path, status, found.digest, proxy.requests, proxy.too_early, proxy.bodies(), proxy.most_at_once
         )
 
 
