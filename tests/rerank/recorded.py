@@ -32,6 +32,7 @@ from rerank.captions.scores import SentenceScorer
 from rerank.captions.texts import VisionCaptioner
 from rerank.forecast import forecast
 from rerank.run_plan import JudgeName
+from rerank.scheduling import current_query
 from rerank.visret.generators import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
 
 FOLDER = Path(__file__).with_name("recorded")
@@ -87,6 +88,7 @@ class Model:
         self.calls: Counter[str] = Counter()
 
     async def reply(self, request: ChatRequest) -> ChatReply:
+        assert current_query.get(), "calls take turns by query"
         images = [image for message in request.messages for image in message.images]
         text = "\n".join(message.text for message in request.messages)
         has_correction = any(message.role == "assistant" for message in request.messages)

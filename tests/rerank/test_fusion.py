@@ -44,12 +44,6 @@ def test_ties_keep_the_order_of_the_images() -> None:
             assert [int(ranks[i]) for i in expected] == list(range(1, 31))
 
 
-def test_equal_ranks_in_another_order_of_drawings_tie() -> None:
-    # Images 0 and 1 have the ranks 1, 2, 3 and 3, 1, 2.
-    similarities = np.array([[0.9, 0.1, 0.5], [0.5, 0.9, 0.1], [0.1, 0.5, 0.9]])
-    assert len(set(fuse(similarities, damping=60).tolist())) == 1
-
-
 def test_with_text_the_text_weighs_as_much_as_all_drawings() -> None:
     drawn, text = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]]), np.array([0.1, 0.9])
     assert np.allclose(fuse(drawn, fusion="with-text", text=text), 5 / 6)

@@ -70,15 +70,6 @@ def test_similarity_without_an_encoder_is_refused() -> None:
         rerank(job("red"), "similarity")
 
 
-def test_absolute_paths_ignore_the_root(folder: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    encoder = toy_encoders().text_image[0]
-    image = JobImage(image_id="a", path=str(folder / "red.png"), score=1.0)
-    ranked = SimilarityReranker(encoder, root=tmp_path_factory.mktemp("x")).rerank(
-        Job(query_id="q", text="red", candidates=(image,))
-    )
-    assert ranked[0].status == "ok"
-
-
 def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: Any) -> None:
     class Short:
         """The toy encoder with room for four words."""

@@ -29,10 +29,6 @@ def test_unasked_questions_always_count_as_no() -> None:
     assert photo_scores(unknown, 2, "mean") == pytest.approx([65, 35])  # one half
 
 
-def test_an_image_without_answers_scores_below_zero() -> None:
-    assert photo_scores([PhotoAnswers(error="down"), answered(0.0, 0.0)], 2, "zero") == [-1.0, 0.0]
-
-
 def test_missing_answers_fail_only_above_the_limit() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
     missing.add(answered(None, None).answers)

@@ -1,14 +1,8 @@
 """Questions made from a query by rule, without a model."""
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from PIL import Image
-
-from data.records import Job, JobImage, QueryPart
-from rerank import RerankResources, rerank
+from data.records import QueryPart
 from rerank.decompose.plain_questions import NEGATION, direct_question, plain_questions
 
 PARTS = {
@@ -170,27 +164,3 @@ def test_a_query_that_is_a_name_or_excludes_one_is_about_the_species_as_a_whole(
         assert direct_question(f"{query} in flight", heron).taxon_ids == ()
     direct = direct_question("not a Great Blue Heron", heron)
     assert (direct.relation, direct.taxon_ids) == ("absent", ("heron",))
-
-
-class AlwaysNo:
-    """An encoder that matches every photo with the negation alone."""
-
-    name = space = "sure of no"
-    dim = 2
-    max_tokens = None
-
-    def encode_images(self, images: Any) -> Any:
-        return np.array([[1.0, 0.0]] * len(images), dtype=np.float32)
-
-    def encode_texts(self, texts: Any) -> Any:
-        return np.array([[1.0 if text == NEGATION else -1.0, 0.0] for text in texts], dtype=np.float32)
-
-
-def test_an_encoder_judge_answers_all_questions() -> None:
-    """Encoders are free of charge, so stopping at a confident no would save nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        Image.new("RGB", (48, 48), "blue").save(Path(folder) / "a.png")
-        job = Job(query_id="q", text="a crest, a bill", candidates=(JobImage(image_id="a", path="a.png", score=1.0),))
-        resources = RerankResources(encoders=(AlwaysNo(),), parts=lambda _: [PARTS["crest"]], root=folder)
-        found = rerank(job, "decompose", resources)
-    assert [one.probability < 0.05 for one in found[0].questions] == [True, True]

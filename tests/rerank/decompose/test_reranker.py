@@ -10,8 +10,8 @@ from PIL import Image
 
 from data.contracts import SeenImage
 from data.errors import SourceUnavailable, UsageError
-from data.records import ChatMessage, ChatRequest, Context, Job, JobImage, Judgement
-from rerank import DecomposeReranker, FairChat, JudgementCache
+from data.records import Context, Job, JobImage, Judgement
+from rerank import DecomposeReranker, JudgementCache
 from rerank.decompose.questions import QuestionWriter
 from rerank.settings import PRESETS, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
@@ -107,31 +107,6 @@ def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_pre
     assert len(reranker.tally.failures) == 1
 
 
-def test_a_joint_judge_without_usable_answers_stops_early(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 1)
-
-    class UnclearJudge(TableJudge):
-        async def judge_together(self, image: Any, questions: Any, *, query: Any, context: Any) -> Any:
-            self.asked.append(image.jpeg)
-            return [Judgement(probability=None, answer=None, obtained_by="unclear") for _ in questions]
-
-    judge = UnclearJudge(TABLE)
-    ranked, _ = run(job, judge, PRESETS["default"].decompose)
-    assert {row.status for row in ranked} == {"error"} and len(judge.asked) == 1
-
-
-def test_early_missing_answers_do_not_fail_a_query(job: Any, tmp_path: Path) -> None:
-    """The first eight answers are missing, but only 8 of all 60."""
-    candidates = []
-    for i in range(20):
-        Image.new("RGB", (32, 32), (i * 10, 9, 0)).save(tmp_path / f"{i}.png")
-        candidates.append(JobImage(image_id=str(i), path=str(tmp_path / f"{i}.png"), score=1.0 - i / 100))
-    table = {str(i): (None, None, 0.5) if i < 4 else (0.9, 0.9, 0.9) for i in range(20)}
-    ranked, reranker = run(replace(job, candidates=tuple(candidates)), TableJudge(table), PRESETS["paper"].decompose)
-    assert {row.status for row in ranked} == {"ok"}
-    assert (reranker.tally.n_unscored, reranker.tally.n_answers) == (8, 60)
-
-
 def test_photos_in_memory_are_limited_per_query(job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 3)
     candidates = []
@@ -206,34 +181,6 @@ def test_a_photo_with_a_missing_answer_is_judged_again(job: Any, tmp_path: Path)
         _, reranker = run(job, judge, PRESETS["paper"].decompose, cache=cache)
     assert {image for image, *_ in judge.asked} == {"c"}
     assert (reranker.tally.n_cached, reranker.tally.n_unscored) == (3, 0)
-
-
-@pytest.mark.parametrize("finishes_first", [True, False])
-def test_finishes_first_completes_started_photos_first(job: Any, finishes_first: bool) -> None:
-    all_read = asyncio.Event()
-
-    class HeldChat(ScriptedChat):
-        async def reply(self, request: Any) -> Any:
-            await all_read.wait()  # the reading order of photos must not matter
-            return await super().reply(request)
-
-    chat = FairChat(HeldChat(lambda _: "ok"), n_in_flight=1, finishes_first=finishes_first)
-
-    class Caller(TableJudge):
-        n_come = 0
-
-        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
-            self.n_come += 1
-            if self.n_come == len(NAMES):
-                all_read.set()
-            await chat.reply(ChatRequest(messages=(ChatMessage(role="user", text=question.question),)))
-            return await super().judge(image, question, **more)
-
-    judge = Caller(TABLE)
-    run(job, judge, PRESETS["paper"].decompose)
-    order = [(image, QUESTIONS.index(question)) for image, question, *_ in judge.asked]
-    first, last = order[0][0], [image for image, number in order if number == 0][-1]
-    assert (order.index((first, 2)) < order.index((last, 0))) is finishes_first
 
 
 # --- composed queries and dialogues ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
 from papers.feedback.actor import LabelledQuery, act
 from papers.feedback.report import figures_of
-from rerank.feedback.captions import PhraseCaptioner, shortened
+from rerank.feedback.captions import PhraseCaptioner
 from rerank.feedback.growth import NextQuery, query_in
 from rerank.feedback.memory import MemoryCollection
 from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
@@ -23,7 +23,6 @@ from rerank.feedback.queries import cut, sampled
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption, Session, changes_since, labelled_job, read_session, write_session
 from rerank.feedback.vectors import NamedSpecies
-from rerank.judgement_cache import JudgementCache
 from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
 
@@ -96,13 +95,6 @@ def test_all_methods_of_text_agree_at_turn_1_and_differ_later() -> None:
         [QUERY, *(each.text for each in sessions["captions"].turns[0].captions)]
     )
     assert len({session.turns[2].query for session in sessions.values()}) > 1
-
-
-def test_another_seed_captions_other_images_and_never_more_than_two() -> None:
-    captions = [{each.image_id for each in run("captions", seed=seed).turns[0].captions} for seed in range(6)]
-    assert {len(found) for found in captions} == {2} and len(set(map(frozenset, captions))) > 1
-    assert len(run("captions", captioned=3).turns[0].captions) == 3
-    assert all(found <= RELEVANT for found in captions)
 
 
 def test_a_model_denoises_the_original_query_and_all_captions_from_turn_2() -> None:
@@ -342,22 +334,6 @@ def test_a_query_without_spaces_is_cut_and_counted_at_the_shorter_limit() -> Non
     assert made.begin("red bird, blue tail").turns[0].notes == ("2 words beyond 10 tokens left out of the query",)
 
 
-def test_a_long_caption_ends_before_100_tokens() -> None:
-    assert shortened("a red bird, " * 50).count(",") == 24 and shortened("a red bird") == "a red bird"
-    assert len(shortened("\u9ce5" * 200)) == 99
-
-
-def test_photos_that_are_gone_do_not_hide_unseen_ones() -> None:
-    session = search("none", k=12).begin(QUERY)
-    kept = [row for row, image_id in enumerate(IDS[:30]) if image_id not in session.seen]
-    later = FeedbackSearch(
-        ENCODER,
-        MemoryCollection(ENCODER.space, [IDS[row] for row in kept], PHOTOS.vectors(np.array(kept))),
-        method="none",
-    )
-    assert later.n_unseen(session) == len(kept)
-
-
 def test_queries_with_the_same_images_are_resampled_together_and_bad_ones_are_rows() -> None:
     texts = {"a": QUERY, "b": QUERY, "c": "a blue bird", "empty": " "}
     groups = {"a": RELEVANT, "b": RELEVANT, "c": frozenset(IDS[:3]), "empty": RELEVANT}
@@ -370,19 +346,3 @@ def test_queries_with_the_same_images_are_resampled_together_and_bad_ones_are_ro
     last = figures_of({"none": runs}, k=20).recall["none"][1]
     ends = [run.accumulated[1] for run in runs[:3]]
     assert last.micro == pytest.approx(np.mean(ends)) and last.macro == pytest.approx((ends[0] + ends[2]) / 2)
-
-
-def test_stored_queries_are_not_searched_again_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [QUERY, "a blue bird with a red tail", "a green bird", " "]
-    queries = [
-        LabelledQuery(query_id=str(i), text=text, relevant=RELEVANT, n_relevant=30) for i, text in enumerate(texts)
-    ]
-    whole = asyncio.run(act(search("captions"), queries, n_turns=2))
-    monkeypatch.setattr("papers.feedback.actor.N_TOGETHER", 2)
-    with JudgementCache(None) as store:
-        assert asyncio.run(act(search("captions"), queries[:2], n_turns=2, store=store)) == whole[:2]
-        resumed = search("captions")
-        assert asyncio.run(act(resumed, queries, n_turns=2, store=store)) == whole
-        asyncio.run(act(rest := search("captions"), queries[2:], n_turns=2))
-        assert resumed.tally == rest.tally, "the stored queries ask for no caption"
-        assert store.get("3") is None, "a failed query is tried again"

@@ -126,13 +126,6 @@ def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
     assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder({})]).name
 
 
-def test_chances_without_a_calibration_are_marked(photo: Any) -> None:
-    judge = EncoderJudge([TableEncoder({})], species=TableScorer({"owl": 0.25}, is_calibrated=False))
-    question = Question(question="?", statement="an owl", negation="no owl", taxon_ids=("owl",))
-    found = asyncio.run(judge.judge(judge.look(photo), question, query="x", context="", earlier=()))
-    assert (found.probability, found.obtained_by) == (0.25, "recognizer; uncalibrated")
-
-
 def test_only_a_direct_question_includes_the_context(photo: Any) -> None:
     encoder = TableEncoder({"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
     assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
@@ -150,14 +143,6 @@ def test_a_photo_is_encoded_once_until_it_changes(photo: Any) -> None:
     os.utime(photo, ns=(1, 1))
     judge.vectors_of_photo(photo)
     assert encoder.n_images == 2
-
-
-def test_a_text_is_encoded_once(photo: Any) -> None:
-    encoder = TableEncoder({})
-    judge = EncoderJudge([encoder])
-    for _ in range(3):
-        asyncio.run(judge.judge(judge.look(photo), CREST, query="x", context="", earlier=()))
-    assert sorted(encoder.asked) == ["a crest", "a photo of a bird"]
 
 
 def test_a_judge_without_encoders_is_refused() -> None:

@@ -125,21 +125,6 @@ def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Pa
         found("visret", collection, resources(folder, down))
 
 
-def test_equal_scores_are_measured_in_the_order_of_the_rows(folder: Path, collection: Any) -> None:
-    two = folder.parent / "two"
-    two.mkdir()
-    for name in ("blue", "red"):
-        (folder / f"{name}.png").rename(two / f"{name}.png")
-
-    async def drawn(_prompt: str, _n: int) -> Drawings:
-        return Drawings(paths=(two / "red.png", two / "blue.png"))
-
-    with open_collection(two, ENCODERS.text_image[0], home=folder.parent) as opened:
-        rows, _ = found("visret", opened, resources(two, drawn))
-    assert bare(rows) == [("blue.png", 0.833333), ("red.png", 0.833333)]
-    assert ranked_list(rows).image_ids == ("blue.png", "red.png")
-
-
 def test_the_rows_share_the_cost(folder: Path, collection: Any) -> None:
     for method, cost in (("rewrite", 0.01), ("captions", 0.06)):
         rows, _ = found(method, collection, resources(folder), k=20)
