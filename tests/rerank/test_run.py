@@ -1,13 +1,21 @@
-"""Results of runs; their plans are on record (`recorded/plans.txt`)."""
+"""Runs: their results, the depth of re-ranking, and the slots for calls."""
 
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable
-from data.records import RankedImage
-from rerank.reranker import Tally
+from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable, Refused, SourceUnavailable
+from data.records import ChatMessage, ChatRequest, Job, JobImage, RankedImage
+from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
+from rerank.reranker import DepthReranker, Tally
 from rerank.run import RunResult
+from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of
+from tests.rerank.scripted import ScriptedChat
 
 FAILED = RankedImage(query_id="q1", image_id="a", rank=1, score=0.0, first_stage_rank=1, status="error", error="bad")
 
@@ -27,3 +35,149 @@ def test_every_unreadable_image_is_named_up_to_three() -> None:
     assert result.reasons == "a is empty; b is empty; c is empty; and 1 more"
     with pytest.raises(NothingReadable, match=r"^a is empty; b is empty; c is empty; and 1 more$"):
         result.raise_if_all_failed()
+
+
+SCORES = {"a": 0.2, "b": 0.9, "c": 0.5, "d": 0.9, "e": 0.1}  # first stage: b d c a e
+
+
+class Backwards:
+    """Ranks in reverse first-stage order; images named in `broken` are error rows."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.tally, self.broken, self.seen, self.is_closed = Tally(), broken, [], False
+
+    async def rank(self, job: Job) -> list[RankedImage]:
+        ranks = first_stage_ranks(job)
+        self.seen.append([image.image_id for image in job.candidates])
+        scored = [
+            ScoredImage(error="broken") if image.image_id in self.broken else ScoredImage(score=rank / 100)
+            for image, rank in zip(job.candidates, ranks, strict=True)
+        ]
+        return ranked_by_score(job, scored, ranks)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def ranked(depth: int, broken: str = "") -> tuple[list[RankedImage], Backwards]:
+    candidates = tuple(JobImage(image_id=name, path=name, score=score) for name, score in SCORES.items())
+    inner = Backwards(broken)
+    job = Job(query_id="q", text="", candidates=candidates)
+    return asyncio.run(DepthReranker(inner, depth).rank(job)), inner
+
+
+def test_the_first_images_reach_the_method_and_the_others_stay_below() -> None:
+    rows, inner = ranked(3)
+    assert inner.seen == [["b", "c", "d"]]  # in the order of the job
+    assert [(row.rank, row.image_id, row.first_stage_rank, row.score) for row in rows] == [
+        (1, "c", 3, 0.03), (2, "d", 2, 0.02), (3, "b", 1, 0.01), (4, "a", 4, -4), (5, "e", 5, -5),
+    ]  # fmt: skip
+    rows, _ = ranked(3, broken="d")  # an unreadable image stays above those below the depth
+    assert [(row.image_id, row.status, row.score) for row in rows[1:4]] == [
+        ("b", "ok", 0.01), ("d", "error", -1), ("a", "ok", -4),
+    ]  # fmt: skip
+    rows, _ = ranked(2, broken="abcde")  # a query whose first images all fail fails as a whole
+    assert [row.image_id for row in rows] == ["b", "d", "c", "a", "e"]
+    assert {(row.status, row.error) for row in rows} == {("error", "broken")}
+
+
+def test_closing_reaches_the_method_and_a_depth_below_one_is_refused() -> None:
+    inner: Any = Backwards()
+    DepthReranker(inner, 1).close()
+    assert inner.is_closed
+    with pytest.raises(ValueError, match="depth: expected at least 1"):
+        DepthReranker(inner, 0)
+
+
+ASKED = ChatRequest(messages=(ChatMessage(role="user", text="?"),))
+
+
+def order_of(arrivals: Any, *, n_slots: int = 1) -> Any:
+    """Return the order in which waiting `(group, step)` arrivals get their slot."""
+
+    async def main() -> Any:
+        slots, order = FairSlots(n_slots), []
+
+        async def work(group: Any, step: Any, name: Any) -> None:
+            async with slots.slot(group, step=step):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        await all_of([work(group, step, f"{group}{i}") for i, (group, step) in enumerate(arrivals)])
+        return order
+
+    return asyncio.run(main())
+
+
+def test_groups_take_turns_and_within_a_group_the_higher_step_goes_first() -> None:
+    assert order_of([("a", 0)] * 4 + [("b", 0)] * 2) == ["a0", "a1", "b4", "a2", "b5", "a3"]
+    assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
+
+
+def test_a_cancelled_waiter_gives_its_place_or_its_new_slot_to_the_next() -> None:
+    async def main(*, has_slot: bool) -> Any:
+        slots, got = FairSlots(1), []
+
+        async def work(name: Any) -> None:
+            async with slots.slot("a"):
+                got.append(name)
+
+        async with slots.slot("a"):
+            tasks = [asyncio.create_task(work(i)) for i in range(3)]
+            await asyncio.sleep(0)
+            if not has_slot:
+                tasks[0].cancel()
+        if has_slot:
+            tasks[0].cancel()  # it owns the slot now, but has not run yet
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.timeout(60), slots.slot("b"):
+            return got
+
+    assert asyncio.run(main(has_slot=False)) == asyncio.run(main(has_slot=True)) == [1, 2]
+
+
+def asked_of(script: Any, n: int) -> tuple[int, int]:
+    """Return the numbers of requests and of replies after `n` attempts, one after the other."""
+    inner = ScriptedChat(lambda request: script(len(inner.requests)))
+
+    async def main() -> int:
+        chat, n_replies = FairChat(inner, n_in_flight=1), 0
+        for _ in range(n):
+            with suppress(SourceUnavailable, Refused):
+                await chat.reply(ASKED)
+                n_replies += 1
+        return n_replies
+
+    n_replies = asyncio.run(main())
+    return len(inner.requests), n_replies
+
+
+def test_no_request_is_sent_after_twelve_failures_in_a_row() -> None:
+    """A reply ends the row; a refusal is a reply of a provider that is up."""
+
+    def down(_: int) -> None:
+        raise SourceUnavailable("503")
+
+    def refuse(_: int) -> None:
+        raise Refused("no")
+
+    def mostly_down(n: int) -> str:
+        return "at last" if n % MAX_FAILURES_IN_A_ROW == 0 else down(n)  # type: ignore[func-returns-value]
+
+    assert MAX_FAILURES_IN_A_ROW == 12
+    assert asked_of(down, 17) == (12, 0)
+    assert asked_of(refuse, 17) == (17, 0)
+    assert asked_of(mostly_down, 36) == (36, 3)
+
+
+def test_the_first_failure_cancels_the_rest() -> None:
+    async def fail() -> None:
+        raise ValueError("first")
+
+    async def main() -> list[bool]:
+        waiting = [asyncio.create_task(asyncio.sleep(60)) for _ in range(2)]
+        with pytest.raises(ValueError, match="first"):
+            await all_of([waiting[0], fail(), waiting[1]])
+        return [task.cancelled() for task in waiting]
+
+    assert asyncio.run(main()) == [True, True]

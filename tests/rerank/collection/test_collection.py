@@ -56,13 +56,6 @@ def test_scores_are_the_cosines_of_the_encoder_whatever_their_number(folder: Pat
         assert np.array_equal(collection.vectors(np.array([2, 0])), vectors[[2, 0]])
 
 
-def test_equal_photos_have_equal_scores_in_an_index_of_any_history(tmp_path: Path, encoder: Any) -> None:
-    for i in range(70):
-        Image.new("RGB", (40, 40), ("red", "blue")[i % 2]).save(tmp_path / f"{i}.png")
-    with open_collection(tmp_path, encoder) as collection:
-        assert len(set(collection.scores(encoder.encode_texts(["scarlet"]))[0].tolist())) == 2
-
-
 def test_only_new_and_changed_photos_are_encoded_and_removed_ones_are_forgotten(folder: Path, encoder: Any) -> None:
     with open_collection(folder, encoder) as collection:
         assert (collection.update.n_new, encoder.n_images) == (6, 4)

@@ -29,16 +29,13 @@ def test_unasked_questions_always_count_as_no() -> None:
     assert photo_scores(unknown, 2, "mean") == pytest.approx([65, 35])  # one half
 
 
-def test_missing_answers_fail_only_above_the_limit() -> None:
+def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
     missing.add(answered(None, None).answers)
     missing.check()
     missing.add(answered(None).answers)
     with pytest.raises(TooManyUnscored, match="no usable answer to 3 of 4 questions; at most 50%"):
         missing.check()
-
-
-def test_the_last_check_uses_the_share_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=100)
     missing.add(answered(None, None, 0.5).answers)
     missing.check()

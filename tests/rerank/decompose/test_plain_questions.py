@@ -39,10 +39,6 @@ Two owls in snow at night [owls]
   owls | a photo of owls | shown: bubo, tyto
   two owls in snow at night | Two in snow at night
 
-a Northern Cardinal at night [cardinal]
-  a Northern Cardinal | a photo of a Northern Cardinal | shown: finch
-  a Northern Cardinal at night | at night
-
 a Northern Cardinal tagged with green 26 [cardinal]
   a Northern Cardinal | a photo of a Northern Cardinal | shown: finch
   a Northern Cardinal tagged with green 26 | tagged with green 26
@@ -77,29 +73,15 @@ a Great Blue Heron [heron]
 the bird is a Great Blue Heron [heron]
   a Great Blue Heron | the bird is a Great Blue Heron | shown: heron | direct
 
-a red bird
-  a red bird | a red bird | direct
-
-crest [crest]
-  crest | crest | direct
-
 ?
    | ? | direct
 
 with a crest [crest]
   with a crest | with a crest | direct
 
-a red and black crest, a yellow bill [crest]
-  a red and black crest | a red and black crest
-  a yellow bill | a yellow bill
-
 a bird with a red and black crest and a yellow bill [crest, bill]
   a red and black crest | a red and black crest
   a yellow bill | a yellow bill
-
-a yellow bill and a red and black crest [crest, bill]
-  a yellow bill | a yellow bill
-  a red and black crest | a red and black crest
 
 a red crest and yellow bill and forked tail [crest, bill]
   a red crest | a red crest
@@ -111,9 +93,6 @@ a red crest and crown, a yellow bill [crest, bill]
   a yellow bill | a yellow bill
 
 not a Great Blue Heron [heron]
-  something other than a Great Blue Heron | a photo of a bird | not: a photo of a Great Blue Heron | absent: heron
-
-a photo without any Great Blue Heron [heron]
   something other than a Great Blue Heron | a photo of a bird | not: a photo of a Great Blue Heron | absent: heron
 
 a red crown, no Great Blue Heron [heron]

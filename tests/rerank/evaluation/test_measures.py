@@ -47,11 +47,8 @@ def random_list(rng: Any, kind: Any) -> Any:
     return ranked, relevant
 
 
-KINDS = ("ties", "ties all", "ties empty", "none", "none all", "constant", "constant all", "constant empty")
-
-
 def test_figures_with_trec_ties_are_those_of_trec_eval_which_settles_the_ties_itself() -> None:
-    for kind in KINDS:
+    for kind in ("ties", "ties all", "ties empty", "none", "constant"):
         rng = np.random.default_rng(len(kind))
         lists = {f"q{number}": random_list(rng, kind) for number in range(40)}
         judged = {q: {i: int(i in relevant) for i in (*of.image_ids, *relevant)} for q, (of, relevant) in lists.items()}
@@ -97,11 +94,11 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
     assert "[eval]" in str(raised.value.hint)
 
 
-@pytest.mark.parametrize("kind", ("ties", "ties empty", "none", "constant all"))
+@pytest.mark.parametrize("kind", ("ties", "none", "constant all"))
 def test_figures_with_inquire_ties_match_its_definitions(kind: Any) -> None:
     """INQUIRE: scikit-learn's AP times hits / min(relevant, k), its nDCG with the missed ones last, ties flipped."""
     rng = np.random.default_rng(7 + len(kind))
-    for _ in range(60):
+    for _ in range(40):
         ranked, relevant = random_list(rng, kind)
         found = figures_of(ranked, relevant, cutoffs=CUTOFFS, ties="inquire")
         y_true = np.array(ranked.relevance(relevant), dtype=int)
@@ -137,31 +134,17 @@ def test_a_constant_scorer_keeps_first_stage_figures_by_default() -> None:
     assert figures["expected"] == pytest.approx(sum(1 / rank for rank in range(1, 101)) / 100)
 
 
-def test_all_tie_rules_agree_without_ties() -> None:
-    rng = np.random.default_rng(1)
-    ids = tuple(f"i{n}" for n in range(30))
-    ranked = RankedList(image_ids=ids, scores=tuple(sorted(rng.random(30), reverse=True)))
-    relevant = frozenset(ids[::4])
-    first = figures_of(ranked, relevant, cutoffs=CUTOFFS)
-    for ties in TIE_POLICIES:
-        assert figures_of(ranked, relevant, cutoffs=CUTOFFS, ties=ties) == pytest.approx(first, **EXACT)
-
-
-@pytest.mark.parametrize("ties", TIE_POLICIES)
-def test_an_empty_list_or_no_relevant_image_scores_0(ties: Any) -> None:
+def test_an_empty_list_or_no_relevant_image_scores_0_and_a_cutoff_below_1_is_refused() -> None:
     ranked = RankedList(image_ids=("a", "b"), scores=(0.5, 0.5))
-    assert set(figures_of(RankedList(), frozenset("a"), cutoffs=(1, 5), ties=ties).values()) == {0.0}
-    assert set(figures_of(ranked, frozenset(), cutoffs=(1, 5), ties=ties).values()) == {0.0}
+    for ties in TIE_POLICIES:
+        assert set(figures_of(RankedList(), frozenset("a"), cutoffs=(1, 5), ties=ties).values()) == {0.0}
+        assert set(figures_of(ranked, frozenset(), cutoffs=(1, 5), ties=ties).values()) == {0.0}
+    with pytest.raises(ValueError, match="cutoffs >= 1, got 10, 0"):
+        figures_of(RankedList(), frozenset(), cutoffs=(10, 0))
 
 
 def test_every_measure_has_a_definition() -> None:
     names = figures_of(RankedList(), frozenset(), cutoffs=(5,))
     # A measure without k is the same measure over the whole list.
     general = {name.replace("@5", "@k") if "@" in name else name.replace(" ", "@k ", 1) for name in names}
-    defined = {*DEFINITIONS, "AP", "nDCG", "MRR"}
-    assert general - defined == set()
-
-
-def test_a_cutoff_below_1_is_refused() -> None:
-    with pytest.raises(ValueError, match="cutoffs >= 1, got 10, 0"):
-        figures_of(RankedList(), frozenset(), cutoffs=(10, 0))
+    assert general - {*DEFINITIONS, "AP", "nDCG", "MRR"} == set()

@@ -3,7 +3,6 @@
 import asyncio
 import math
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ class TableEncoder:
     dim = 2
     max_tokens = None
 
-    def __init__(self, texts: Any) -> None:
+    def __init__(self, **texts: Any) -> None:
         self.texts, self.n_images, self.asked = texts, 0, []
 
     def encode_images(self, images: Any) -> Any:
@@ -36,38 +35,6 @@ class TableEncoder:
         return np.array([self.texts.get(text, (0.0, 0.0)) for text in texts], dtype=np.float32)
 
 
-@pytest.fixture
-def photo(tmp_path: Path) -> Any:
-    Image.new("RGB", (48, 48), "red").save(tmp_path / "a.png")
-    return tmp_path / "a.png"
-
-
-def judged(
-    encoders: Any, photo: Any, question: Any = CREST, *, query: str = "a crested bird", context: str = ""
-) -> Any:
-    judge = EncoderJudge(encoders)
-    return asyncio.run(judge.judge(judge.look(photo), question, query=query, context=context, earlier=()))
-
-
-def test_the_probability_is_the_softmax_of_two_cosines(photo: Any) -> None:
-    found = judged([TableEncoder({"a crest": (0.6, 0.8), "a photo of a bird": (0.5, 0.0)})], photo)
-    expected = math.exp(6) / (math.exp(6) + math.exp(5))
-    assert found.probability == pytest.approx(expected) and (found.answer, found.cost_usd) == ("yes", 0.0)
-
-
-def test_encoders_with_zero_vectors_are_left_out_of_the_mean(photo: Any) -> None:
-    sure, unsure = TableEncoder({"a crest": (1.0, 0.0)}), TableEncoder({"a crest": (0.0, 1.0)})
-    one = judged([sure], photo).probability
-    assert judged([sure, unsure], photo).probability == pytest.approx((one + 0.5) / 2)
-    assert judged([sure, TableEncoder({})], photo).probability == pytest.approx(one)
-
-
-def test_a_text_unknown_to_all_encoders_is_unclear(photo: Any) -> None:
-    found = judged([TableEncoder({"a photo of a bird": (1.0, 0.0)})], photo)
-    assert (found.probability, found.answer, found.obtained_by) == (None, None, "no evidence")
-    assert "a crest" in found.note
-
-
 class TrainedOnLooks(TableEncoder):
     """An encoder that sees crests alone."""
 
@@ -75,13 +42,41 @@ class TrainedOnLooks(TableEncoder):
         return ("crest",) if "crest" in text else ()
 
 
-def test_an_encoder_does_not_answer_what_it_cannot_see(photo: Any) -> None:
-    encoder = TrainedOnLooks({"a crest": (1.0, 0.0), "standing in water": (1.0, 0.0)})
+@pytest.fixture
+def photo(tmp_path: Path) -> Any:
+    Image.new("RGB", (48, 48), "red").save(tmp_path / "a.png")
+    return tmp_path / "a.png"
+
+
+def ask(judge: Any, photo: Any, question: Any = CREST, *, query: str = "a crested bird", context: str = "") -> Any:
+    return asyncio.run(judge.judge(judge.look(photo), question, query=query, context=context, earlier=()))
+
+
+def judged(encoders: Any, photo: Any, *question: Any, **more: Any) -> Any:
+    return ask(EncoderJudge(encoders), photo, *question, **more)
+
+
+def test_the_probability_is_the_mean_softmax_of_two_cosines_over_the_encoders_that_know_the_text(photo: Any) -> None:
+    found = judged([TableEncoder(**{"a crest": (0.6, 0.8), "a photo of a bird": (0.5, 0.0)})], photo)
+    expected = math.exp(6) / (math.exp(6) + math.exp(5))
+    assert found.probability == pytest.approx(expected) and (found.answer, found.cost_usd) == ("yes", 0.0)
+    sure, unsure = TableEncoder(**{"a crest": (1.0, 0.0)}), TableEncoder(**{"a crest": (0.0, 1.0)})
+    one = judged([sure], photo).probability
+    assert judged([sure, unsure], photo).probability == pytest.approx((one + 0.5) / 2)
+    assert judged([sure, TableEncoder()], photo).probability == pytest.approx(one)
+    with pytest.raises(ValueError, match="expected at least one encoder"):
+        EncoderJudge([])
+
+
+def test_an_encoder_does_not_answer_what_it_does_not_know_or_cannot_see(photo: Any) -> None:
+    unknown = judged([TableEncoder(**{"a photo of a bird": (1.0, 0.0)})], photo)
+    assert (unknown.probability, unknown.answer, unknown.obtained_by) == (None, None, "no evidence")
+    encoder = TrainedOnLooks(**{"a crest": (1.0, 0.0), "standing in water": (1.0, 0.0)})
     water = Question(question="In water?", statement="standing in water", negation="a photo of a bird")
     assert judged([encoder], photo).answer == "yes"
     found = judged([encoder], photo, water)
     assert (found.probability, found.obtained_by) == (None, "no evidence") and "'standing in water'" in found.note
-    sees_all = TableEncoder({"standing in water": (0.0, 1.0)})
+    sees_all = TableEncoder(**{"standing in water": (0.0, 1.0)})
     assert judged([encoder, sees_all], photo, water).probability == pytest.approx(0.5)
 
 
@@ -89,10 +84,10 @@ class TableScorer:
     """Chances of species out of a table."""
 
     name = "table"
+    is_calibrated = True
 
-    def __init__(self, chances: Any, *, is_calibrated: bool = True) -> None:
+    def __init__(self, **chances: float) -> None:
         self.chances, self.seen = chances, []
-        self.is_calibrated = is_calibrated
 
     def knows(self, taxon_id: str) -> bool:
         return taxon_id in self.chances
@@ -103,48 +98,37 @@ class TableScorer:
 
 
 def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
-    scorer = TableScorer({"owl": 0.25, "duck": 0.5})
-    judge = EncoderJudge([TableEncoder({"an owl": (1.0, 0.0)})], species=scorer)
+    scorer = TableScorer(owl=0.25, duck=0.5)
+    judge = EncoderJudge([TableEncoder(**{"an owl": (1.0, 0.0)})], species=scorer)
 
-    def ask(*taxon_ids: str) -> Any:
-        question = Question(question="?", statement="an owl", negation="a photo of a bird", taxon_ids=taxon_ids)
-        return asyncio.run(judge.judge(judge.look(photo), question, query="x", context="", earlier=()))
+    def about(*taxon_ids: str, relation: Any = "shown") -> Any:
+        return ask(judge, photo, Question(question="?", statement="an owl", negation="a photo of a bird",
+                                          taxon_ids=taxon_ids, relation=relation))  # fmt: skip
 
-    found = ask("owl", "unknown", "duck")
+    found = about("owl", "unknown", "duck")
     assert (found.probability, found.answer, found.obtained_by) == (0.75, "yes", "recognizer")
     assert scorer.seen == [(photo, ("owl", "duck"))]
-    assert ask("unknown").obtained_by == ask().obtained_by == "cosines"
-    question = Question(question="?", statement="an owl", negation="a photo of a bird", taxon_ids=("owl",))
-    judged = [
-        asyncio.run(
-            judge.judge(judge.look(photo), replace(question, relation=relation), query="x", context="", earlier=())
-        )
-        for relation in ("shown", "absent", "looks")
-    ]
-    looks = ask().probability
-    assert [one.probability for one in judged] == pytest.approx([0.25, 0.75, 0.25 * looks])
-    assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder({})]).name
+    assert about("unknown").obtained_by == about().obtained_by == "cosines"
+    chances = [about("owl", relation=relation).probability for relation in ("shown", "absent", "looks")]
+    assert chances == pytest.approx([0.25, 0.75, 0.25 * about().probability])
+    assert "species table" in judge.name and judge.name != EncoderJudge([TableEncoder()]).name
+    scorer.is_calibrated = False
+    assert about("owl").obtained_by == "recognizer; uncalibrated"
 
 
 def test_only_a_direct_question_includes_the_context(photo: Any) -> None:
-    encoder = TableEncoder({"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
+    encoder = TableEncoder(**{"a crest. A tuft.": (1.0, 0.0), "a crest": (0.0, 1.0)})
     assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
     assert judged([encoder], photo, context="A tuft.").answer == "no"
     assert judged([encoder], photo, query="a crest").answer == "no"
 
 
-def test_a_photo_is_encoded_once_until_it_changes(photo: Any) -> None:
-    encoder = TableEncoder({})
+def test_a_text_is_encoded_once_and_a_photo_until_it_changes(photo: Any) -> None:
+    encoder = TableEncoder()
     judge = EncoderJudge([encoder])
     for _ in range(2):
-        asyncio.run(judge.judge(judge.look(photo), CREST, query="x", context="", earlier=()))
-    assert encoder.n_images == 1
-    Image.new("RGB", (48, 52), "blue").save(photo)
+        ask(judge, photo)
+    assert encoder.n_images == 1 and sorted(encoder.asked) == ["a crest", "a photo of a bird"]
     os.utime(photo, ns=(1, 1))
     judge.vectors_of_photo(photo)
     assert encoder.n_images == 2
-
-
-def test_a_judge_without_encoders_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected at least one encoder"):
-        EncoderJudge([])

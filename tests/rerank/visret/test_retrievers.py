@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -19,13 +18,10 @@ from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
 from rerank.captions.scores import SentenceScorer
 from rerank.captions.texts import LocalCaptioner, PhotoText, StoredCaptioner
-from rerank.evaluation.runs import ranked_list
 from rerank.judgement_cache import JudgementCache
 from rerank.methods import RETRIEVERS, make_retriever
-from rerank.ranked_images import total_cost
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 from rerank.visret.generators import PromptGenerator
-from rerank.visret.instruction import cut_off
 from tests.rerank.scripted import ScriptedChat
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "orange")
@@ -125,25 +121,6 @@ def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Pa
         found("visret", collection, resources(folder, down))
 
 
-def test_the_rows_share_the_cost(folder: Path, collection: Any) -> None:
-    for method, cost in (("rewrite", 0.01), ("captions", 0.06)):
-        rows, _ = found(method, collection, resources(folder), k=20)
-        assert total_cost(row.cost_usd for row in rows) == pytest.approx(cost), method
-
-
-def test_logits_rank_no_photo_below_an_unreadable_one(folder: Path) -> None:
-    class Logits:
-        name = "logits"
-
-        def scores(self, _query: str, texts: Any) -> Any:
-            return -3.0 - np.arange(len(texts))
-
-    job = replace(job_of_folder(folder, "a red bird"), query_id="q")
-    rows = asyncio.run(make_reranker("captions", replace(resources(folder), scorer=Logits())).rank(job))
-    assert len(rows) == 8 and ranked_list(rows).image_ids == tuple(row.image_id for row in rows)
-    assert {row.image_id for row in rows[-2:]} == {"broken.png", "white.png"}
-
-
 @pytest.mark.parametrize("blank", ["", " \n"])
 def test_an_empty_caption_is_an_error_and_never_stored(folder: Path, blank: str) -> None:
     class Model:
@@ -173,14 +150,3 @@ def test_a_photo_that_is_not_captioned_is_no_row_and_counted(folder: Path, colle
     for stops in (ByName(SourceUnavailable("down")), ByName(error, failing=COLOURS)):
         with pytest.raises(type(stops.error)):
             found("captions", collection, replace(given, captioner=stops))
-
-
-def test_a_text_that_the_encoder_cuts_off_is_noted() -> None:
-    class Short:
-        max_tokens = 5
-
-        def count_tokens(self, text: str) -> int:
-            return len(text.split())
-
-    assert cut_off("red bird " * 9, Short()) == ["the encoder read the first 5 of 18 tokens"]  # type: ignore[arg-type]
-    assert cut_off("red bird", Short()) == []  # type: ignore[arg-type]
