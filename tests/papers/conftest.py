@@ -9,15 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.conftest import built_kb, toy_paper_profile
-from tests.cli.verbs.conftest import built_folder, folder_kb
-from tests.cli.verbs.feedback.conftest import coloured, kept_home, models, own_home, plain_encoders
+from tests.cli.verbs.feedback.conftest import coloured, kept_home, own_home, plain_encoders
 from tests.cli.verbs.rerank.conftest import birds
 from tests.conftest import CommandLine, Outcome
 
-__all__ = [
-    "birds", "built_folder", "built_kb", "coloured", "folder_kb", "kept_home", "models", "own_home", "plain_encoders",
-    "toy_paper_profile",
-]  # fmt: skip
+__all__ = ["birds", "built_kb", "coloured", "kept_home", "own_home", "plain_encoders", "toy_paper_profile"]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 import tomllib
 import typing
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 
 from cli.common.settings import set_keys
 from cli.main import commands
@@ -23,8 +21,7 @@ from papers.__main__ import commands as own_commands
 from papers.catalogue import PAPERS, Paper, Place, expanded, read_paper
 from papers.commands import OF_PAPERS, Places, commands_of
 from papers.costs import cost_of_table, runs_of
-from papers.results import MEAN, cells_of
-from papers.runner import Result
+from papers.results import MEAN
 
 FILES = {
     "vr-rag": "vr-rag.md",
@@ -111,12 +108,6 @@ def test_the_options_and_settings_of_every_step_exist(tmp_path: Path) -> None:
             assert given <= set(set_keys(verb)), command.text
 
 
-def test_visa_asks_and_answers_by_one_model() -> None:  # appendix B
-    paper = read_paper("visret")
-    names = {paper.model(step, kind).name for step in ("visa", "visa-e5v") for kind in ("text", "vision")}
-    assert names == {"Qwen2.5-VL-72B-Instruct"}
-
-
 def drawn_by(model: str, tmp_path: Path, **body: str) -> dict[str, str]:
     """Return step -> settings of table 3 of VisRet for a model of [llm.image]."""
     paper = read_paper("visret")
@@ -138,42 +129,6 @@ def test_drawings_have_the_quality_and_the_number_of_the_paper(tmp_path: Path) -
     assert [step for step in samples if not step.endswith("figures")] == [
         f"sample-{n}{suffix}" for n in (1, 2, 3) for suffix in ("", "-e5v")
     ]
-
-
-def test_one_drawing_is_the_mean_of_the_three_alone() -> None:
-    paper = read_paper("visret")
-    table = paper.tables["table-4"]
-    results = [
-        Result(step=f"sample-{n}-figures", data="ME", command="", models={}, reached_by={},
-               lines=({"measure": "hit@1", "mean": str(n / 10), "lingo": ""},
-                      {"measure": "hit@1", "mean": "1", "lingo": "lingo"}))
-        for n in (1, 2, 3)
-    ]  # fmt: skip
-    (cell,) = [each for each in cells_of(paper, table, results) if (each.row, each.column) == ("CLIP: 1", "-ME N@1")]
-    assert cell.ours == pytest.approx(0.2)
-    missing = list(cells_of(paper, table, results[:2]))
-    assert all(each.ours is None for each in missing)
-
-
-def test_wrong_means_of_the_papers_are_noted() -> None:
-    for name, table, row, of, printed in (
-        ("visret", "table-3", "E5-V: Gemini", slice(0, 3), ".589"),
-        ("vr-rag", "table-2", "BioCLIP", slice(2, 15, 3), "16.8"),
-        ("vr-rag", "table-7", "CLIP", slice(0, 5), "51.2"),
-    ):
-        found = read_paper(name).tables[table]
-        (published,) = [each.published[of] for each in found.rows if each.name == row]
-        mean = f"{sum(published) / len(published):.{3 if name == 'visret' else 2}f}".removeprefix("0")
-        assert any(mean in note and printed in note for note in found.notes), (name, table, mean)
-
-
-def test_the_authors_way_with_the_sets_of_cirr_is_offered(tmp_path: Path) -> None:
-    paper = read_paper("cotrr")
-    places = Places(root=tmp_path, work=tmp_path, kb=None)
-    (ranked,) = [each for each in commands_of(paper, paper.table("cirr-subset"), places) if each.step == "subset"]
-    assert {"--depth 3", "--preset authors", "--set within_subset=true"} <= {
-        f"{a} {b}" for a, b in itertools.pairwise(ranked.arguments)
-    }
 
 
 def numbers(line: str) -> list[float]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,8 @@ import click
 import pytest
 
 from data.errors import BadInput
-from papers.commands import Command, Source
+from papers.commands import Command
 from papers.runner import Runner, RunOptions
-from papers.table import code_digest
 
 Run = Callable[..., list[str]]
 
@@ -87,36 +84,3 @@ def test_a_file_made_by_hand_is_kept_and_an_interrupted_step_runs_again(
     assert run(*others) == ["make"]
     other.write_text("by hand")  # since the step could not make it
     assert run(*others) == ["measure"] and other.read_text() == "by hand"
-
-
-def test_published_data_and_the_species_of_a_knowledge_base_reach_a_step(run: Run, birds: Path, tmp_path: Path) -> None:
-    from kb.store.ledger import Ledger
-
-    data, base = tmp_path / "queries.json", Path(shutil.copytree(birds, tmp_path / "birds.kb"))
-    (tmp_path / "photos").mkdir()
-    source = Source(path=data, layout="", converted=tmp_path / "x.json", split=None, train=tmp_path / "photos")
-    data.write_text("[1]")
-    measured = command_of("measure", "--kb", str(base), source=source, reads_kb=True)
-    assert (run(measured), run(measured)) == (["measure"], [])
-    data.write_text("[2]")
-    assert (run(measured), run(measured)) == (["measure"], [])
-    (tmp_path / "photos" / "1.png").write_text("x")
-    assert (run(measured), run(measured)) == (["measure"], [])
-    for kind, expected in (("term", []), ("taxon", ["measure"])):
-        ledger = Ledger(base / "ledger.sqlite")
-        with ledger.transaction():
-            ledger.put("facts", [("generation", kind), (f"generation:{kind}", kind)])
-        ledger.close()
-        assert run(measured) == expected, kind
-    assert run(replace(measured, reads_kb=False)) == ["measure"]
-
-
-def test_the_digest_of_the_code_counts_sources_prompts_and_tables(tmp_path: Path) -> None:
-    found = [code_digest(tmp_path)]
-    for name in ("kb/a.py", "rerank/prompts/direct.md", "papers/tables/visret.toml"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text("x")
-        found.append(code_digest(tmp_path))
-    (tmp_path / "kb" / "a.py").write_text("y")
-    (tmp_path / "kb" / "photo.png").write_text("no code")
-    assert len({*found, code_digest(tmp_path)}) == 5

@@ -99,36 +99,6 @@ def test_each_form_is_recognised_with_labels_and_splits(tmp_path: Path) -> None:
     assert found(tmp_path / "own") == ("class folders", [("Anas crecca/b.png", "Anas crecca", None)])
 
 
-def test_lasbird_tests_on_ten_photos_of_each_species_or_on_one(tmp_path: Path) -> None:
-    write(tmp_path / "species_counts.json", "{}")
-    for species, n in (("Blue Jay", 25), ("Snowy Owl", 10), ("Ostrich", 4)):
-        for i in range(n):
-            write(tmp_path / species / f"{i:02}.jpg")
-    name, photos = found(tmp_path)
-    tested = [path for path, _, split in photos if split == "test"]
-    assert name == "LaSBiRD" and len(photos) == 39
-    assert [path for path in tested if path.startswith("Blue")] == [
-        f"Blue Jay/{i * 25 // 10:02}.jpg" for i in range(10)
-    ]
-    assert len([path for path in tested if path.startswith("Snowy")]) == 10 and tested[-11:][0] == "Ostrich/00.jpg"
-
-
-def test_names_of_split_species_mean_those_of_north_america(tmp_path: Path) -> None:
-    split_since = {
-        "Barn Owl": "Tyto furcata", "Herring Gull": "Larus smithsonianus", "Mew Gull": "Larus brachyrhynchus",
-        "Northern Goshawk": "Astur atricapillus", "Whimbrel": "Numenius hudsonicus",
-        "Yellow Warbler": "Setophaga aestiva",
-    }  # fmt: skip
-    for name, species in split_since.items():
-        assert found(nabirds(tmp_path / "nabirds", f"{name} (Adult)"))[1][0][1] == species
-        assert found(birdsnap(tmp_path / "birdsnap", name))[1][1][1] == species
-        for stem in ("birdsnap", "nabirds", "inat"):
-            file = tmp_path / f"{stem}_test.pkl"
-            file.write_bytes(pickle.dumps([f"{name.replace(' ', '_')}/1.jpg", f"{name}/1.jpg"]))
-            labels = [label for _, label, _ in found(file)[1]]
-            assert labels == [species, species] or (stem, labels[1]) == ("inat", name)  # photos from all of the world
-
-
 def test_a_list_of_vr_rag_is_read_in_any_pickle_and_never_executed(tmp_path: Path) -> None:
     class Dangerous:
         def __reduce__(self) -> Any:
@@ -160,11 +130,8 @@ def test_a_damaged_table_or_list_is_named(tmp_path: Path) -> None:
     cases = (
         (cub, "images.txt", "1 a b\n", r"images\.txt: line 1: expected 2 columns, got 3"),
         (cub, "image_class_labels.txt", "1 1\n", "image 2"),
-        (cub, "train_test_split.txt", "1 0\n", "image 2"),
-        (cub, "image_class_labels.txt", "1 1\n2 9\n", "image 2"),
         (nabirds, "classes.txt", "817\n", r"classes\.txt: line 1: expected 2 columns, got 1"),
         (birdsnap, "species.txt", "id\tcommon\n1\tHawk\n", r"images\.txt: line 2: no species has the id '2'"),
-        (birdsnap, "species.txt", "id\tname\n1\tHawk\n", r"species\.txt: line 2: expected a value in the column"),
         (birdsnap, "images.txt", "path\tspecies_id\ngone.jpg\t1\n", "none of the photos"),
     )
     for make, table, text, message in cases:
@@ -200,29 +167,10 @@ def test_the_table_of_two_splits_is_measured_by_kb(
     measured = json.loads(cli.call("eval", "species", "birds.csv", *given, check=True).stdout)
     assert (measured["dataset"], measured["n"], measured["unmatched"]) == ("birds.csv, test", 1, [])
     inaturalist(tmp_path / "val.json")
-    inaturalist(tmp_path / "train_mini.json")
-    papers("convert", "val.json", "train_mini.json", "inat.csv", check=True)
-    assert Path("inat.csv").read_text().count(",Accipiter badius,test,\n") == 1
-    assert Path("inat.csv").read_text().count(",Accipiter badius,train,\n") == 1
     with pytest.raises(UsageError, match=r"expected FILE\.csv"):
         convert([tmp_path / "val.json"], tmp_path / "x.txt")
     with pytest.raises(UsageError, match="--split is for queries"):
         convert([tmp_path / "val.json"], tmp_path / "inat.csv", split="test")
-
-
-def test_a_collection_gives_its_hidden_half_and_two_sets_of_anchors(tmp_path: Path) -> None:
-    from tests.training.small_collection import write_small_collection
-    from training.collection import read_collection
-
-    (tmp_path / "birds").mkdir()
-    write_small_collection(tmp_path / "birds")
-    convert([tmp_path / "birds"], tmp_path / "birds.csv")
-    with (tmp_path / "birds.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    collection = read_collection(tmp_path / "birds")
-    assert [i for i, row in enumerate(rows) if row["split"] == "test"] == collection.hidden.tolist()
-    for name, mode in (("train", "three"), ("wiki", "wiki")):
-        assert [i for i, row in enumerate(rows) if name in row["anchors"].split()] == sorted(collection.anchors(mode))
 
 
 def test_no_test_photo_of_the_shared_collection_is_an_anchor(shared: Path, tmp_path: Path) -> None:

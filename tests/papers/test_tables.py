@@ -14,14 +14,11 @@ from typing import Any
 import pytest
 
 from data.files import file_state
-from kb.endpoints.endpoint import Endpoint
 from papers.catalogue import PAPERS, read_paper
-from papers.commands import Places, commands_of
-from papers.runner import Result
 from tests.cli.verbs.rerank.conftest import NO, YES
 from tests.conftest import Outcome
 from tests.rerank.scripted import questions_reply
-from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
+from tests.servers.openai_server import Call, OpenAIServer, Reaction
 from tests.servers.scripted_distiller import distil
 
 Papers = Callable[..., Outcome]
@@ -69,21 +66,6 @@ def reproduced(papers: Papers) -> Callable[..., list[dict[str, str]]]:
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
     return run
-
-
-def test_the_list_names_all_tables_and_costs(papers: Papers) -> None:
-    assert [line.split()[0] for line in papers("--help").stdout.splitlines()[-10:]] == [
-        *PAPERS, "answers", "feedback", "species", "convert", "coco-hard",
-    ]  # fmt: skip
-    assert "table not available" in papers("cotrr", check=True).stdout
-    lines = papers("divide-and-conquer", check=True).stdout.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("  figure-4 ") and "Mean AP over 154" in line)
-    assert [each.strip() for each in lines[at + 1 : at + 3]] == [
-        "data: INQUIRE",
-        "models: vision gpt-4.1, search sonar",
-    ]
-    # 160 queries x 100 photos x (1 + 3 + 1 + 3 answers), and 2 x 160 contexts and 2 x 160 lists of subqueries.
-    assert f"{160 * 100 * 8 + 4 * 160:,} model calls" in lines[at + 3] and "about $108" in lines[at + 3]
 
 
 @pytest.mark.integration
@@ -162,25 +144,6 @@ def test_retrieval_by_drawings_and_answers_from_it_are_measured(reproduced: Any,
 
 
 @pytest.mark.integration
-def test_steps_that_are_done_in_part_are_named_and_run_again(papers: Papers, server: OpenAIServer) -> None:
-    def refuse_one(call: Call) -> Reaction:
-        if call.path.endswith("/images/generations"):
-            return Status(status=400, error={"message": "No.", "code": "content_policy_violation"})
-        return answered(call)
-
-    command = ("visret", "table-6", "--miniature", "--models", "--format", "csv")
-    server.script = refuse_one
-    done = papers(*command)
-    assert done.exit_code == 7 and "figures may be too low: visret-VR;" in done.stderr
-    (cell,) = [
-        line for line in done.stdout.splitlines() if "Visualize-then-Retrieve, GPT-4o" in line and "N@30" in line
-    ]
-    assert cell.split(",")[-3] != ""  # ranked by the text of the query
-    again = papers(*command)
-    assert (again.exit_code, again.stderr.count("finished before")) == (7, 4)
-
-
-@pytest.mark.integration
 def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, server: OpenAIServer) -> None:
     cells = reproduced("interactive-retrieval", "table-2-clip")
     ours = {(cell["row"], cell["column"]): float(cell["ours"]) for cell in cells}
@@ -242,50 +205,17 @@ def test_a_result_is_used_again_only_if_all_that_reaches_it_is_the_same(
     assert not finished_before() and finished_before()
 
 
-def test_results_of_other_models_are_shown_if_all_else_is_the_same() -> None:
-    def result(model: str, **reached: str) -> Result:
-        return Result(step="a", data="", command="kb", models={"image": model}, reached_by=reached)
-
-    now = result("m", **{"llm.image.model": "1", "fusion": "2"})
-    assert now.fits(result("other", **{"llm.image.model": "3", "llm.image.extra_body": "4", "fusion": "2"}))
-    assert not now.fits(result("other", **{"llm.image.model": "3", "fusion": "5"}))
-    assert not now.fits(result("m", **{"llm.image.model": "1", "llm.image.extra_body": "4", "fusion": "2"}))
-    assert now.key != result("m", **{"llm.image.model": "1", "fusion": "5"}).key
-
-
-def test_each_model_draws_as_in_the_paper_and_only_for_its_own_rows() -> None:
-    paper = read_paper("visret")
-    for model, expected, draws_low in (
-        ("gpt-image-1", ("--set", 'llm.image.extra_body={"quality": "high"}'), True),
-        ("dall-e-3", ("--set", "visret.images=1"), False),
-        ("gemini-2.5-flash-image-preview", (), False),
-        ("unknown", (), True),  # stands for the paper's main model
-    ):
-        places = Places(root=Path("DATA"), work=Path("W"), kb=None, llm={"image": Endpoint(model=model)})
-        answered = {each.step: each.own for each in commands_of(paper, paper.table("8"), places)}
-        assert answered["visret"] == answered["answers"] == expected, model
-        steps = {each.step for each in commands_of(paper, paper.table("3"), places)}
-        low = {"low", "low-figures", "low-e5v", "low-e5v-figures"}
-        assert steps & low == (low if draws_low else set()), model
-        assert {"original", "visret-e5v-figures", "sd", "flux-figures"} <= steps, model
-
-
 def test_a_missing_data_set_and_a_missing_table_are_named(papers: Papers, tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     planned = papers("divide-and-conquer", "1", "--data", "datasets", "--dry-run", check=True)
     assert re.search(r"Not found: \S+/datasets/inquire-rerank\.", planned.stdout)
-    planned = papers("divide-and-conquer", "1", "--miniature", "--dry-run", check=True)
-    assert "Not found" not in planned.stdout and "Data: drawings and a few queries" in planned.stdout
     done = papers("divide-and-conquer", "table-1", "--data", "datasets")
     assert done.exit_code == 7 and "inquire-rerank does not exist; expected inquire-rerank/ with" in done.stderr
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "file").write_text("x")
     for arguments, code, message in (
         (("cotrr", "3"), 3, "table not available"),
         (("vr-rag", "table-12"), 2, 'Unknown table "table-12"'),
         (("vr-rag", "2"), 2, "needs its data sets"),
-        (("vr-rag", "2", "--data", "mine", "--models"), 2, "--models is for --miniature"),
-        (("vr-rag", "2", "--miniature", "--data", "mine"), 2, "mine is not empty"),
+        (("vr-rag", "2", "--data", "datasets", "--models"), 2, "--models is for --miniature"),
     ):
         done = papers(*arguments)
         assert done.exit_code == code and message in done.stderr, arguments

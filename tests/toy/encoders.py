@@ -26,15 +26,12 @@ class PlainColours:
     max_tokens = 64
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of words."""
         return _COLOURS.count_tokens(text)
 
     def encode_images(self, images: Sequence[Image]) -> FloatArray:
-        """Return `(n, dim)` float32 unit rows, each from its own picture alone."""
         return _COLOURS.encode_images(images)
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Return `(n, dim)` float32 unit rows; zero where a text names no colour."""
         return _COLOURS.encode_texts(texts)
 
 
@@ -46,7 +43,6 @@ class PlainLook:
     dim = _COLOURS.dim + 3 * _SIDE * _SIDE
 
     def encode_images(self, images: Sequence[Image]) -> FloatArray:
-        """Return `(n, dim)` float32 unit rows, each from its own picture alone."""
         rows = np.zeros((len(images), self.dim), dtype=np.float32)
         for row, image in zip(rows, images, strict=True):
             pixels = np.asarray(image.convert("RGB").resize((_SIDE, _SIDE), reducing_gap=3.0), dtype=np.float32)

@@ -33,13 +33,7 @@ class Sketch:
 class MemoryStore:
     """A `KnowledgeStore` of a few texts and photos; nothing is written to disk."""
 
-    def __init__(self, species: Mapping[str, Sketch], encoders: Encoders) -> None:
-        """Encode everything at once.
-
-        Args:
-            species: scientific name -> texts and photos.
-            encoders: the encoders of the queries to come.
-        """
+    def __init__(self, species: Mapping[str, Sketch], encoders: Encoders) -> None:  # scientific name -> sketch
         self.path = Path("memory")
         self.spaces = encoders.spaces
         sketches = {taxon_id(name): (name, sketch) for name, sketch in species.items()}
@@ -66,36 +60,29 @@ class MemoryStore:
         }
 
     def chunk_vectors(self, space: str) -> VectorTable:
-        """Return the text vectors of all chunks in a text-image space."""
         self._check(space, self._chunks)
         return self._chunks[space]
 
     def anchor_vectors(self, space: str) -> VectorTable:
-        """Return the vectors of all anchors in a text-image or visual space."""
         self._check(space, self._anchors)
         return self._anchors[space]
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
-        """Return the entries of these species, in this order."""
         return [self._entries[taxon_id] for taxon_id in taxon_ids]
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Return the texts of these chunks, in this order."""
         return [self._texts[chunk_id] for chunk_id in chunk_ids]
 
     def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
-        """Return no range statements."""
         return [() for _ in taxon_ids]
 
     def terms(self) -> list[Term]:
-        """Return no terms."""
         return []
 
     def calibration_file(self, preset: str) -> Path | None:
         return None
 
     def check_space(self, spaces: Sequence[str]) -> None:
-        """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""
         if not set(spaces) <= set(self.spaces):
             raise SpaceMismatch(expected=self.spaces, given=spaces)
 

@@ -36,8 +36,7 @@ _COMMON: Final[dict[str, float]] = dict.fromkeys(_COMMON_TEXT.split(), 0.45)
 class PlainWords:
     """A stand-in for a trained sentence model: hashed counts of word stems and of neighbours.
 
-    Words that all descriptions share count less, a repeated word counts little more than once. Texts without a common
-    word have similarity 0, but for rare collisions of hashes.
+    Words that all descriptions share count less. Texts without a common word have similarity 0.
 
     Example:
         >>> encoder = PlainWords()
@@ -54,11 +53,9 @@ class PlainWords:
     max_tokens = None
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of words."""
         return len(_TOKEN.findall(text.lower()))
 
     def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Return `(n, 1024)` float32 unit rows; zero where a text has stop words only."""
         rows = np.zeros((len(texts), _DIM), dtype=np.float32)
         for i, text in enumerate(texts):
             row = np.zeros(_DIM, dtype=np.float64)
@@ -73,7 +70,6 @@ class PlainWords:
 
 
 def _weights(text: str) -> dict[str, float]:
-    """Return the weight of each stem and each pair of neighbouring stems."""
     stems = [stem(token) for token in _TOKEN.findall(text.lower()) if token not in _STOP_WORDS]
     counts: dict[str, int] = {}
     for word in stems:
