@@ -21,7 +21,6 @@ from data.errors import BadInput, SpaceMismatch, UsageError
 from data.files import sha256_hex
 from kb import OwnText
 from kb.bundle.manifest import MANIFEST, note_of
-from kb.bundle.tables import write_table
 from kb.sources.starter import StarterSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
@@ -30,11 +29,6 @@ from tests.toy.encoders import toy_encoders
 
 @pytest.fixture(scope="module")
 def encoders() -> Encoders:
-    return recognize.load_encoders("starter")
-
-
-@pytest.fixture(scope="module")
-def plain() -> Encoders:
     return toy_encoders()
 
 
@@ -84,55 +78,31 @@ def only_the_bundle_remains(bundle: Path) -> bool:
 # --- as a dataset ------------------------------------------------------------------------------------------------
 
 
-def test_pandas_reads_species_photos_and_credits_without_fieldmark(exported: Path) -> None:
+def test_other_programs_read_a_bundle_without_fieldmark(exported: Path) -> None:
     species = pd.read_parquet(exported / "species.parquet")
     assert list(species["scientific_name"]) == ["Avis 000", "Avis 002", "Avis 003", "Avis 004"]
     assert species["summary"].str.len().min() > 20
     assert set(species["url"].dropna()) == {f"http://localhost/Bird 00{i}" for i in (0, 2, 3, 4)}
+    assert str(species["revision"].dtype) == "Int64", "a missing number does not turn the others into floats"
     photos = pd.read_parquet(exported / "images" / "metadata.parquet")
     assert len(photos) == 6  # two each, except for the bird without photos
-    assert set(photos["author"]) == {"A. Painter"}
-    assert set(photos["licence"]) == {"CC0"}
+    assert (set(photos["author"]), set(photos["licence"])) == ({"A. Painter"}, {"CC0"})
     for row in photos.itertuples():
         assert sha256_hex((exported / "images" / row.file_name).read_bytes()) == row.sha256
     assert list(pd.read_parquet(exported / "terms.parquet")["name"]) == ["Amplexus"]
-
-
-def test_a_number_that_is_missing_does_not_turn_the_others_into_floats(tmp_path: Path) -> None:
-    file = tmp_path / "t.parquet"
-    write_table(file, [{"revision": 7}, {"revision": None}], {"revision": "number"})
-    assert str(pd.read_parquet(file)["revision"].dtype) == "Int64"
-
-
-def test_exported_vectors_are_unit_rows_with_species_ids(exported: Path, encoders: Encoders) -> None:
     tables = sorted((exported / "vectors").glob("anchors-*.parquet"))
     assert len(tables) == 2  # the pair's space and the visual one
     for table in tables:
         rows = pq.read_table(table).to_pylist()
-        assert len(rows) == 6
         assert [sum(x * x for x in row["vector"]) for row in rows] == pytest.approx([1.0] * 6, abs=1e-5)
         assert {row["subject_id"] for row in rows} == {"avis-000", "avis-003", "avis-004"}
-
-
-def test_the_dataset_card_has_an_imagefolder_header(exported: Path) -> None:
     card = (exported / "README.md").read_text()
-    header = card.split("---\n")[1]
-    assert "drop_labels: true" in header
-    assert "    - images/metadata.parquet\n" in header
-    assert "| CC0 | 6 |" in card
-    assert "4 species (Aves 4) and 1 terms" in card
-
-
-def test_the_manifest_lists_size_and_hash_of_data_files(exported: Path) -> None:
+    assert "drop_labels: true" in (header := card.split("---\n")[1]) and "    - images/metadata.parquet\n" in header
+    assert "| CC0 | 6 |" in card and "4 species (Aves 4) and 1 terms" in card
     noted = json.loads((exported / MANIFEST).read_text())["files"]
     there = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
     assert there - set(noted) == {MANIFEST, "README.md"}
     assert noted == {n: {"bytes": (f := note_of(exported / n)).bytes, "sha256": f.sha256} for n in noted}
-
-
-def test_export_refuses_an_existing_folder(source_kb: Path, exported: Path) -> None:
-    with pytest.raises(UsageError, match="already exists"):
-        kb.export_bundle(source_kb, exported)
 
 
 # --- and back ----------------------------------------------------------------------------------------------------
@@ -168,21 +138,23 @@ def test_import_without_vectors_encodes_to_the_same_digest(source_kb: Path, enco
     assert imported.digest == kb.verify(source_kb).digest
 
 
-def test_import_refuses_other_encoders_unless_re_encoding(bundle: Path, plain: Encoders, tmp_path: Path) -> None:
+def test_import_refuses_other_encoders_unless_re_encoding(bundle: Path, tmp_path: Path) -> None:
+    other = recognize.load_encoders("starter")
     with pytest.raises(SpaceMismatch):
-        kb.import_bundle(bundle, tmp_path / "b.kb", plain)
+        kb.import_bundle(bundle, tmp_path / "b.kb", other)
     assert only_the_bundle_remains(bundle)
-    imported = kb.import_bundle(bundle, tmp_path / "b.kb", plain, re_encode=True)
+    imported = kb.import_bundle(bundle, tmp_path / "b.kb", other, re_encode=True)
     assert (imported.species, imported.encoded) == (4, True)
     with kb.open(tmp_path / "b.kb") as store:
-        assert store.spaces == plain.spaces
-        assert len(store.anchor_vectors(plain.visual.space).ids) == 6
+        assert store.spaces == other.spaces
+        assert len(store.anchor_vectors(other.visual.space).ids) == 6
     assert kb.verify(tmp_path / "b.kb").ok
 
 
-def test_vector_only_anchors_require_an_export_with_vectors(encoders: Encoders, tmp_path: Path) -> None:
+def test_vector_only_anchors_require_an_export_with_vectors(tmp_path: Path) -> None:
+    encoders = recognize.load_encoders("starter")
     source = StarterSource(spaces=encoders.spaces[:2])
-    kb.build(tmp_path / "a.kb", source.taxa()[:20], source, encoders)
+    kb.build(tmp_path / "a.kb", source.taxa()[:3], source, encoders)
     with kb.open(tmp_path / "a.kb") as store:
         assert any(anchor.sha256 is None for entry in store.species(store.taxon_ids) for anchor in entry.anchors)
     with pytest.raises(BadInput, match="stored as vectors only"):
@@ -291,22 +263,24 @@ def test_unsafe_paths_in_the_manifest_are_refused(bundle: Path, encoders: Encode
     assert only_the_bundle_remains(bundle)
 
 
-def test_files_outside_the_manifest_are_skipped(bundle: Path, encoders: Encoders) -> None:
-    (bundle / ".gitattributes").write_text("*.parquet filter=lfs")
-    (bundle / "images" / "extra.png").write_bytes(b"no picture")
-    (bundle / "README.md").write_text("# My own card")
-    assert kb.import_bundle(bundle, bundle.parent / "b.kb", encoders).species == 4
-
-
-def test_import_refuses_non_folders_and_existing_targets(bundle: Path, encoders: Encoders, tmp_path: Path) -> None:
+def test_no_archive_is_read_and_no_folder_overwritten(
+    source_kb: Path, bundle: Path, encoders: Encoders, tmp_path: Path
+) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK")
     with pytest.raises(BadInput, match="is not a folder"):
         kb.import_bundle(tmp_path / "a.zip", tmp_path / "b.kb", encoders)
     with pytest.raises(UsageError, match="already exists"):
         kb.import_bundle(bundle, tmp_path, encoders)
+    with pytest.raises(UsageError, match="already exists"):
+        kb.export_bundle(source_kb, bundle)
 
 
-def test_source_addresses_in_the_local_network_are_dropped(bundle: Path, encoders: Encoders) -> None:
+def test_addresses_in_the_local_network_and_files_outside_the_manifest_are_skipped(
+    bundle: Path, encoders: Encoders
+) -> None:
+    (bundle / ".gitattributes").write_text("*.parquet filter=lfs")
+    (bundle / "images" / "extra.png").write_bytes(b"no picture")
+    (bundle / "README.md").write_text("# My own card")
     wikis = {
         "here": "http://127.0.0.1:8080/api.php",
         "there": "http://10.0.0.7/api.php",
@@ -321,6 +295,6 @@ def test_source_addresses_in_the_local_network_are_dropped(bundle: Path, encoder
     sources = {name: {**rest, "api_url": url} for name, url in wikis.items()}
     sources["odd"] = {**rest, "api_url": wikis["public"], "thumbnail_px": "many"}
     rewrite_manifest(bundle, lambda manifest: manifest.update(sources=sources))
-    kb.import_bundle(bundle, bundle.parent / "b.kb", encoders)
+    assert kb.import_bundle(bundle, bundle.parent / "b.kb", encoders).species == 4
     with kb.open(bundle.parent / "b.kb") as store:
         assert set(store.origins()) == {"public"}

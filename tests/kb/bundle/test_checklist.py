@@ -40,8 +40,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Pa
 
 
 def test_an_imported_knowledge_base_has_the_checklist_and_its_language(
-    exported: Path, tmp_path: Path, encoders: Encoders
+    exported: Path, tmp_path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kb.bundle.importer.check_tables", lambda *_: None)  # in another process, which takes time
     kb.import_bundle(exported, tmp_path / "b.kb", encoders)
     with kb.open(tmp_path / "b.kb") as store:
         found = store.checklist.find("Pyrameis atalanta")
@@ -54,7 +55,7 @@ def test_an_imported_knowledge_base_has_the_checklist_and_its_language(
     assert kb.verify(tmp_path / "b.kb").ok
 
 
-def test_a_tampered_checklist_is_refused_and_leaves_nothing(exported: Path, tmp_path: Path, encoders: Encoders) -> None:
+def test_a_tampered_checklist_is_refused_and_leaves_nothing(exported: Path, tmp_path: Path) -> None:
     bundle = shutil.copytree(exported, tmp_path / "bundle")
     for table, column, value in (
         (CHECKLIST_TAXA, "parent", 9),
@@ -75,12 +76,9 @@ def test_a_tampered_checklist_is_refused_and_leaves_nothing(exported: Path, tmp_
             import_checklist(bundle, read_manifest(bundle), Layout(tmp_path / "b.kb"))
         shutil.copy(exported / table, bundle / table)
         forge_manifest(bundle, table)
-
-
-def test_a_checklist_in_parts_is_refused(exported: Path, tmp_path: Path, encoders: Encoders) -> None:
-    bundle = shutil.copytree(exported, tmp_path / "bundle")
     manifest = json.loads((bundle / MANIFEST).read_text())
     del manifest["files"][CHECKLIST_NAMES]
     (bundle / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(BadInput, match=r"part of a checklist, but not checklist/names\.parquet"):
-        kb.import_bundle(bundle, tmp_path / "b.kb", encoders)
+        import_checklist(bundle, read_manifest(bundle), Layout(tmp_path / "b.kb"))
+    assert not (tmp_path / "b.kb" / "checklist.sqlite").exists()
