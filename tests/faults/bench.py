@@ -15,7 +15,6 @@ from tests.cli.verbs.rerank.conftest import script
 from tests.cli.verbs.test_calibrate import vary
 from tests.drawn_birds import drawn_bird
 from tests.faults.running import Ended, Run
-from tests.faults.worker import Worker
 from tests.servers.faulty_wiki import FaultyWiki, File, jpeg
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.own_wiki import BIRDS
@@ -30,7 +29,6 @@ class Bench:
     base: Path
     wiki: FaultyWiki
     model: OpenAIServer
-    worker: Worker
 
     def copy(self, to: Path) -> Path:
         """Return a fresh copy of the folder at `to`."""
@@ -53,10 +51,6 @@ class Bench:
         """Run `kb` in a copy to its end."""
         return self.start(folder, *arguments, stdin=stdin).ended()
 
-    def call(self, folder: Path, *arguments: str | Path) -> Ended:
-        """Run `kb` in a copy, in a process that has run others before."""
-        return self.worker.run(arguments, folder, self.environment(folder))
-
     def require(self, folder: Path, *arguments: str | Path, stdin: str = "") -> Ended:
         """The same for a run that must succeed."""
         ended = self.run(folder, *arguments, stdin=stdin)
@@ -69,7 +63,7 @@ def bench_at(base: Path) -> Iterator[Bench]:
     """Make the folder; afterwards all pages of the wiki have new revisions, and half of them new texts."""
     base.mkdir()
     with FaultyWiki().running() as wiki, OpenAIServer(script) as model:
-        bench = Bench(base=base, wiki=wiki, model=model, worker=Worker())
+        bench = Bench(base=base, wiki=wiki, model=model)
         write_pages(wiki)
         names = "".join(f"{binomial}\n" for _, binomial, _, _ in BIRDS)
         (base / "names.csv").write_text(f"scientific_name\n{names}")
@@ -80,7 +74,6 @@ def bench_at(base: Path) -> Iterator[Bench]:
         write_pages(wiki, is_edited=True)
         shutil.rmtree(base / "home")
         yield bench
-        bench.worker.close()
 
 
 def write_pages(wiki: FaultyWiki, *, is_edited: bool = False) -> None:

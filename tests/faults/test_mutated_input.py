@@ -1,19 +1,25 @@
-"""Mutated pages, replies of models, checklists and bundles are read, or refused with one of our errors."""
+"""Mutated pages, replies of models, checklists, pictures and bundles are read, or refused with one of our errors."""
 
 from __future__ import annotations
 
+import io
 import json
 import random
+import resource
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pillow_heif
 import pytest
+from PIL import Image
 
 import kb
 from data.contracts import Encoders
-from data.errors import FieldmarkError
+from data.errors import BadImage, FieldmarkError
 from data.event_loop import wait_for
+from data.images.decode import read_image
 from data.records import Article, ChatReply, FetchedPage, PageRef, Section, Source
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names_table import read_names
@@ -24,6 +30,7 @@ from kb.sources.mediawiki.wiki_source import WikipediaSource
 from papers.answers.replies import read_answer, read_verdict
 from papers.species.namer import read_name
 from recognize.reader.replies import read_sample
+from tests.drawn_birds import drawn_bird
 from tests.faults.draw import Draw
 from tests.faults.mutate import mutated
 from tests.kb.bundle.test_bundles import forge_manifest
@@ -123,6 +130,38 @@ def test_mutated_texts_are_read_or_refused(
         return "read"
 
     draw.each(20, many, one)
+
+
+def pictures() -> list[bytes]:
+    """Return one drawing in every format, in colour, and in grey or progressive where the format has that."""
+    pillow_heif.register_heif_opener()
+    drawing = Image.open(io.BytesIO(drawn_bird("bubo-scandiacus"))).convert("RGB").resize((320, 240))
+    found = []
+    for name in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF"):
+        for picture, more in ((drawing, {}), (drawing.convert("L"), {"progressive": True} if name == "JPEG" else {})):
+            out = io.BytesIO()
+            picture.convert("RGB" if name in ("HEIF", "AVIF", "WEBP") else picture.mode).save(out, name, **more)
+            found.append(out.getvalue())
+    return found
+
+
+def test_mutated_pictures_are_read_or_refused_within_2_s_and_500_mb(draw: Draw, tmp_path: Path) -> None:
+    originals = pictures()
+
+    def read(seed: int) -> str:
+        at_random, file = random.Random(seed), tmp_path / "picture"
+        file.write_bytes(mutated(at_random.choice(originals), at_random))
+        started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            read_image(file, min_side=512)
+            outcome = "read"
+        except BadImage:
+            outcome = "refused"
+        assert time.process_time() - started < 2
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # KiB
+        return outcome
+
+    draw.each(300, 10_000, read)
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_readers_see_the_state_before_or_after_two_writers(bench: Bench, draw: D
             found = kb.verify(folder / "birds.kb")
             assert found.ok
             states[writers] = (
-                [told(bench.call(folder, *question, "--kb=birds.kb")) for question in QUESTIONS],
+                [told(bench.run(folder, *question, "--kb=birds.kb")) for question in QUESTIONS],
                 found.digest,
             )
         return states[writers]
@@ -84,7 +84,7 @@ def test_readers_see_the_state_before_or_after_two_writers(bench: Bench, draw: D
         folder = bench.copy(tmp_path / f"{seed}")
         runs = [bench.start(folder, *WRITERS[writer]) for writer in pair]
         for number in itertools.cycle(range(len(QUESTIONS))):
-            ended = bench.call(folder, *QUESTIONS[number], "--kb=birds.kb")
+            ended = bench.run(folder, *QUESTIONS[number], "--kb=birds.kb")
             assert ended.code == 0, f"{pair}: a reader: {ended}"
             assert told(ended) in [told_by[number] for told_by, _ in possible], f"{pair}: {QUESTIONS[number]}"
             if not any(run.process.is_alive() for run in runs):

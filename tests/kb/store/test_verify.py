@@ -96,16 +96,6 @@ def without(pattern: str) -> Harm:
     return harm
 
 
-def swap(pattern: str) -> Harm:
-    def harm(path: Path) -> None:
-        one, two = sorted(path.glob(pattern))[:2]
-        first = one.read_bytes()
-        one.write_bytes(two.read_bytes())
-        two.write_bytes(first)
-
-    return harm
-
-
 def flipped(content: bytes) -> bytes:
     return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
 
@@ -144,15 +134,10 @@ FETCH = "is missing or damaged; kb build fetches it again"
 TOML = "kb.toml was missing or damaged; restored from the ledger"
 DAMAGES: dict[str, tuple[Harm, str, str]] = {
     "Chroma: a row is gone": (without_a_row_of_chroma, CHROMA, "verify"),
-    "Chroma: its database is garbled": (change("chroma/chroma.sqlite3", lambda _: b"none" * 99), CHROMA, "verify"),
     "Chroma: its schema is garbled": (change("chroma/chroma.sqlite3", with_unreadable_schema), CHROMA, "verify"),
     "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "chroma/chroma.sqlite3"), "differed from the ledger", "verify"),
-    "Chroma: an id changed": (
-        sql("UPDATE embeddings SET embedding_id = 'x' WHERE id = 1", "chroma/chroma.sqlite3"),
-        "differed from the ledger; filled again",
-        "verify",
-    ),
     "Chroma: bytes of an index changed": (change("chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
+    "Chroma: the folder is gone": (without("chroma"), CHROMA, "verify"),
     "cache: the folder is gone": (without("cache"), "", "verify"),
     "cache: a number changed": (change("cache/chunks-*.npy", flipped), CACHE, "verify"),
     "cache: rows of other species": (of_other_species, CACHE, "verify"),
@@ -161,7 +146,6 @@ DAMAGES: dict[str, tuple[Harm, str, str]] = {
     "kb.toml: a letter changed": (change("kb.toml", lambda text: text.replace(b"words", b"w0rds")), TOML, "verify"),
     "a photo is cut short": (change("anchors/??/*", lambda found: found[:-7]), f"reference photo {FETCH}", "build"),
     "an article is gone": (without("articles/??/*"), FETCH, "build"),
-    "two articles were swapped": (swap("articles/??/*"), FETCH, "build"),
 }
 
 
