@@ -38,12 +38,7 @@ _PREFIX = 4  # letters that two shades share: black and blackish
 
 
 def claims(text: str, group: str = BIRDS) -> dict[str, ClaimKind]:
-    """Return word -> kind for each colour, part and number in a sentence, in the words of a group of organisms.
-
-    Example:
-        >>> claims("The male has a red crown and is 20 cm long.")
-        {'red': 'colour', 'crown': 'part', '20': 'number'}
-    """
+    """Return word -> kind for each colour, part and number in a sentence, in the words of a group of organisms."""
     found: dict[str, ClaimKind] = {}
     for word in words_of(text):
         name = group_of(word, group)
@@ -58,10 +53,6 @@ def unsupported(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[
     """Return the claims of a sentence that its evidence does not make, by word.
 
     Plurals, comparatives, synonyms of the lexicon, shades of a colour and number words count as the same.
-
-    Example:
-        >>> unsupported("It has a scarlet beak and a black tail.", ["Its bill is yellow, its tail blackish."])
-        {'scarlet': 'colour'}
     """
     passages = list(evidence)
     words = {word for passage in passages for word in words_of(passage)}
@@ -101,12 +92,7 @@ def _owners(group: str) -> dict[str, SexAge]:
 
 
 def sexes_ages(text: str, group: str = BIRDS) -> set[SexAge]:
-    """Return the sexes and stages of life in a text, including the ones compared with.
-
-    Example:
-        >>> sorted(sexes_ages("The female is duller than the male."))
-        ['female', 'male']
-    """
+    """Return the sexes and stages of life in a text, including the ones compared with."""
     owners = _owners(group)
     named: set[SexAge] = {owners[word] for word in words_of(text) if word in owners}
     return named | {"juvenile"} if group == BIRDS and _FIRST_YEAR.search(text) else named
@@ -116,12 +102,6 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
     """Return colour -> the sexes and stages with that colour; `""` if none is named before it.
 
     Of plants, the leaves, flowers or fruits next to the colour.
-
-    Example:
-        >>> colours_by_sex_age("The male is black, the female brown and duller than the male, with a white chin.")
-        {'black': {'male'}, 'brown': {'female'}, 'white': {'female'}}
-        >>> colours_by_sex_age("White flowers and red berries.", "plants")
-        {'white': {'flower'}, 'red': {'fruit'}}
     """
     owners = _owners(group)
     found: dict[str, set[SexAge]] = {}
@@ -146,12 +126,6 @@ def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str,
     """Return colour -> (sex or stage in the sentence, sex or stage in its evidence) for each difference.
 
     Colours of a larva or pupa may not be those of the species in general either.
-
-    Example:
-        >>> swapped("The female is black.", ["The male is black, the female brown."])
-        {'black': ('female', 'male')}
-        >>> swapped("It is green.", ["The caterpillar is green."], "lepidoptera")
-        {'green': ('', 'larva')}
     """
     evident = colours_by_sex_age(" ".join(evidence), group)
     found: dict[str, tuple[SexAge, SexAge]] = {}
@@ -165,12 +139,7 @@ def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str,
 
 
 def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[Side, Side]]:
-    """Return colour -> (side in the sentence, side in its evidence) for each difference.
-
-    Example:
-        >>> swapped_sides("The upperside is brown.", ["Orange above, brown below."], "lepidoptera")
-        {'brown': ('upperside', 'underside')}
-    """
+    """Return colour -> (side in the sentence, side in its evidence) for each difference."""
     evident = _colours_by_side(" ".join(evidence), group)
     return {
         colour: (side, min(known))

@@ -80,11 +80,6 @@ def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "")
 
     Every line begins with a number or a mark of ours, and the marks contain a hash of the text: no text can close its
     own fence.
-
-    Example:
-        >>> fence = fenced("article", [NumberedSentence(number=1, text="It is red.", spans=())])
-        >>> fence.text.splitlines()[1], fence.text.endswith(fence.close)
-        ('[1] It is red.', True)
     """
     lines = [f"# {one_line(title)}"] if title else []
     heading = ""

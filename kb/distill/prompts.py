@@ -29,10 +29,6 @@ class DistilPrompts(Prompts):
 
     Raises:
         ConfigError: if the folder has no prompts, an unknown one, or one with an unknown placeholder.
-
-    Example:
-        >>> "cannot be used" in DistilPrompts().fill("repair", problems="- no JSON")
-        True
     """
 
     def __init__(self, folder: Path | None = None) -> None:

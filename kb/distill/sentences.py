@@ -31,11 +31,6 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[S
 
     A line break ends a sentence. A full stop does not, after an abbreviation, initial or shortened scientific name,
     inside brackets, or before a lower-case letter. Time is linear in the text.
-
-    Example:
-        >>> text = "It is c. 20 cm. long. M. a. abbotti (St. John's subsp.) is paler."
-        >>> [text[span.start : span.end] for span in split_sentences(text)]
-        ['It is c. 20 cm. long.', "M. a. abbotti (St. John's subsp.) is paler."]
     """
     stop = len(text) if end is None else end
     if not 0 <= start <= stop <= len(text):

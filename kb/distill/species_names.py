@@ -39,13 +39,7 @@ def own_names(taxon: Taxon, title: str = "") -> list[str]:
 
 
 class NameHider:
-    """Hides the names of a species in its sentences: "The northern cardinal has" becomes "It has".
-
-    Example:
-        >>> taxon = Taxon(taxon_id="a-b", scientific_name="Aves bella", rank="species", common_names=("Red Wren",))
-        >>> NameHider(taxon).hide("The male red wren is bigger than other red wrens.")
-        'The male is bigger than other birds of this species.'
-    """
+    """Hides the names of a species in its sentences: "The northern cardinal has" becomes "It has"."""
 
     def __init__(self, taxon: Taxon, title: str = "") -> None:
         self.group = group_of_taxon(taxon.lineage, taxon.scientific_name)

@@ -81,14 +81,7 @@ _OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|simila
 
 
 def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
-    """Return the subject that a sentence names at its beginning, `""` for both sexes or the whole plant, or None.
-
-    Example:
-        >>> stated_subject("The female is duller than the male."), stated_subject("The bill is black.")
-        ('female', None)
-        >>> stated_subject("The caterpillar is green.", "lepidoptera"), stated_subject("Petals white.", "plants")
-        ('larva', 'flower')
-    """
+    """Return the subject that a sentence names at its beginning, `""` for both sexes or the whole plant, or None."""
     both = _BOTH.search(sentence)
     if both and both.start() < _SUBJECT_REACH:
         return ""
@@ -113,12 +106,7 @@ def _subject_of_parts(sentence: str) -> str:
 
 
 def title_subject(title: str, group: str) -> Subject | None:
-    """Return the sex, stage or part that a heading names alone, such as "Caterpillar" or "Flowers"; else None.
-
-    Example:
-        >>> title_subject("Larva", "lepidoptera"), title_subject("Larva and pupa", "lepidoptera")
-        ('larva', None)
-    """
+    """Return the sex, stage or part that a heading names alone, such as "Caterpillar" or "Flowers"; else None."""
     owners = column("sexes", "subject", group=group)
     named = {owner for word in words_of(title) if (owner := owners.get(word)) not in (None, _WHOLE, "both")}
     is_short = len(words_of(title)) <= _MOST_TITLE_WORDS
@@ -147,12 +135,7 @@ def refers_elsewhere(sentence: str, group: str = BIRDS) -> bool:
 
 
 def is_about_another(sentence: str, group: str = BIRDS) -> bool:
-    """Return whether the subject looks like the name of another species: several words, the last one not a part.
-
-    Example:
-        >>> is_about_another("The grey francolin has a buff throat."), is_about_another("The outer tail is black.")
-        (True, False)
-    """
+    """Return whether the subject looks like the name of another species: several words, the last one not a part."""
     if _OF_ANOTHER.search(sentence[:60]):
         return True
     found = _NAMED_SUBJECT.match(sentence)
@@ -166,12 +149,7 @@ def is_about_another(sentence: str, group: str = BIRDS) -> bool:
 
 
 def with_subject(sentence: str, subject: Subject) -> str | None:
-    """Return the sentence with its leading pronoun replaced by the subject, or None without such a pronoun.
-
-    Example:
-        >>> with_subject("They have a brown cap.", "female")
-        'Females have a brown cap.'
-    """
+    """Return the sentence with its leading pronoun replaced by the subject, or None without such a pronoun."""
     found = _PRONOUN.match(sentence)
     if found is None or subject in ("", "season", "race"):
         return None
@@ -221,21 +199,11 @@ class SideReader:
 
 
 def labelled(text: str, label: str) -> str:
-    """Return a statement under its label.
-
-    Example:
-        >>> labelled("It is green with a white stripe.", "larva")
-        'Larva: green with a white stripe.'
-    """
+    """Return a statement under its label."""
     said = _IS.sub("", text)
     return f"{label.capitalize()}: {said[:1].lower()}{said[1:]}"
 
 
 def without_label(text: str) -> str:
-    """Return a statement without its label.
-
-    Example:
-        >>> without_label("Larva: green."), without_label("The larva is green.")
-        ('green.', 'The larva is green.')
-    """
+    """Return a statement without its label."""
     return _LABEL.sub("", text)

@@ -26,12 +26,7 @@ _ALIASES = re.compile(
 
 
 def term_id(name: str) -> str:
-    """Return the id of a term: `term:` and its name as a slug.
-
-    Example:
-        >>> term_id("Nuptial pads")
-        'term:nuptial-pads'
-    """
+    """Return the id of a term: `term:` and its name as a slug."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _NOT_SLUG.sub("-", plain).strip("-")
     # A name without a Latin letter keeps an id of its own.

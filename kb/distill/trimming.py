@@ -48,12 +48,7 @@ def tidy(text: str) -> str:
 
 
 def drop_brackets(sentence: str, group: str = BIRDS) -> str:
-    """Return the sentence without notes and parentheses, except parentheses that name a colour, part or sex.
-
-    Example:
-        >>> drop_brackets("It is 20 cm (7.9 in) long [3] with a red bill (orange in females).")
-        'It is 20 cm long with a red bill (orange in females).'
-    """
+    """Return the sentence without notes and parentheses, except parentheses that name a colour, part or sex."""
 
     def keep(found: re.Match[str]) -> str:
         groups_inside = {group_of(word, group) for word in words_of(found[1])}
@@ -69,10 +64,6 @@ def trim_clauses(sentence: str, group: str = BIRDS) -> str:
 
     A clause is dropped if it is about another topic and names no part, colour, pattern or size. The first clause stays,
     unless a semicolon follows it.
-
-    Example:
-        >>> trim_clauses("However, it has a red head and a black tail, and feeds on seeds in the forest.")
-        'It has a red head and a black tail.'
     """
     if not sentence:
         return ""
@@ -99,12 +90,7 @@ def trim_clauses(sentence: str, group: str = BIRDS) -> str:
 
 
 def off_topic_clauses(sentence: str, group: str = BIRDS) -> list[str]:
-    """Return the off-topic clauses of a sentence.
-
-    Example:
-        >>> off_topic_clauses("It has a red head and a black tail, and feeds on seeds in the forest.")
-        ['feeds on seeds in the forest']
-    """
+    """Return the off-topic clauses of a sentence."""
     return [_AND.sub("", piece).strip(" .,;") for _, piece in _split(sentence) if _is_off_topic(piece, group)]
 
 

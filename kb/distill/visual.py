@@ -83,14 +83,7 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
 def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str = BIRDS) -> float:
-    """Return the visual score of a sentence in the words of a group of organisms: visual above zero, unbounded.
-
-    Example:
-        >>> visual_score("The male has a black crown and a yellow bill.") > 0
-        True
-        >>> visual_score("It feeds on seeds and nests in hedges.") > 0
-        False
-    """
+    """Return the visual score of a sentence in the words of a group of organisms: visual above zero, unbounded."""
     words, found = _read(sentence, group)
     counts = Counter(name for name in found if name is not None)
     if group != BIRDS:
@@ -115,12 +108,7 @@ def states_size(sentence: str, group: str = BIRDS) -> bool:
 
 
 def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
-    """Return the field marks of a sentence: pairs of a body part and the colour, pattern or shape next to it.
-
-    Example:
-        >>> sorted(part_pairs("a red crown")), sorted(part_pairs("the head has a black stripe"))
-        ([('crown', 'red')], [('head', 'stripe')])
-    """
+    """Return the field marks of a sentence: pairs of a body part and the colour, pattern or shape next to it."""
     words, found = _read(sentence, group)
     pairs: set[tuple[str, str]] = set()
     for i, name in enumerate(found):
@@ -172,12 +160,7 @@ def has_looks(clause: str, group: str = BIRDS) -> bool:
 
 
 def opens_off_topic(sentence: str, group: str = BIRDS) -> bool:
-    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks, spores or food.
-
-    Example:
-        >>> opens_off_topic("The eggs are blue with brown spots."), opens_off_topic("It has a brown nape.")
-        (True, False)
-    """
+    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks, spores or food."""
     if group == BIRDS:
         return _OFF_TOPIC.match(sentence) is not None
     is_of_growth = _RATE.search(sentence) is not None

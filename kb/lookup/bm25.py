@@ -19,13 +19,7 @@ from data.lexicon.word_groups import equations, groups
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Key -> rows and their values; key i has the postings `starts[i]:starts[i + 1]`.
-
-    Example:
-        >>> found = Postings.of([("red", 0, 1.0), ("black", 0, 2.0), ("red", 3, 1.0)])
-        >>> [part.tolist() for part in found.rows_of("red")], found.count("black")
-        ([[0, 3], [1.0, 1.0]], 1)
-    """
+    """Key -> rows and their values; key i has the postings `starts[i]:starts[i + 1]`."""
 
     keys: Mapping[str, int]
     starts: NDArray[np.int64]
@@ -73,12 +67,7 @@ def _synonyms() -> dict[str, str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the content words of a text in order: lower case, stemmed, synonyms unified.
-
-    Example:
-        >>> tokens("The birds' grayish wings, barred with black")
-        ['bird', 'grey', 'wing', 'bar', 'black']
-    """
+    """Return the content words of a text in order: lower case, stemmed, synonyms unified."""
     words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WORD.findall(text))
     stems = (stem(word) for word in words if word not in _STOP_WORDS)
     synonyms = _synonyms()
@@ -87,12 +76,7 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)  # words repeat
 def stem(word: str) -> str:
-    """Return a word without plural, -ing and -ed endings, for matching only.
-
-    Example:
-        >>> stem("barring"), stem("barred"), stem("bars"), stem("bodies"), stem("mated")
-        ('bar', 'bar', 'bar', 'body', 'mat')
-    """
+    """Return a word without plural, -ing and -ed endings, for matching only."""
     word = word.replace("gray", "grey").replace("colour", "color")
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -109,13 +93,7 @@ def stem(word: str) -> str:
 
 
 class BM25:
-    """An index over texts given as tokens.
-
-    Example:
-        >>> index = BM25([tokens("a red crest"), tokens("a black face"), tokens("a red face")])
-        >>> int(index.scores(tokens("red faces")).argmax())
-        2
-    """
+    """An index over texts given as tokens."""
 
     def __init__(self, texts: Iterable[Sequence[str]], *, typical: Sequence[bool] = ()) -> None:
         """Index the texts; their mean length is that of the `typical` ones, of all if none is."""

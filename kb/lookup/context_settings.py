@@ -32,12 +32,7 @@ class ContextSettings:
             raise ValueError(f"order: expected kb, wiki and web, each once, got {', '.join(self.order) or 'nothing'}")
 
     def mode_of(self, source: ContextSource) -> Mode:
-        """Return when a source is asked.
-
-        Example:
-            >>> ContextSettings(web="always").mode_of("web")
-            'always'
-        """
+        """Return when a source is asked."""
         modes: dict[ContextSource, Mode] = {"kb": self.kb, "wiki": self.wiki, "web": self.web}
         return modes[source]
 

@@ -30,12 +30,6 @@ def is_plain(word: str) -> bool:
     """Return whether a word is an everyday word, a word for a sex or age, or a number; a name of an organism is none.
 
     Compounds with hyphens are everyday words if all their parts are.
-
-    Example:
-        >>> [is_plain(word) for word in ("perched", "ducklings", "dark-coloured", "26")]
-        [True, True, True, True]
-        >>> [is_plain(word) for word in ("amplexus", "osmeterium", "Misumena", "zebras")]
-        [False, False, False, False]
     """
     parts = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'").split("-")
     return all(map(_is_plain, parts))
@@ -68,14 +62,6 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     species without a description, words in capitals, an organism, or a kind of it ("fiddler crab"). Numbers, and words
     that only describe looks, need no explanation beside explained ones: without any, a query of everyday words is
     unexplained as a whole.
-
-    Example:
-        >>> unexplained("two zebras and a fiddler crab with an osmeterium", Findings(), "")
-        ('zebras', 'fiddler crab', 'osmeterium')
-        >>> unexplained("a fiddler crab on sand", Findings(), "A fiddler crab has one large claw.")
-        ()
-        >>> unexplained("a fire pink", Findings(), "")
-        ('fire pink',)
     """
     if found.is_by_description:
         return ()

@@ -41,11 +41,6 @@ class MarkIndex:
     Args:
         texts: names and summaries.
         groups_of_rows: group of organisms of each text; by default birds. A query is read in the words of each group.
-
-    Example:
-        >>> index = MarkIndex(["The breast is rufous and the belly is white.", "A bird with a white breast."])
-        >>> [round(float(points), 2) for points in index.scores("orange breast")[0]]
-        [0.7, -0.3]
     """
 
     def __init__(self, texts: Iterable[str], groups_of_rows: Sequence[str] | None = None) -> None:
@@ -172,12 +167,7 @@ def _split(part: str) -> tuple[str, str, str]:
 
 
 def marks_of_query(description: str, group: str = BIRDS) -> list[PartLook]:
-    """Return the part and look of each mark in a description, in order.
-
-    Example:
-        >>> marks_of_query("grey bird, belly white, long, pointed bill")
-        [('plumage', 'grey'), ('belly', 'white'), ('bill', 'long'), ('bill', 'pointed')]
-    """
+    """Return the part and look of each mark in a description, in order."""
     return list(dict.fromkeys((part, look) for part, look, _ in _query_marks(description, group)))
 
 
@@ -191,12 +181,7 @@ def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
 
 
 def marks_of_text(text: str, group: str = BIRDS) -> set[tuple[str, str, float]]:
-    """Return part, look and likeness to a plain look of each mark in a name or summary.
-
-    Example:
-        >>> sorted(marks_of_text("The back and wings are black."))
-        [('back', 'black', 1.0), ('wings', 'black', 1.0)]
-    """
+    """Return part, look and likeness to a plain look of each mark in a name or summary."""
     return set(_marks(_without_lists(text, group), group))
 
 

@@ -41,15 +41,6 @@ def query_key(query: str, names: Names) -> QueryKey:
 
     The order of words counts, except between species and terms alone. So another species, a variant, a number, a sex or
     a "not" make another key.
-
-    Example:
-        >>> class NoNames:
-        ...     def find(self, query: str) -> list[Mention]:
-        ...         return []
-        >>> query_key("A photo of frogs in amplexus", NoNames()) == query_key("frog in amplexus", NoNames())
-        True
-        >>> query_key("an albino robin", NoNames()) == query_key("a robin", NoNames())
-        False
     """
     words = list(_WORD.finditer(query))
     ids: dict[int, str] = {}  # place of a word -> the name that it belongs to
@@ -179,12 +170,7 @@ def glossary_of(store: KnowledgeBase) -> list[Term]:
 
 @cache
 def shipped_terms() -> tuple[Term, ...]:
-    """Return the shipped terms, each with the glossary as its source.
-
-    Example:
-        >>> next(term.source.title for term in shipped_terms() if term.source and term.name == "cere")
-        "cere, in Fieldmark's glossary"
-    """
+    """Return the shipped terms, each with the glossary as its source."""
     return tuple(
         replace(term, source=Source(title=f"{term.name}, in Fieldmark's glossary", licence=LICENCE))
         for term in read_terms()

@@ -52,14 +52,7 @@ class Mention:
 
 
 class NameFinder:
-    """Finds the names of a knowledge base in free text, the longest first.
-
-    Example:
-        >>> wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
-        >>> finder = NameFinder([wren], [Term(term_id="term:bib", name="bib", definition="A throat patch.")])
-        >>> [(mention.kind, mention.text) for mention in finder.find("Two red wrens, one with a dark bib")]
-        [('species', 'red wrens'), ('term', 'bib')]
-    """
+    """Finds the names of a knowledge base in free text, the longest first."""
 
     def __init__(self, taxa: Sequence[Taxon], terms: Sequence[Term]) -> None:
         """Index the names."""
@@ -304,12 +297,6 @@ def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[
         senses: the terms.
         named: groups that a query names.
         own: groups of the knowledge base, the largest first, for queries that name none.
-
-    Example:
-        >>> gills = [Term(term_id=group, name="gills", definition="", group=group) for group in ("fungi", "fish")]
-        >>> [found and found.group for found in (term_of_group(gills, {"fish"}), term_of_group(gills, ()),
-        ...                                      term_of_group(gills, (), ["fish"]), term_of_group(gills, {"birds"}))]
-        ['fish', 'fungi', 'fish', None]
     """
     fits = next((term for term in senses if not term.groups.isdisjoint(named)), None)
     of_any = next((term for term in senses if not term.group), None)

@@ -43,12 +43,7 @@ class SenseLists:
 
 @cache
 def sense_lists() -> SenseLists:
-    """Return the lists, read once.
-
-    Example:
-        >>> sense_lists().organisms["newt"], sorted(sense_lists().everyday["comb"])
-        ('amphibians', ['birds'])
-    """
+    """Return the lists, read once."""
     classes: dict[str, str] = {}
     everyday: dict[str, frozenset[str]] = {}
     others: dict[str, set[str]] = {}
@@ -82,12 +77,7 @@ def group_of_class(class_name: str | None) -> str | None:
 
 
 def group_of_noun(word: str) -> str | None:
-    """Return the group of organisms that a noun (singular or plural) names, or None.
-
-    Example:
-        >>> group_of_noun("Newts"), group_of_noun("butterflies"), group_of_noun("table")
-        ('amphibians', 'insects', None)
-    """
+    """Return the group of organisms that a noun (singular or plural) names, or None."""
     organisms = sense_lists().organisms
     return next((organisms[form] for form in singulars(_bare(word)) if form in organisms), None)
 
@@ -100,12 +90,7 @@ def groups_in(words: Sequence[str]) -> frozenset[str]:
 
 
 def senses_of(word: str) -> frozenset[str] | None:
-    """Return the groups for which the technical sense holds, or None for words without another sense.
-
-    Example:
-        >>> sorted(senses_of("hooded") or ()), senses_of("supercilium")
-        (['birds'], None)
-    """
+    """Return the groups for which the technical sense holds, or None for words without another sense."""
     key = _bare(word)
     roots = [
         key.removesuffix(ending) for ending in ("ed", "ing") if key.endswith(ending) and len(key) > len(ending) + 2
@@ -186,12 +171,6 @@ def is_own_name(name: str, group: str | None, *, before: str = "", following: st
         group: group of organisms of the species, None if it is not known.
         before: word before the name, empty at the start.
         following: next word, empty at the end.
-
-    Example:
-        >>> is_own_name("monarchs", "insects"), is_own_name("monarch", "insects", following="flycatcher")
-        (True, False)
-        >>> [is_own_name("Merlin", "birds", before=word) for word in ("a", "King", "")]
-        [True, False, False]
     """
     senses = senses_of(name)
     follower = group_of_noun(following) if following else None

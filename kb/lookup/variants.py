@@ -46,13 +46,7 @@ class VariantWords:
 
 @cache
 def variant_words() -> VariantWords:
-    """Return the words, read once.
-
-    Example:
-        >>> words = variant_words()
-        >>> words.beside["duckling"], words.beside["drake"], words.anywhere["non-breeding"]
-        ('juvenile', 'male', 'nonbreeding')
-    """
+    """Return the words, read once."""
     found: dict[str, dict[str, str]] = {"beside": dict(column("sexes", "subject"))}
     kind, where = "", ""
     for line in files("kb.lookup").joinpath("variants.txt").read_text(encoding="utf-8").splitlines():
@@ -70,22 +64,12 @@ def variant_words() -> VariantWords:
 
 
 def variant_words_in(text: str) -> list[str]:
-    """Return the words of a text in lower case, those of a phrase of `variants.txt` joined; longer phrases first.
-
-    Example:
-        >>> variant_words_in("A 1st winter gull, not in non-breeding plumage")
-        ['a', 'first-winter', 'gull', 'not', 'in', 'non-breeding', 'plumage']
-    """
+    """Return the words of a text in lower case, those of a phrase of `variants.txt` joined; longer phrases first."""
     return list(_joined(words_of(_ORDINAL.sub(lambda found: _ORDINALS[found[0].lower()], text))))
 
 
 def kinds_of(words: Collection[str]) -> frozenset[str]:
-    """Return the kinds of variants that a sentence of a description states: `breeding` too, and `adult`.
-
-    Example:
-        >>> sorted(kinds_of(variant_words_in("In winter males are dull.")))
-        ['male', 'nonbreeding']
-    """
+    """Return the kinds of variants that a sentence of a description states: `breeding` too, and `adult`."""
     table = variant_words()
     found = {table.anywhere.get(word) or table.beside.get(word, "") for word in words}
     found |= {"breeding"} if table.breeding.intersection(words) else set()
@@ -134,16 +118,6 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
     Colour variants, hybrids and plumages count anywhere in the query, and among the names of the terms in it. Words for
     sex and age count beside the name, with nothing but looks between: "robin feeding its chick" is no chick. With an
     adult, the marks of adults hold, and with a breeding plumage the season says nothing more.
-
-    Example:
-        >>> sorted(variant_of("female or immature evening grosbeak", "evening grosbeak", 19).kinds)
-        ['female', 'juvenile']
-        >>> variant_of("a sandhill crane couple with their chicks", "sandhill crane", 2).kinds
-        frozenset()
-        >>> sorted(variant_of("an American Robin with leucism", "American Robin", 3).kinds)
-        ['colour']
-        >>> sorted(variant_of("a drake mallard in eclipse", "mallard", 8).kinds)
-        ['male', 'nonbreeding']
     """
     table = variant_words()
     before, after = variant_words_in(query[:start]), variant_words_in(query[start + len(name) :])
@@ -161,11 +135,6 @@ def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> 
     """Return the variant of a species in which the season is a plumage, if that of the species changes in winter.
 
     A text that tells the plumages apart needs no such rule.
-
-    Example:
-        >>> loon = Taxon(taxon_id="gavia-immer", scientific_name="Gavia immer", rank="species")
-        >>> sorted(in_its_plumage(Variant(kinds=frozenset({"winter"})), loon, ["The head is black."]).kinds)
-        ['nonbreeding']
     """
     stated = {kind for sentence in sentences if states_looks([sentence]) for kind in _stated(sentence)}
     is_told = bool(stated & {"nonbreeding", "breeding"})
@@ -196,14 +165,6 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
     Sentences on the variant stay whole. Of the others, those on another sex, age or plumage go, and of the rest only
     the parts on shape and size without a colour or pattern remain, as the last text; of a juvenile, no measurements. In
     winter, only the parts on the breeding plumage go.
-
-    Example:
-        >>> fitting_sentences(["A plump thrush with a red breast.", "Young birds are spotted."],
-        ...                   Variant(kinds=frozenset({"juvenile"})))
-        ['Young birds are spotted.', 'A plump thrush.']
-        >>> fitting_sentences(["The bill is blue in summer; it is dull in winter.", "The eyes are red.",
-        ...                    "In summer it has a black head."], Variant(kinds=frozenset({"winter"})))
-        ['The bill is blue in summer; it is dull in winter.', 'The eyes are red.']
     """
     if "winter" in variant.kinds:
         sentences = list(filter(None, map(_in_winter, sentences)))
@@ -231,13 +192,7 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
 
 
 def sentences_without_looks(sentences: Sequence[str], variant: Variant) -> list[str]:
-    """Return the sentences without a colour or pattern, and those on the variant.
-
-    Example:
-        >>> albino = Variant(kinds=frozenset({"colour"}))
-        >>> sentences_without_looks(["It lives in woods.", "It has a red breast."], albino)
-        ['It lives in woods.']
-    """
+    """Return the sentences without a colour or pattern, and those on the variant."""
     if "winter" in variant.kinds:
         sentences = list(filter(None, map(_in_winter, sentences)))
     if variant.is_ordinary:
@@ -298,12 +253,7 @@ def _is_about(clause: str, stated: frozenset[str], variant: Variant, *, are_alik
 
 
 def _build(clause: str, *, without_numbers: bool = False) -> list[str]:
-    """Return the parts of a clause on shape or size, without a colour or pattern.
-
-    Example:
-        >>> _build("It has a brown back, a red head and a short, conical bill")
-        ['a short, conical bill']
-    """
+    """Return the parts of a clause on shape or size, without a colour or pattern."""
     pieces: list[str] = []
     for piece in _PIECE.split(clause):
         text = piece.strip(_END)
@@ -329,14 +279,7 @@ EARLY_STAGES = ("larva", "pupa")
 
 
 def early_stages(taxon: Taxon) -> Mapping[str, str]:
-    """Return word -> stage, of the words for early stages of a taxon.
-
-    Example:
-        >>> apollo = Taxon(taxon_id="p-a", scientific_name="Parnassius apollo", rank="species",
-        ...                lineage={"order": "Lepidoptera"})
-        >>> early_stages(apollo)["chrysalis"]
-        'pupa'
-    """
+    """Return word -> stage, of the words for early stages of a taxon."""
     others = appearance(group_of_taxon(taxon.lineage, taxon.scientific_name)).others
     return {word: stage for word, stage in others.items() if stage in EARLY_STAGES}
 
@@ -350,12 +293,6 @@ def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
     """Return the words that fit every species of other groups than birds ("butterfly", "larva"), so tell none apart.
 
     Empty if one of them is a bird: the words of birds were measured.
-
-    Example:
-        >>> apollo = Taxon(taxon_id="p-a", scientific_name="Parnassius apollo", rank="species",
-        ...                lineage={"order": "Lepidoptera"})
-        >>> [word in words_of_any([apollo]) for word in ("butterfly", "caterpillar", "osmeterium")]
-        [True, True, False]
     """
     groups = {group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa}
     found = set()

@@ -103,12 +103,7 @@ class WikiTerms:
 
 
 def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
-    """Return possible names in a query, longest first, without stop words and `known` words.
-
-    Example:
-        >>> [phrase.text for phrase in phrases_of("a red fox with mange", known=["mange"])]
-        ['red fox', 'red', 'fox']
-    """
+    """Return possible names in a query, longest first, without stop words and `known` words."""
     masked = query
     for text in known:
         masked = masked.replace(text, "|" * len(text))

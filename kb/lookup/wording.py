@@ -24,10 +24,6 @@ def in_lexicon_words(text: str, *, is_known: Callable[[str], bool] = lambda word
     Args:
         text: description as typed.
         is_known: whether a lower-case word needs no correction although the lexicon lacks it.
-
-    Example:
-        >>> in_lexicon_words("Small gray brid, rust-coloured tummy, stipy back")
-        'small grey bird, rusty belly, striped back'
     """
     text = LETTERS.sub(lambda found: corrected(found[0], is_known), text.lower().replace("’", "'"))
     text = re.sub(r"\bgray", "grey", text)
@@ -39,10 +35,6 @@ def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -
     """Return the word of the lexicon that is one slip away: a letter dropped, added, changed or swapped with the next.
 
     The first letter must be right. A known word, or one without such a neighbour, is returned unchanged.
-
-    Example:
-        >>> corrected("orage"), corrected("brwon"), corrected("crown"), corrected("xyzzy")
-        ('orange', 'brown', 'crown', 'xyzzy')
     """
     if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
         return word
@@ -50,12 +42,7 @@ def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -
 
 
 def is_one_slip(word: str, other: str) -> bool:
-    """Return whether one letter is dropped, added, changed, or swapped with the next.
-
-    Example:
-        >>> is_one_slip("brid", "bird"), is_one_slip("bil", "bill"), is_one_slip("beek", "beak")
-        (True, True, True)
-    """
+    """Return whether one letter is dropped, added, changed, or swapped with the next."""
     return OSA.distance(word, other, score_cutoff=1) == 1
 
 

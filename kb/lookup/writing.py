@@ -147,14 +147,7 @@ def supported(
 
 
 def is_supported(sentence: str, text: str, query: str) -> bool:
-    """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words.
-
-    Example:
-        >>> is_supported("The male holds the female.", "The male clasps and holds a female.", "amplexus")
-        True
-        >>> is_supported("The male is green.", "The male clasps and holds a female.", "amplexus")
-        False
-    """
+    """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words."""
     if "://" in sentence or set(_DIGITS.findall(sentence)) - set(_DIGITS.findall(text)):
         return False
     words, given = words_of(sentence), set(words_of(text))
