@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from data.contracts import TextEncoder
+from data.files import sha256_hex
 from data.records import Chunk, Span, Summary
 from kb.distill.sentences import trimmed
 
@@ -20,7 +20,11 @@ Fits = Callable[[int, int], bool]
 
 def chunks_at(spans: Iterable[tuple[int, int]], summary: Summary, subject_id: str) -> list[Chunk]:
     """Return the chunks of a summary at the spans of `chunk_spans`; ids depend on subject, text and span alone."""
-    return [_chunk(subject_id, summary.text, start, end) for start, end in spans]
+    keys = (("\x1f".join((subject_id, summary.text, str(start), str(end))), start, end) for start, end in spans)
+    return [
+        Chunk(chunk_id=sha256_hex(key)[:20], subject_id=subject_id, text=summary.text[start:end], start=start, end=end)
+        for key, start, end in keys
+    ]
 
 
 def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple[int, int]]:
@@ -43,17 +47,6 @@ def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple
         else:
             found.append(piece)
     return [(span.start, span.end) for span in found]
-
-
-def _chunk(subject_id: str, text: str, start: int, end: int) -> Chunk:
-    key = "\x1f".join((subject_id, text, str(start), str(end)))
-    return Chunk(
-        chunk_id=hashlib.sha256(key.encode()).hexdigest()[:20],
-        subject_id=subject_id,
-        text=text[start:end],
-        start=start,
-        end=end,
-    )
 
 
 def _sentence_spans(summary: Summary) -> Iterator[Span]:

@@ -121,15 +121,15 @@ def make_distiller(
                 f"keep_names is for distillers with a model, not for {name}", hint="Add --distiller model."
             )
         return _WITHOUT_MODEL[name]()
-    for mode in MODES:
-        if name == mode:
-            if chat is None:
-                raise MissingRequirement(
-                    f"The distiller {name} needs a language model, and none is configured",
-                    hint="Set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
-                )
-            return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts), keep_names=keep_names)
-    raise UsageError(f"Unknown distiller {name!r}", hint=f"Choose one of {', '.join(DISTILLERS)}.")
+    mode = next((mode for mode in MODES if mode == name), None)
+    if mode is None:
+        raise UsageError(f"Unknown distiller {name!r}", hint=f"Choose one of {', '.join(DISTILLERS)}.")
+    if chat is None:
+        raise MissingRequirement(
+            f"The distiller {name} needs a language model, and none is configured",
+            hint="Set [llm.text] in fieldmark.toml (model, base_url, api_key_env); in Python: chat=",
+        )
+    return ModelDistiller(chat, mode=mode, prompts=DistilPrompts(prompts), keep_names=keep_names)
 
 
 def kind_of(distiller_name: str) -> str:

@@ -29,15 +29,6 @@ class NumberedSentence:
     heading: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
-    """A text between two marks, for a prompt."""
-
-    open: str
-    close: str
-    text: str
-
-
 def numbered_article(article: Article, group: str = BIRDS) -> list[NumberedSentence]:
     """Return the sentences of an article, numbered from 1, without galleries, references and sounds.
 
@@ -75,7 +66,7 @@ def numbered_summary(summary: Summary) -> list[NumberedSentence]:
     ]
 
 
-def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "") -> Fence:
+def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "") -> str:
     """Return the sentences between two marks, one per line, under their headings.
 
     Every line begins with a number or a mark of ours, and the marks contain a hash of the text: no text can close its
@@ -89,5 +80,4 @@ def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "")
             lines.append(f"## {one_line(heading)}")
         lines.append(f"[{sentence.number}] {sentence.text}")
     mark = sha256_hex("\n".join(lines))[:16]
-    start, end = f"<<<{noun} {mark}>>>", f"<<<end of {noun} {mark}>>>"
-    return Fence(open=start, close=end, text="\n".join([start, *lines, end]))
+    return "\n".join([f"<<<{noun} {mark}>>>", *lines, f"<<<end of {noun} {mark}>>>"])

@@ -108,7 +108,13 @@ class ModelDistiller:
             found = await self._ask(messages, sentences, article, rules, hider, taxon)
             if not found.statements:
                 return Distilled(summary=None, draft=draft)
-            summary = self._summary(article, found, hider.group, stage="refined" if rules.is_refined else "summary")
+            summary = Summary(
+                statements=found.statements,
+                stage="refined" if rules.is_refined else "summary",
+                scope=_scope(article, found, hider.group),
+                distiller=f"{self.mode}/1 {self._chat.name}{NAMES_KEPT if self._keep_names else ''}",
+                prompt_hash=self._digest(hider.group),
+            )
         return Distilled(summary=summary, draft=draft)
 
     @property
@@ -143,20 +149,21 @@ class ModelDistiller:
         names = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_name else taxon.scientific_name
         named = f"{title}: {names}" if title else ""
         fence = fenced("summary" if step == "refine" else "article", sentences, title=named)
+        opening, *_, closing = fence.split("\n")
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         prompt = self._prompts.fill(
             self._prompts.name_for(step, group),
             common_name=one_line(taxon.common_name),
             scientific_name=one_line(taxon.scientific_name),
-            open=fence.open,
-            close=fence.close,
+            open=opening,
+            close=closing,
             target_words=str(TARGET_WORDS[step]),
             max_words=str(MAX_WORDS[step]),
             **{name: column("groups", name, group="")[group] for name in ("noun", "parts", "apart")},
         )
         if self._keep_names and step != "summarise":
             prompt = f"{prompt.rstrip()}\n\n{self._prompts.text('names_kept')}"
-        return ChatMessage(role="system", text=prompt), ChatMessage(role="user", text=fence.text)
+        return ChatMessage(role="system", text=prompt), ChatMessage(role="user", text=fence)
 
     async def _ask(
         self,
@@ -197,17 +204,6 @@ class ModelDistiller:
             return
         self._replies.update(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self._cost_usd += reply.cost_usd or 0.0
-
-    def _summary(
-        self, article: Article, found: CheckedReply, group: str, *, stage: Literal["summary", "refined"]
-    ) -> Summary:
-        return Summary(
-            statements=found.statements,
-            stage=stage,
-            scope=_scope(article, found, group),
-            distiller=f"{self.mode}/1 {self._chat.name}{NAMES_KEPT if self._keep_names else ''}",
-            prompt_hash=self._digest(group),
-        )
 
 
 def _request(messages: tuple[ChatMessage, ...]) -> ChatRequest:

@@ -33,25 +33,16 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[S
     inside brackets, or before a lower-case letter. Time is linear in the text.
     """
     stop = len(text) if end is None else end
-    if not 0 <= start <= stop <= len(text):
-        raise ValueError(f"expected 0 <= start <= end <= {len(text)}, got start {start} and end {stop}")
     part = text[start:stop]
     inside = _bracketed(part)
     spans: list[Span] = []
     begin = 0
     for found in _BOUNDARY.finditer(part):
-        if found["paragraph"] is not None:
-            cut, following = found.start(), found.end()
-        elif found["glued"] is not None:
-            if inside[found.start()]:
-                continue
-            cut = following = found.end()
-        else:
-            if inside[found.start()] or not _ends_here(part, begin, found):
-                continue
-            cut = following = found.end()
-        spans += trimmed(text, start + begin, start + cut)
-        begin = following
+        is_stop = found["paragraph"] is None
+        if is_stop and (inside[found.start()] or (found["glued"] is None and not _ends_here(part, begin, found))):
+            continue
+        spans += trimmed(text, start + begin, start + found.end())
+        begin = found.end()
     spans += trimmed(text, start + begin, stop)
     return spans
 

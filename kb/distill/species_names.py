@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cached_property
 
 from data.lexicon.tables import BIRDS, column
@@ -21,7 +20,7 @@ _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|o
 # A hidden name in parentheses.
 _ONLY_A_NAME = re.compile(r"\s*\((?:(?:or|also|formerly)\s+)?(?:this species|it)\)", re.IGNORECASE)
 _QUALIFIED = re.compile(r"\b[Tt]he (?:[A-Z][a-z]+ ){1,2}$")
-_ODD_CASE = re.compile("[\u017f\u212a\u0130\u0131]")  # which IGNORECASE takes for s, k and i, but `lower` does not
+_ADVERBS = ("also", "often", "usually", "typically", "generally")
 _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
@@ -47,12 +46,10 @@ class NameHider:
         self.noun = column("groups", "noun", group="")[self.group]
         self._names = own_names(taxon, title)
         self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
-        self._pieces = {_piece(name) for name in self._names}
-        self._head_pieces = {_piece(head) for head in self._heads}
 
     @cached_property
     def _name(self) -> str:
-        joined = "|".join(_flexible(name) for name in self._names)
+        joined = "|".join(_flexible(name) for name in self._names) or "(?!)"
         return rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
 
     @cached_property
@@ -82,7 +79,7 @@ class NameHider:
         Compiled, like all patterns, on first use: most sentences have no name.
         """
         # "The Asian openbill stork is": one more noun may follow the name.
-        noun = r"\s+(?!also\b|often\b|usually\b|typically\b|generally\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
+        noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
         patterns = (
             rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?:is|are)\s)",
             rf"^(?P<det>{_DETERMINER}){self._name}\s+(?P<who>{_WHO_NOUN})\b",
@@ -101,9 +98,8 @@ class NameHider:
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
-        if not _may_have(self._pieces, sentence) or self._inside.search(sentence) is None:
-            begun = self._head.sub("It", sentence) if _may_have(self._head_pieces, sentence) else sentence
-            return capitalised(tidy(begun))
+        if self._inside.search(sentence) is None:
+            return capitalised(tidy(self._head.sub("It", sentence)))
         lead, before_who, after_who, adjective, subject = self._by_position
         text = sentence
         if self.group != BIRDS:  # "An orchid with" has no verb for "it"
@@ -119,7 +115,7 @@ class NameHider:
 
     def names_in(self, sentence: str) -> list[str]:
         """Return the names of the species in a sentence."""
-        return [found[0] for found in self._inside.finditer(sentence)] if _may_have(self._pieces, sentence) else []
+        return [found[0] for found in self._inside.finditer(sentence)]
 
     def _common(self, found: re.Match[str]) -> str:
         if self.group != BIRDS and _QUALIFIED.search(found.string[: found.start()]):
@@ -143,27 +139,9 @@ class NameHider:
         following = words_of(found.string[found.end() : found.end() + 60])
         if found.string[found.end() : found.end() + 1] == "," or not following:
             return f"These {_plural(self.noun)}" if found["plural"] else "This species"
-        if following[0] in groups(self.group)["verb"] or following[0] in (
-            "also",
-            "often",
-            "usually",
-            "typically",
-            "generally",
-        ):
+        if following[0] in groups(self.group)["verb"] or following[0] in _ADVERBS:
             return "They" if found["plural"] else "It"
         return f"These {_plural(self.noun)}" if found["plural"] and self.group != BIRDS else "This species"
-
-
-def _piece(name: str) -> str:
-    """Return the longest run of letters and digits that every spelling of a name has in `_flexible`; in lower case."""
-    runs = [run.lower() for run in re.findall("[A-Za-z0-9]+", name)]
-    return max((run for run in runs if not re.search("gr[ae]y", run)), key=len, default="")
-
-
-def _may_have(pieces: Iterable[str], sentence: str) -> bool:
-    """Return whether a sentence has one of the pieces, or letters that equal i, k or s in patterns alone."""
-    lowered = sentence.lower()
-    return any(piece in lowered for piece in pieces) or _ODD_CASE.search(sentence) is not None
 
 
 def _plural(noun: str) -> str:

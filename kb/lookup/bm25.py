@@ -47,11 +47,6 @@ class Postings:
         part = slice(0, 0) if i is None else slice(self.starts[i], self.starts[i + 1])
         return self.rows[part].astype(np.intp), self.values[part]
 
-    def count(self, key: str) -> int:
-        """Return the number of rows of a key."""
-        i = self.keys.get(key)
-        return 0 if i is None else int(self.starts[i + 1] - self.starts[i])
-
 
 # Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
 K1 = 1.2
@@ -119,35 +114,24 @@ class BM25:
         index.postings, index.norm = postings, norm
         return index
 
-    @property
-    def size(self) -> int:
-        """Number of texts."""
-        return len(self.norm)
-
-    def idf(self, word: str) -> float:
-        """Return the inverse document frequency of a word; highest for an unknown word."""
-        n_texts = self.postings.count(word)
-        return math.log(1 + (self.size - n_texts + 0.5) / (n_texts + 0.5))
-
     def scores(self, query: Sequence[str]) -> FloatArray:
         """Return the score of every text, float32 `(n,)`, in [0, 1].
 
         It is the BM25 sum divided by the highest possible one for the query, so a text without a rare word of the query
         scores low, and a query of unknown words scores zero.
         """
-        total = np.zeros(self.size, dtype=np.float32)
+        total = np.zeros(len(self.norm), dtype=np.float32)
         most = 0.0
         for word in dict.fromkeys(query):
-            idf = self.idf(word)
-            most += idf * (K1 + 1)
             rows, counts = self.postings.rows_of(word)
-            if len(rows):
-                total[rows] += idf * counts * (K1 + 1) / (counts + self.norm[rows])
+            idf = math.log(1 + (len(self.norm) - len(rows) + 0.5) / (len(rows) + 0.5))
+            most += idf * (K1 + 1)
+            total[rows] += idf * counts * (K1 + 1) / (counts + self.norm[rows])
         return total / np.float32(most) if most else total
 
     def coverage(self, query: Sequence[str]) -> FloatArray:
         """Return the share of the distinct query words in each text, float32 `(n,)`."""
-        n_words = np.zeros(self.size, dtype=np.float32)
+        n_words = np.zeros(len(self.norm), dtype=np.float32)
         words = list(dict.fromkeys(query))
         for word in words:
             n_words[self.postings.rows_of(word)[0]] += 1

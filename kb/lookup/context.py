@@ -14,7 +14,7 @@ from threading import Lock
 
 from data.contracts import ChatModel, TextEncoder
 from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
-from data.records import Context, Term
+from data.records import Context
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSettings
 from kb.lookup.coverage import unexplained
@@ -136,7 +136,11 @@ def contexts(
                 store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded, turn=turn
             )
             if learnt and learn:
-                _learn(store, learnt, encoder)
+                store.derived(Lookup).learn(learnt)
+                try:
+                    remember(store, learnt, encoder)
+                except (KnowledgeBaseLocked, MissingRequirement) as error:
+                    _log.warning("Learnt terms and answers are not stored: %s", error)
             answer = compose(store, query, found)
             return replace(answer, unexplained=unexplained(query, found, answer.passage)), found
 
@@ -167,11 +171,3 @@ def contexts(
                         _log.warning("The model failed; passages are composed without it: %s", error)
                     chat = None
                     yield answer
-
-
-def _learn(store: KnowledgeBase, learnt: Sequence[Term], encoder: TextEncoder) -> None:
-    store.derived(Lookup).learn(learnt)
-    try:
-        remember(store, learnt, encoder)
-    except (KnowledgeBaseLocked, MissingRequirement) as error:
-        _log.warning("Learnt terms and answers are not stored: %s", error)

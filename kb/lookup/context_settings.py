@@ -31,11 +31,6 @@ class ContextSettings:
         if sorted(self.order) != sorted(get_args(ContextSource)):
             raise ValueError(f"order: expected kb, wiki and web, each once, got {', '.join(self.order) or 'nothing'}")
 
-    def mode_of(self, source: ContextSource) -> Mode:
-        """Return when a source is asked."""
-        modes: dict[ContextSource, Mode] = {"kb": self.kb, "wiki": self.wiki, "web": self.web}
-        return modes[source]
-
 
 CONTEXT_PRESETS: Final[Mapping[str, ContextSettings]] = {
     "default": ContextSettings(),

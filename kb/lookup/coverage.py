@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 
 from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
 from kb.lookup.bm25 import stem, tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
-from kb.lookup.senses import group_of_noun, sense_lists
+from kb.lookup.senses import group_of_noun, may_precede_a_group, word_lists
 from kb.lookup.variants import variant_words
 
 _LEXICON_GROUPS = ("stop", "colour", "size", "who", "compare")
@@ -20,9 +19,8 @@ _ADVERB = "ly"
 
 @cache
 def _plain_stems() -> frozenset[str]:
-    lines = files("kb.lookup").joinpath("plain_words.txt").read_text(encoding="utf-8").splitlines()
-    words = {word for line in lines for word in line.partition("#")[0].split()}
-    of_variants = (word for word in variant_words().beside if "-" not in word)
+    words = {word for line in word_lists("plain_words")[""] for word in line.split()}
+    of_variants = (word for word in variant_words("beside") if "-" not in word)
     return frozenset(stem(word) for word in words.union(of_variants, *(groups()[name] for name in _LEXICON_GROUPS)))
 
 
@@ -82,7 +80,7 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
         if any(is_open[first : last + 1]):
             gaps.update(range(first, last + 1))
     if not gaps and not passage and not spans:
-        gaps = {i for i, word in enumerate(words) if not _is_empty(word[0]) and not word[0].isdigit()}
+        gaps = {i for i, word in enumerate(words) if tokens(word[0]) and not word[0].isdigit()}
     runs = _runs(query, words, gaps)
     return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in runs)
 
@@ -123,7 +121,8 @@ def _names(
         inside = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
         if mention.kind == "species" and inside:
             yield inside[0], inside[-1]
-    for first, last in _runs(query, words, {i for i, word in enumerate(words) if _is_capital(word[0])}):
+    capitals = {i for i, word in enumerate(words) if word[0][0].isupper() and tokens(word[0])}
+    for first, last in _runs(query, words, capitals):
         while first < last and _counts_or_qualifies(words[first][0].lower()):
             first += 1  # "Male Xanthagrion", "Two Owls"
         if first < last:
@@ -136,36 +135,22 @@ def _names(
             yield first, last
 
 
-def _is_capital(word: str) -> bool:
-    return word[0].isupper() and not _is_empty(word)
-
-
-def _is_empty(word: str) -> bool:
-    """Return whether a word has no content of its own."""
-    return not tokens(word)
-
-
 def _counts_or_qualifies(lower: str) -> bool:
-    return group_of(lower) == "who" or lower in sense_lists().before_a_group
+    return group_of(lower) == "who" or may_precede_a_group(lower)
 
 
 def _makes_a_kind(word: str, *, of: str) -> bool:
     """Return whether a word before the noun of an organism names a kind of it: "fiddler crab", not "wet crab"."""
     lower = word.lower()
-    if _is_empty(word) or any(character.isdigit() for character in word) or lower.endswith(("'s", "’s")):
+    if not tokens(word) or any(character.isdigit() for character in word) or lower.endswith(("'s", "’s")):
         return False
     if "-" in word:  # a "hog-nosed skunk" is a kind, a "dark-coloured skunk" is not
         return lower.endswith("ed") and group_of(lower.rpartition("-")[2]) != "colour"
     if group_of_noun(word) is not None:
-        return _GENERIC_NOUNS.isdisjoint(_singular_forms(of))
+        return _GENERIC_NOUNS.isdisjoint((of.lower(), of.lower().removesuffix("s"), of.lower().removesuffix("es")))
     if _counts_or_qualifies(lower) or group_of(lower) in _DESCRIBES:
         return False
     return not lower.endswith(_ADJECTIVE_ENDINGS)
-
-
-def _singular_forms(word: str) -> Collection[str]:
-    lower = word.lower()
-    return (lower, lower.removesuffix("s"), lower.removesuffix("es"))
 
 
 def _is_joined(query: str, words: Sequence[re.Match[str]], i: int) -> bool:

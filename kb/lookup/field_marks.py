@@ -25,7 +25,6 @@ MARKING = 0.6
 CONFLICT = -0.3
 """Points of a mark that a species contradicts: a white breast where the query has a red one."""
 
-PartLook = tuple[str, str]
 _SEPARATOR = "\t"
 
 BETWEEN_SIDES = 0.8
@@ -36,39 +35,29 @@ _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?
 
 
 class MarkIndex:
-    """The marks of each species, rows as in `texts`.
+    """The marks of each species.
 
     Args:
-        texts: names and summaries.
-        groups_of_rows: group of organisms of each text; by default birds. A query is read in the words of each group.
+        postings: group, part and look -> rows of texts and their likeness to a plain look.
+        groups_of_rows: group of organisms of each text. A query is read in the words of each group.
     """
 
-    def __init__(self, texts: Iterable[str], groups_of_rows: Sequence[str] | None = None) -> None:
-        groups_of_texts: list[str] = []
+    @classmethod
+    def of(cls, texts: Iterable[str], groups_of_rows: Sequence[str]) -> MarkIndex:
+        """Return the index of names and summaries."""
 
         def marks() -> Iterator[tuple[str, int, float]]:
-            for row, text in enumerate(texts):
-                group = groups_of_rows[row] if groups_of_rows is not None else BIRDS
-                groups_of_texts.append(group)
+            for row, (text, group) in enumerate(zip(texts, groups_of_rows, strict=True)):
                 best: dict[str, float] = {}
-                for part, look, likeness in marks_of_text(text, group):
+                for part, look, likeness in _marks(_without_lists(text, group), group):
                     key = _SEPARATOR.join((group, part, look))
                     best[key] = max(likeness, best.get(key, 0.0))
                 yield from ((key, row, likeness) for key, likeness in best.items())
 
-        self._use(Postings.of(marks()), groups_of_texts)
+        return cls(Postings.of(marks()), groups_of_rows)
 
-    @classmethod
-    def kept(cls, postings: Postings, groups_of_rows: Sequence[str]) -> MarkIndex:
-        """Return the index with these postings."""
-        index = cls(())
-        index._use(postings, groups_of_rows)
-        return index
-
-    def _use(self, postings: Postings, groups_of_rows: Sequence[str]) -> None:
-        self.postings = postings
-        """Group, part and look -> rows of texts and their likeness to a plain look."""
-        self.groups_of_rows = groups_of_rows
+    def __init__(self, postings: Postings, groups_of_rows: Sequence[str]) -> None:
+        self.postings, self.groups_of_rows = postings, groups_of_rows
         self.size = len(groups_of_rows)
         groups_of_texts = np.array(groups_of_rows, dtype=np.str_)
         self._rows: dict[str, IntArray] = {
@@ -91,23 +80,17 @@ class MarkIndex:
         fit = np.zeros(self.size, dtype=np.float32)
         missing = np.ones(self.size, dtype=np.float32)
         for group, rows in self._rows.items():
-            own_fit, own_missing = self._scores_in(group, len(rows), description)
-            fit[rows], missing[rows] = own_fit[rows], own_missing[rows]
+            found, lacked, most = np.zeros_like(fit), np.zeros_like(fit), 0.0
+            for part, look, is_marking in _query_marks(description, group):
+                likeness = self._likeness(part, look, group, is_marking=is_marking and group != BIRDS)
+                n_alike = float(np.maximum(likeness, 0).sum())
+                rarity = math.log(1 + (len(rows) - n_alike + 0.5) / (n_alike + 0.5))
+                found += np.float32(rarity) * likeness
+                lacked += np.float32(rarity) * ((likeness >= 0) & (likeness <= SOME_PART))
+                most += rarity
+            if most:
+                fit[rows], missing[rows] = found[rows] / np.float32(most), lacked[rows] / np.float32(most)
         return fit, missing
-
-    def _scores_in(self, group: str, size: int, description: str) -> tuple[FloatArray, FloatArray]:
-        """Return the scores by the marks that a description has in the words of a group of this size."""
-        fit = np.zeros(self.size, dtype=np.float32)
-        missing = np.zeros(self.size, dtype=np.float32)
-        most = 0.0
-        for part, look, is_marking in _query_marks(description, group):
-            likeness = self._likeness(part, look, group, is_marking=is_marking and group != BIRDS)
-            n_alike = float(np.maximum(likeness, 0).sum())
-            rarity = math.log(1 + (size - n_alike + 0.5) / (n_alike + 0.5))
-            fit += np.float32(rarity) * likeness
-            missing += np.float32(rarity) * ((likeness >= 0) & (likeness <= SOME_PART))
-            most += rarity
-        return (fit / np.float32(most), missing / np.float32(most)) if most else (fit, missing + 1)
 
     def _likeness(self, part: str, look: str, group: str, *, is_marking: bool = False) -> FloatArray:
         """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are.
@@ -144,8 +127,8 @@ class MarkIndex:
 def _alike(part: str, other: str, some_part: float, group: str) -> float:
     """Return the likeness of two parts; looks of a larva are none of the adult's."""
     (name, side, stage), (other_name, other_side, other_stage) = _split(part), _split(other)
-    if other_side and not other_name and not other_stage:
-        other_name = _sided_part(group)
+    if other_side and not other_name and not other_stage:  # the wings of butterflies
+        other_name = next(iter(column("sides", "part", group=group).values()), "")
     if stage != other_stage or (side and other_side and side != other_side):
         return 0.0 if stage != other_stage else some_part
     if stage and {name, other_name} <= {"", "body"}:  # "a larva with dots", "the larva has a dotted body"
@@ -154,21 +137,10 @@ def _alike(part: str, other: str, some_part: float, group: str) -> float:
     return likeness * (1.0 if side == other_side else BETWEEN_SIDES)
 
 
-@cache
-def _sided_part(group: str) -> str:
-    """Return the part that is meant by a side alone: the wings of butterflies."""
-    return next(iter(column("sides", "part", group=group).values()), "")
-
-
 def _split(part: str) -> tuple[str, str, str]:
     name, _, stage = part.partition(" of the ")
     name, _, side = name.partition(" on the ")
     return name, side, stage
-
-
-def marks_of_query(description: str, group: str = BIRDS) -> list[PartLook]:
-    """Return the part and look of each mark in a description, in order."""
-    return list(dict.fromkeys((part, look) for part, look, _ in _query_marks(description, group)))
 
 
 def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
@@ -180,12 +152,8 @@ def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
     return list(dict.fromkeys((part, look, likeness != 1) for part, look, likeness in marks))
 
 
-def marks_of_text(text: str, group: str = BIRDS) -> set[tuple[str, str, float]]:
-    """Return part, look and likeness to a plain look of each mark in a name or summary."""
-    return set(_marks(_without_lists(text, group), group))
-
-
 def _marks(text: str, group: str) -> Iterator[tuple[str, str, float]]:
+    """Yield part, look and likeness to a plain look of each mark."""
     for mark in every_mark(text, group):
         part = mark.part + (f" on the {mark.side}" if mark.side else "")
         part += f" of the {mark.sex_age}" if mark.sex_age in EARLY_STAGES else ""

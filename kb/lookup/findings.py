@@ -15,7 +15,7 @@ from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.bm25 import tokens
 from kb.lookup.lookup_index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
-from kb.lookup.senses import sense_lists
+from kb.lookup.senses import sense_words
 from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, sex_age_part, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
@@ -110,7 +110,7 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
 
 
 def _looks(entry: SpeciesEntry, variant: Variant) -> str:
-    if entry.summary is None or not variant.kinds:
+    if entry.summary is None or not variant:
         return "" if entry.summary is None else entry.summary.text
     sentences = [statement.text for statement in entry.summary.statements]
     return " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
@@ -123,7 +123,7 @@ def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
 
 
 def _needs_no_definition(mention: Mention, query: str) -> bool:
-    is_everyday = mention.kind == "term" and mention.text.lower() in sense_lists().needs_no_definition
+    is_everyday = mention.kind == "term" and mention.text.lower() in sense_words("needs-no-definition")
     return is_everyday and set(tokens(mention.text)) != set(tokens(query))
 
 

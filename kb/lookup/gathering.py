@@ -16,7 +16,7 @@ from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.records import ChatMessage, ChatRequest, Source, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context_settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings, Mode
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings, look_up
 from kb.lookup.lookup_index import Lookup, index_of
@@ -81,16 +81,16 @@ def gather(
     search: ChatModel | None = None,
     settings: ContextSettings,
     prompts: DistilPrompts,
-    turn: Lock | None = None,
+    turn: Lock,
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
 
     The first source is always asked, except a web search without need; a stored answer to the query takes the place of
-    a new one. If the caller holds a lock, others have it while the web is searched.
+    a new one. The caller holds the lock; others have it while the web is searched.
     """
     found, learnt = Findings(), list[Term]()
     for source in settings.order if query.strip() else ():
-        mode = settings.mode_of(source)
+        mode: Mode = getattr(settings, source)
         if mode == "never":
             continue
         gaps = unexplained(query, found, compose(store, query, found).passage)
@@ -112,10 +112,7 @@ def gather(
 
 
 @contextmanager
-def _released(turn: Lock | None) -> Iterator[None]:
-    if turn is None:
-        yield
-        return
+def _released(turn: Lock) -> Iterator[None]:
     turn.release()
     try:
         yield

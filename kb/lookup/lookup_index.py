@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
 
 from data.records import Source, Taxon, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
@@ -29,14 +28,7 @@ _EMPTY = frozenset(
 _COMMON_STEM = 5  # letters shared by forms of one word: albino, albinism
 
 
-class Names(Protocol):
-    """Finds the names in a query, such as `NameFinder`."""
-
-    def find(self, query: str) -> list[Mention]:
-        """Return the names in a query, in order."""
-
-
-def query_key(query: str, names: Names) -> QueryKey:
+def query_key(query: str, names: NameFinder) -> QueryKey:
     """Return the contents of a query: species by id, other words by stem, without "photo of", "showing", "a".
 
     The order of words counts, except between species and terms alone. So another species, a variant, a number, a sex or
@@ -101,7 +93,7 @@ class Lookup:
 
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
-        self._summaries = _kept_words(store, "summaries", lambda: _words_of_summaries(store, self._taxa))
+        self._summaries = _words_of_summaries(store, self._taxa)
         self._stored = {term.term_id: term for term in store.terms()}
         self._glossary = glossary_of(store)
         self.index = self._build()
@@ -137,29 +129,24 @@ def index_of(store: KnowledgeBase) -> LookupIndex:
     return store.derived(Lookup).index
 
 
-def _kept_words(store: KnowledgeBase, name: str, make: Callable[[], BM25]) -> BM25:
-    """Return the index that `make` returns, from its file if there is one."""
+def _words_of_summaries(store: KnowledgeBase, taxa: Sequence[Taxon]) -> BM25:
+    """Return the index of the names and summaries of all species, from its file if there is one."""
 
-    def arrays() -> Arrays:
-        made = make()
+    def make() -> Arrays:
+        texts = store.summary_texts()
+        above = ([taxon.lineage.get(rank, "") for rank in ("family", "order")] for taxon in taxa)
+        words = (
+            tokens(" ".join((*taxon.common_names, taxon.scientific_name, *groups, text)))
+            for taxon, groups, text in zip(taxa, above, texts, strict=True)
+        )
+        made = BM25(
+            words,
+            typical=[bool(text) for text in texts],  # species of which only names are known are short
+        )
         return {**as_arrays(made.postings), "norm": made.norm}
 
-    held = kept(store, name, arrays)
+    held = kept(store, "summaries", make)
     return BM25.kept(as_postings(held), held["norm"])
-
-
-def _words_of_summaries(store: KnowledgeBase, taxa: Sequence[Taxon]) -> BM25:
-    """Return the index of the names and summaries of all species."""
-    texts = store.summary_texts()
-    return BM25(
-        (tokens(" ".join((*_searchable_names(taxon), text))) for taxon, text in zip(taxa, texts, strict=True)),
-        typical=[bool(text) for text in texts],  # species of which only names are known are short
-    )
-
-
-def _searchable_names(taxon: Taxon) -> Iterable[str]:
-    groups = (taxon.lineage[rank] for rank in ("family", "order") if rank in taxon.lineage)
-    return (*taxon.common_names, taxon.scientific_name, *groups)
 
 
 def glossary_of(store: KnowledgeBase) -> list[Term]:

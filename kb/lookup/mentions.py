@@ -21,7 +21,8 @@ from kb.lookup.senses import (
     group_of_noun,
     is_own_name,
     is_technical_sense,
-    sense_lists,
+    may_precede_a_group,
+    sense_words,
     senses_of,
 )
 
@@ -94,7 +95,7 @@ class NameFinder:
             heads = {
                 head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
             }
-            for head in heads - sense_lists().too_general:  # Grey Go-away-bird
+            for head in heads - sense_words("too-general"):  # Grey Go-away-bird
                 by_last_word.setdefault(head, []).append(taxon.taxon_id)
         for group, english in english_groups().items():
             members = self._groups.get(fold(group))
@@ -124,7 +125,8 @@ class NameFinder:
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
-                if any(taken[first : first + length]) or not _is_phrase(query, run):
+                is_phrase = all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
+                if any(taken[first : first + length]) or not is_phrase:
                     continue
                 mention = self._mention(
                     query, words, range(first, first + length), organisms, others, in_capitals=in_capitals
@@ -186,7 +188,7 @@ class NameFinder:
             if key in self._english:
                 is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)
             else:
-                is_group = self._is_scientific(text, query)
+                is_group = text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
             if key in self._groups and is_group:
                 ids, is_scientific = tuple(self._groups[key]), key not in self._english
                 of = self._organisms.get(ids[0]) if is_scientific else None
@@ -203,10 +205,6 @@ class NameFinder:
     def sense_of(self, senses: Sequence[Term]) -> Term:
         """Return, of terms of one name, that of the groups of the knowledge base, else the first."""
         return term_of_group(senses, (), self._own_groups) or senses[0]
-
-    def _is_scientific(self, text: str, query: str) -> bool:
-        """Return whether a scientific group name is capitalised or the whole query."""
-        return text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
 
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
@@ -227,11 +225,6 @@ def _names(taxon: Taxon) -> Iterable[str]:
 def _groups(taxon: Taxon) -> set[str]:
     groups = {taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage}
     return groups | {taxon.scientific_name.split(" ")[0]}
-
-
-def _is_phrase(query: str, run: Sequence[re.Match[str]]) -> bool:
-    """Return whether the words are separated by white space only."""
-    return all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
 
 
 def _singular(words: Sequence[str]) -> str:
@@ -281,7 +274,7 @@ def _is_part_of_a_name(text: str, before: str, after: str) -> bool:
 
 def _stands_alone(before: str) -> bool:
     """Return whether a word means a whole group: "two owls" does; a "spotted owl" is an unknown species."""
-    return not before or before.lower() in sense_lists().before_a_group or before.isdigit()
+    return not before or may_precede_a_group(before) or before.isdigit()
 
 
 def _makes_a_compound(after: str) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
-
 from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.sentences import split_sentences
@@ -18,6 +15,7 @@ from kb.lookup.variants import (
     early_stages,
     fitting_sentences,
     in_its_plumage,
+    is_ordinary,
     kinds_of,
     sentences_without_looks,
     stages_in,
@@ -32,6 +30,7 @@ MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
+_NUMBERS = frozenset(tokens("two three four five six seven eight nine ten eleven twelve dozen hundred several many"))
 NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
 
 
@@ -55,12 +54,13 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     answer = found.answer
     cited = () if answer is None else answer.citations or (answer.source,)
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
-    listed = tuple(group_line(store, group) for group in found.groups)
+    others = dict.fromkeys(each for each in sources if each is not None and each not in cited)
+    listed = tuple(_group_line(store, group) for group in found.groups)
     return Context(
         query=query,
         passage=passage,
         terms=tuple(TermNote(name=t.name, definition=t.definition, look_for=t.look_for) for t in found.terms),
-        sources=(*filter(None, cited), *(source for source in unique(sources) if source not in cited)),
+        sources=(*filter(None, cited), *others),
         found=bool(passage or listed),
         written_by=None if answer is None else answer.model,
         asked_on=None if answer is None else answer.asked_on,
@@ -68,8 +68,7 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     )
 
 
-def group_line(store: KnowledgeBase, group: Mention) -> str:
-    """Return a group with its species in the knowledge base."""
+def _group_line(store: KnowledgeBase, group: Mention) -> str:
     members = store.species(group.ids[:MAX_GROUP_MEMBERS])
     more = len(group.ids) - len(members)
     name = group.text[:1].upper() + group.text[1:]
@@ -134,7 +133,7 @@ def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[
     comes before the adult's looks.
     """
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
-    asked = set(tokens(query)) - own - _numbers()
+    asked = set(tokens(query)) - own - _NUMBERS
     stages = early_stages(entry.taxon)
     of_query = stages_in(query, stages)
 
@@ -157,8 +156,8 @@ def caution(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
     fitting = fitting_sentences(statements, variant)
     stages = early_stages(entry.taxon)
     is_told = any(stages_in(text, stages) & stages_in(query, stages) for text in statements)
-    has_own = not variant.kinds & {"colour", "hybrid"} and (is_told or states_looks(fitting))
-    return [] if variant.is_ordinary or has_own or fitting == statements else [NOT_ORDINARY]
+    has_own = not variant & {"colour", "hybrid"} and (is_told or states_looks(fitting))
+    return [] if is_ordinary(variant) or has_own or fitting == statements else [NOT_ORDINARY]
 
 
 def _statements(entry: SpeciesEntry) -> list[str]:
@@ -170,19 +169,9 @@ def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
     names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
     terms = [term.name for term in found.terms]
     if not names:
-        return Variant()
+        return frozenset()
     variant = variant_of(query, names[0].text, names[0].start, terms=terms)
     return in_its_plumage(variant, entry.taxon, _statements(entry))
-
-
-def unique(sources: Iterable[Source | None]) -> list[Source]:
-    """Return the sources without None and duplicates, in their order."""
-    return list(dict.fromkeys(source for source in sources if source is not None))
-
-
-@cache
-def _numbers() -> frozenset[str]:
-    return frozenset(tokens("two three four five six seven eight nine ten eleven twelve dozen hundred several many"))
 
 
 def _fit(text: str, query: str) -> int:

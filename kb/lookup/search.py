@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -126,12 +124,16 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
         if mention.kind == "species":
             points[mention.ids[0]] = NAME if is_all else NAME_IN_TEXT
         elif mention.kind == "group":
-            given = dict.fromkeys(() if is_all else _relatives(index, mention.ids), FAMILY_IN_TEXT)
+            # A Mallard is a duck too.
+            members = set(mention.ids)
+            families = {taxon.lineage.get("family") for taxon in index.taxa if taxon.taxon_id in members} - {None}
+            related = (taxon.taxon_id for taxon in index.taxa if taxon.lineage.get("family") in families)
+            given = dict.fromkeys(() if is_all else related, FAMILY_IN_TEXT)
             given |= dict.fromkeys(mention.ids, GROUP if is_all else GROUP_IN_TEXT)
             points |= {taxon_id: max(points.get(taxon_id, 0.0), value) for taxon_id, value in given.items()}
     if len(wanted) >= 3:
-        for taxon_id in _begun_with(wanted, store.derived(_folded_names)):
-            points[taxon_id] = max(points.get(taxon_id, 0.0), NAME_BEGUN)
+        begun = (taxon_id for name, taxon_id in store.derived(_folded_names) if name.startswith(wanted))
+        points |= {taxon_id: max(points.get(taxon_id, 0.0), NAME_BEGUN) for taxon_id in begun}
     for taxon in index.taxa:  # names in other languages, which would be taken for other words within a text
         if taxon.names_by_language and wanted in map(fold, taxon.all_names):
             points[taxon.taxon_id] = NAME
@@ -143,18 +145,8 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
 
 
 def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
-    """Return the folded names of all species with their ids, sorted."""
     taxa = index_of(store).taxa
-    return sorted((fold(name), t.taxon_id) for t in taxa for name in (*t.common_names, t.scientific_name))
-
-
-def _begun_with(start: str, names: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the ids of the names that begin so."""
-    for place in range(bisect_left(names, (start,)), len(names)):
-        name, taxon_id = names[place]
-        if not name.startswith(start):
-            return
-        yield taxon_id
+    return [(fold(name), t.taxon_id) for t in taxa for name in (*t.common_names, t.scientific_name)]
 
 
 def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
@@ -171,24 +163,17 @@ def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) ->
     return points
 
 
-def _relatives(index: LookupIndex, taxon_ids: Sequence[str]) -> list[str]:
-    """Return the species in the families of these species: a Mallard is a duck too."""
-    members = set(taxon_ids)
-    families = {taxon.lineage.get("family") for taxon in index.taxa if taxon.taxon_id in members} - {None}
-    return [taxon.taxon_id for taxon in index.taxa if taxon.lineage.get("family") in families]
-
-
 def _mark_index(store: KnowledgeBase) -> MarkIndex:
     """Return the field marks of names and summaries."""
     held = kept(store, "marks", lambda: _marks_of_summaries(store))
     named = from_bytes(held["groups"])
-    return MarkIndex.kept(as_postings(held), [named[i] for i in held["groups_of_rows"].tolist()])
+    return MarkIndex(as_postings(held), [named[i] for i in held["groups_of_rows"].tolist()])
 
 
 def _marks_of_summaries(store: KnowledgeBase) -> Arrays:
     taxa = index_of(store).taxa
     texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
-    index = MarkIndex(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
+    index = MarkIndex.of(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
     named, groups_of_rows = np.unique(np.array(index.groups_of_rows, dtype=np.str_), return_inverse=True)
     return {**as_arrays(index.postings), "groups": as_bytes(named.tolist()), "groups_of_rows": groups_of_rows}
 

@@ -7,9 +7,7 @@ nouns of a query show which groups it is about.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -22,64 +20,49 @@ _NO_ANIMALS = frozenset(("plants", "fungi"))
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SenseLists:
-    """Contents of `senses.txt`."""
-
-    organisms: dict[str, str]
-    """Noun in the singular -> group."""
-    classes: dict[str, str]
-    """Class by scientific name, in lower case -> group."""
-    everyday: dict[str, frozenset[str]]
-    """Word -> groups for which the technical sense holds."""
-    before_a_group: frozenset[str]
-    after_displaying: frozenset[str]
-    too_general: frozenset[str]
-    """Words too general to look up."""
-    life: frozenset[str]
-    """Words of definitions about organisms, besides their names."""
-    needs_no_definition: frozenset[str]
+@cache
+def word_lists(file: str) -> Mapping[str, Sequence[str]]:
+    """Return heading -> lines below it, without comments, of a word list beside this module; "" before any heading."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in files("kb.lookup").joinpath(f"{file}.txt").read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            heading = text.strip("[]")
+        elif text:
+            found.setdefault(heading, []).append(text)
+    return found
 
 
 @cache
-def sense_lists() -> SenseLists:
-    """Return the lists, read once."""
-    classes: dict[str, str] = {}
-    everyday: dict[str, frozenset[str]] = {}
-    others: dict[str, set[str]] = {}
-    heading: list[str] = []
-    for line in files("kb.lookup").joinpath("senses.txt").read_text(encoding="utf-8").splitlines():
-        text = line.partition("#")[0].strip()
-        if text.startswith("["):
-            heading = text.strip("[]").split()
-        elif text and heading[0] == "classes":
-            classes |= {word: heading[1] for word in text.split() if word not in classes}
-        elif heading == ["everyday"] and text:
-            word, _, listed = text.partition("=")
-            everyday[word] = frozenset(listed.split(","))
-        elif text:
-            others.setdefault(heading[0], set()).update(text.split())
-    return SenseLists(
-        organisms=dict(organisms()),
-        classes=classes,
-        everyday=everyday,
-        before_a_group=frozenset(others["before-a-group"]) | groups()["before-a-group"],
-        after_displaying=frozenset(others["after-displaying"]),
-        too_general=frozenset(others["too-general"]),
-        life=frozenset(others["life"]),
-        needs_no_definition=frozenset(others["needs-no-definition"]),
-    )
+def sense_words(heading: str) -> frozenset[str]:
+    """Return the words of `senses.txt` below a heading."""
+    return frozenset(word for line in word_lists("senses")[heading] for word in line.split())
+
+
+@cache
+def _everyday() -> Mapping[str, frozenset[str]]:
+    """Return word -> groups for which the technical sense holds."""
+    pairs = (line.partition("=") for line in word_lists("senses")["everyday"])
+    return {word: frozenset(listed.split(",")) for word, _, listed in pairs}
+
+
+def may_precede_a_group(word: str) -> bool:
+    """Return whether a word may stand before the name of a whole group, as in "tagged swans"."""
+    return word.lower() in sense_words("before-a-group") | groups()["before-a-group"]
 
 
 def group_of_class(class_name: str | None) -> str | None:
     """Return the group of a class by scientific name, or None if it is not listed."""
-    return sense_lists().classes.get((class_name or "").lower())
+    headings = (heading for heading in word_lists("senses") if heading.startswith("classes "))
+    known = (heading for heading in headings if (class_name or "").lower() in sense_words(heading))
+    return next((heading.removeprefix("classes ") for heading in known), None)
 
 
 def group_of_noun(word: str) -> str | None:
     """Return the group of organisms that a noun (singular or plural) names, or None."""
-    organisms = sense_lists().organisms
-    return next((organisms[form] for form in singulars(_bare(word)) if form in organisms), None)
+    known = organisms()
+    return next((known[form] for form in singulars(_bare(word)) if form in known), None)
 
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:
@@ -96,37 +79,27 @@ def senses_of(word: str) -> frozenset[str] | None:
         key.removesuffix(ending) for ending in ("ed", "ing") if key.endswith(ending) and len(key) > len(ending) + 2
     ]
     forms = [*singulars(key), *(root + end for root in roots for end in ("", "e", "s", "es"))]
-    everyday = sense_lists().everyday
+    everyday = _everyday()
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
 class QueryWords:
-    """Groups of organisms and looks among the words of a query.
-
-    Each word is judged once and counted, so that the other words of a name are known without a look at all of them.
-    """
+    """Groups of organisms and looks among the words of a query; each word is judged once."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        self._groups = [groups_in([word]) for word in words]
-        self._is_look = [_describes_looks(word) for word in words]
-        self._is_left = [True] * len(words)
-        self._n_of_group = Counter(group for found in self._groups for group in found)
-        self._n_not_looks = self._is_look.count(False)
+        judged = ((groups_in([word]), _describes_looks(word)) for word in words)
+        # Words that are looks and name no organism change no answer.
+        self._telling = {place: found for place, found in enumerate(judged) if found != (frozenset(), True)}
 
     def remove(self, places: range) -> None:
         """Leave out the words of a term from now on."""
         for place in places:
-            if self._is_left[place]:
-                self._is_left[place] = False
-                self._n_of_group.subtract(self._groups[place])
-                self._n_not_looks -= not self._is_look[place]
+            self._telling.pop(place, None)
 
     def besides(self, places: range) -> tuple[frozenset[str], bool]:
         """Return the groups that the other words name, and whether all of them describe looks."""
-        mine = [place for place in places if self._is_left[place]]
-        own = Counter(group for place in mine for group in self._groups[place])
-        groups_left = frozenset(group for group, n in self._n_of_group.items() if n > own[group])
-        return groups_left, self._n_not_looks == sum(not self._is_look[place] for place in mine)
+        others = [found for place, found in self._telling.items() if place not in places]
+        return frozenset().union(*(named for named, _ in others)), all(is_look for _, is_look in others)
 
 
 def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], following: str) -> bool:
@@ -141,13 +114,12 @@ def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], follo
         others: the groups that the other words name (`QueryWords.besides`), and whether all of them describe looks.
         following: next word, empty at the end.
     """
-    lists = sense_lists()
     key = _bare(word)
     senses = senses_of(key)
     if senses is None:
         return True
     following = following.lower()
-    if key == "displaying" and following and following not in lists.after_displaying:
+    if key == "displaying" and following and following not in sense_words("after-displaying"):
         return False
     if following and " " not in key and not key.endswith(("ed", "ing", "y")) and group_of_noun(following) is not None:
         return False

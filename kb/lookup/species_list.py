@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from data.contracts import Checklist
 from data.errors import UnknownTaxon
 from data.records import Taxon
+from data.words import plural
 from kb.checklist.names import fold
 from kb.checklist.selection import select
-
-if TYPE_CHECKING:
-    from kb.store.knowledge_base import KnowledgeBase
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from kb.store.knowledge_base import KnowledgeBase
-from collections import Counter
-from typing import TYPE_CHECKING, Final
-
-from data.words import plural
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
 from data.lexicon.appearance import appearance
 from data.lexicon.tables import BIRDS, column
@@ -18,6 +16,7 @@ from data.lexicon.word_groups import group_of, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon
 from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import Mention
+from kb.lookup.senses import word_lists
 
 SEXES_AND_AGES = frozenset(("male", "female", "juvenile"))
 _LONGEST = 3  # words of a phrase
@@ -25,42 +24,24 @@ _ORDINALS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
 _ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantWords:
-    """Contents of `variants.txt`; phrases are joined by hyphens."""
+@cache
+def variant_words(where: str) -> Mapping[str, str]:
+    """Return word -> kind of variant, below the headings of `variants.txt` on a place; phrases are joined by hyphens.
 
-    anywhere: Mapping[str, str]
-    """Word -> kind of variant, wherever the word stands in a query."""
-    beside: Mapping[str, str]
-    """Word -> kind of variant beside the name of a species; also `adult`."""
-    breeding: frozenset[str]
-    """Words for the breeding plumage in descriptions."""
-    winter_genera: frozenset[str]
-    """Genera, in lower case, whose adults look different in winter."""
-
-    @property
-    def phrases(self) -> Collection[str]:
-        """All words and phrases."""
-        return self.anywhere.keys() | self.beside.keys() | self.breeding
+    The place is `anywhere` in a query, `beside` the name of a species (with `adult`), the `text` of a description, or
+    `genera`, in lower case.
+    """
+    known = dict(column("sexes", "subject")) if where == "beside" else {}
+    for heading, lines in word_lists("variants").items():
+        kind, place = heading.split()
+        if place == where:
+            known |= {word: kind for line in lines for word in line.split()}
+    return known
 
 
 @cache
-def variant_words() -> VariantWords:
-    """Return the words, read once."""
-    found: dict[str, dict[str, str]] = {"beside": dict(column("sexes", "subject"))}
-    kind, where = "", ""
-    for line in files("kb.lookup").joinpath("variants.txt").read_text(encoding="utf-8").splitlines():
-        text = line.partition("#")[0].strip()
-        if text.startswith("["):
-            kind, where = text.strip("[]").split()
-        elif text:
-            found.setdefault(where, {}).update(dict.fromkeys(text.split(), kind))
-    return VariantWords(
-        anywhere=found["anywhere"],
-        beside=found["beside"],
-        breeding=frozenset(found["text"]),
-        winter_genera=frozenset(found["genera"]),
-    )
+def _phrases() -> frozenset[str]:
+    return frozenset().union(*map(variant_words, ("anywhere", "beside", "text")))
 
 
 def variant_words_in(text: str) -> list[str]:
@@ -70,14 +51,14 @@ def variant_words_in(text: str) -> list[str]:
 
 def kinds_of(words: Collection[str]) -> frozenset[str]:
     """Return the kinds of variants that a sentence of a description states: `breeding` too, and `adult`."""
-    table = variant_words()
-    found = {table.anywhere.get(word) or table.beside.get(word, "") for word in words}
-    found |= {"breeding"} if table.breeding.intersection(words) else set()
+    tables = [variant_words(where) for where in ("anywhere", "beside")]
+    found = {next((table[word] for table in tables if word in table), "") for word in words}
+    found |= {"breeding"} if variant_words("text").keys() & words else set()
     return frozenset("nonbreeding" if kind == "winter" else kind for kind in found if kind)
 
 
 def _joined(words: list[str]) -> Iterator[str]:
-    phrases, place = variant_words().phrases, 0
+    phrases, place = _phrases(), 0
     while place < len(words):
         lengths = range(min(_LONGEST, len(words) - place), 1, -1)
         length = next((n for n in lengths if "-".join(words[place : place + n]) in phrases), 1)
@@ -98,18 +79,17 @@ _BUILD = ("shape", "size")
 _UNLIKE_ANY_ADULT = frozenset(("colour", "hybrid", "nonbreeding"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
-    """Kinds of individuals that a query asks for; several sexes and ages are alternatives ("female or immature")."""
+Variant = frozenset[str]
+"""Kinds of individuals that a query asks for; several sexes and ages are alternatives ("female or immature").
 
-    kinds: frozenset[str] = frozenset()
-    """Of `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season)."""
+They are `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season).
+"""
 
-    @property
-    def is_ordinary(self) -> bool:
-        """Whether marks of ordinary adults may hold: for no variant, for males, and in winter."""
-        kinds = self.kinds - {"winter"}
-        return not kinds or ("male" in kinds and not kinds & _UNLIKE_ANY_ADULT)
+
+def is_ordinary(variant: Variant) -> bool:
+    """Return whether marks of ordinary adults may hold: for no variant, for males, and in winter."""
+    kinds = variant - {"winter"}
+    return not kinds or ("male" in kinds and not kinds & _UNLIKE_ANY_ADULT)
 
 
 def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) -> Variant:
@@ -119,16 +99,16 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
     sex and age count beside the name, with nothing but looks between: "robin feeding its chick" is no chick. With an
     adult, the marks of adults hold, and with a breeding plumage the season says nothing more.
     """
-    table = variant_words()
     before, after = variant_words_in(query[:start]), variant_words_in(query[start + len(name) :])
     words = {*before, *after, *(word for term in terms for word in variant_words_in(term))}
-    kinds = {table.anywhere[word] for word in words if word in table.anywhere}
-    if "nonbreeding" in kinds or words & table.breeding:
+    anywhere = variant_words("anywhere")
+    kinds = {anywhere[word] for word in words if word in anywhere}
+    if "nonbreeding" in kinds or words & variant_words("text").keys():
         kinds.discard("winter")
     subjects = {*_beside(before[::-1]), *_beside(after)}
     if "adult" in subjects and "female" not in subjects:
         subjects -= SEXES_AND_AGES
-    return Variant(kinds=frozenset(kinds | (subjects - {"adult"})))
+    return frozenset(kinds | (subjects - {"adult"}))
 
 
 def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> Variant:
@@ -138,22 +118,22 @@ def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> 
     """
     stated = {kind for sentence in sentences if states_looks([sentence]) for kind in _stated(sentence)}
     is_told = bool(stated & {"nonbreeding", "breeding"})
-    changes = taxon.scientific_name.split(" ")[0].lower() in variant_words().winter_genera
-    if "winter" not in variant.kinds or is_told or not changes:
+    changes = taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
+    if "winter" not in variant or is_told or not changes:
         return variant
-    return replace(variant, kinds=variant.kinds - {"winter"} | {"nonbreeding"})
+    return variant - {"winter"} | {"nonbreeding"}
 
 
 def _beside(words: Sequence[str]) -> Iterator[str]:
     """Yield the kinds of variants among the words next to a name, nearest first."""
-    table = variant_words()
+    beside = variant_words("beside")
     for i, word in enumerate(words):
-        if word in table.beside:
-            yield table.beside[word]
+        if word in beside:
+            yield beside[word]
             continue
-        if word in table.anywhere:
+        if word in variant_words("anywhere"):
             continue
-        is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & table.beside.keys())
+        is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & beside.keys())
         is_between = group_of(word) in (*_LOOKS, *_BUILD, "who") or word in groups()["stop"] or word == "plumage"
         if not is_between or (word in _OTHER_ANIMALS and not is_list):
             return
@@ -166,10 +146,10 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
     the parts on shape and size without a colour or pattern remain, as the last text; of a juvenile, no measurements. In
     winter, only the parts on the breeding plumage go.
     """
-    if "winter" in variant.kinds:
+    if "winter" in variant:
         sentences = list(filter(None, map(_in_winter, sentences)))
-        variant = replace(variant, kinds=variant.kinds - {"winter"})
-    if not variant.kinds:
+        variant -= {"winter"}
+    if not variant:
         return list(sentences)
     are_alike = any(_ALIKE.search(sentence) for sentence in sentences)
     whole: list[str] = []
@@ -183,7 +163,7 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
             if _is_about(clause, stated, variant, are_alike=are_alike):
                 kept += [*_referred_to(clauses, i, kept), clause]
             elif not stated & {*SEXES_AND_AGES, "nonbreeding", "breeding"}:
-                build += _build(clause, without_numbers="juvenile" in variant.kinds)
+                build += _build(clause, without_numbers="juvenile" in variant)
         if kept:
             whole.append(_sentence("; ".join(kept)))
     if build:
@@ -193,9 +173,9 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
 
 def sentences_without_looks(sentences: Sequence[str], variant: Variant) -> list[str]:
     """Return the sentences without a colour or pattern, and those on the variant."""
-    if "winter" in variant.kinds:
+    if "winter" in variant:
         sentences = list(filter(None, map(_in_winter, sentences)))
-    if variant.is_ordinary:
+    if is_ordinary(variant):
         return list(sentences)
     return [
         sentence
@@ -239,7 +219,7 @@ def _referred_to(clauses: Sequence[str], place: int, kept: Sequence[str]) -> lis
 
 def _is_about(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: bool) -> bool:
     """Return whether a clause holds for a variant as it stands."""
-    kinds, subjects = variant.kinds, stated & SEXES_AND_AGES
+    kinds, subjects = variant, stated & SEXES_AND_AGES
     if kinds & {"colour", "hybrid"}:
         return bool(kinds & {"colour", "hybrid"} & kinds_of(variant_words_in(clause)))
     if "nonbreeding" in kinds:
@@ -311,7 +291,7 @@ def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart
 
     The word stands before the name or directly after it.
     """
-    sexes = {word: kind for word, kind in variant_words().beside.items() if kind in SEXES_AND_AGES}
+    sexes = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
     before = [word[0] for word in _WORD.finditer(query[: mention.start])][-1 - _BETWEEN :]
     after = [word[0] for word in _WORD.finditer(query[mention.start + len(mention.text) :])][:1]
     word = next((word for word in (*reversed(before), *after) if word.lower() in sexes), None)

@@ -12,7 +12,7 @@ from data.records import Article, FetchedPage, PageRef, Term
 from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
-from kb.lookup.senses import groups_in, sense_lists
+from kb.lookup.senses import groups_in, sense_words
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.wiki_source import WikipediaSource
@@ -125,7 +125,7 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
         for i in range(len(run))
         for j in range(i, min(i + MAX_PHRASE_WORDS, len(run)))
     ]
-    specific = [phrase for phrase in found if phrase.text.lower() not in sense_lists().too_general]
+    specific = [phrase for phrase in found if phrase.text.lower() not in sense_words("too-general")]
     return sorted(specific, key=lambda phrase: (-len(phrase.text.split()), phrase.start))
 
 
@@ -151,4 +151,4 @@ def _is_about_life(article: Article, term: Term) -> bool:
     if box is not None and (box.binomial or box.classification):
         return True
     words = _WORD.findall(term.definition)
-    return bool(groups_in(words) or sense_lists().life & {word.lower() for word in words})
+    return bool(groups_in(words) or sense_words("life") & {word.lower() for word in words})

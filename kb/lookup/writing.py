@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.foreign_json import load_json
+from data.foreign_json import json_object
 from data.lexicon.word_groups import group_of, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest, Context, Source
@@ -38,12 +39,8 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MARK = re.compile(r"\s*\[\d+\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A text for the model, and its source."""
-
-    text: str
-    source: Source
+Text = tuple[str, Source]
+"""A text for the model, and its source."""
 
 
 def write_passage(
@@ -83,29 +80,27 @@ def write_passage(
         answer,
         passage=" ".join(parts),
         written_by=chat.name,
-        sources=tuple(texts[number - 1].source for number in numbers),
+        sources=tuple(texts[number - 1][1] for number in numbers),
     )
 
 
 def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     """Return the texts that hold for the query, each with its source or its name as source."""
     texts = [
-        Text(text=text, source=term.source or Source(title=term.name))
-        for term in found.terms
-        if (text := term_passage(term, query))
+        (text, term.source or Source(title=term.name)) for term in found.terms if (text := term_passage(term, query))
     ]
     for entry in (*found.species, *described_members(store, found)):
         if entry.summary is not None:
             variant = variant_asked(entry, found, query)
             sentences = ranked_sentences(entry, variant, query) + caution(entry, variant, query)
             text = f"{name_of(entry)}: {' '.join(sentences)}"
-            texts.append(Text(text=text, source=entry.source or Source(title=entry.taxon.common_name)))
-    return [replace(text, text=" ".join(text.text.split()[:MAX_TEXT_WORDS])) for text in texts]
+            texts.append((text, entry.source or Source(title=entry.taxon.common_name)))
+    return [(" ".join(text.split()[:MAX_TEXT_WORDS]), source) for text, source in texts]
 
 
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
     """Return the request for a passage; the lines around the texts contain a hash of them, so no text can end them."""
-    listed = "\n".join(f"[{i}] {quoted(text.text)}" for i, text in enumerate(texts, start=1))
+    listed = "\n".join(f"[{i}] {quoted(text)}" for i, (text, _) in enumerate(texts, start=1))
     prompts = prompts or DistilPrompts()
     fence = f"=== TEXTS {sha256_hex(listed)[:16]} ==="
     prompt = prompts.fill("context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS))
@@ -120,14 +115,15 @@ def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
     Raises:
         MalformedAnswer: if it is not JSON of the requested form.
     """
+    found: Any = json_object(text)[0] or {}
     try:
-        found = load_json(text[text.index("{") : text.rindex("}") + 1])
         pairs = [(item["text"], item["sources"]) for item in found["sentences"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise MalformedAnswer(f"expected sentences with sources as JSON, got {text[:80]!r}") from error
     if not all(isinstance(sentence, str) and isinstance(cited, list) for sentence, cited in pairs):
         raise MalformedAnswer(f"expected sentences with lists of sources, got {text[:80]!r}")
-    return [(_without_marks(sentence), tuple(n for n in cited if type(n) is int)) for sentence, cited in pairs]
+    plain = ((" ".join(_MARK.sub("", sentence).split()), cited) for sentence, cited in pairs)
+    return [(sentence, tuple(n for n in cited if type(n) is int)) for sentence, cited in plain]
 
 
 def supported(
@@ -140,7 +136,7 @@ def supported(
         if not sentence or not cited or not all(1 <= n <= len(texts) for n in cited):
             continue
         n_words = len(sentence.split())
-        if n_words <= room and is_supported(sentence, " ".join(texts[n - 1].text for n in cited), query):
+        if n_words <= room and is_supported(sentence, " ".join(texts[n - 1][0] for n in cited), query):
             found.append((sentence, tuple(dict.fromkeys(cited))))
             room -= n_words
     return found
@@ -158,7 +154,3 @@ def is_supported(sentence: str, text: str, query: str) -> bool:
     content = set(tokens(sentence))
     shared = content & (set(tokens(text)) | set(tokens(query)))
     return bool(content) and len(shared) >= MIN_SUPPORT * len(content)
-
-
-def _without_marks(sentence: str) -> str:
-    return " ".join(_MARK.sub("", sentence).split())
