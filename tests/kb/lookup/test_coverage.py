@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import kb
+from kb.lookup.coverage import is_plain
 from kb.lookup.lookup_index import shipped_terms
-from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, STORE, entry
+from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, STORE, butterfly, entry
 from tests.memory_store import ShelfStore
 
 LEFT = (
@@ -41,36 +42,32 @@ def test_names_and_unusual_words_without_an_explanation_are_listed() -> None:
         assert kb.context(STORE, query, ENCODER).unexplained == left, query
 
 
-def test_a_list_of_species_explains_no_group() -> None:
-    names = ("Mute Swan", "Black Swan", "Tundra Swan")
-    swans = [entry(f"Cygnus s{i}", name, family="Anatidae", order="Anseriformes") for i, name in enumerate(names)]
+def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() -> None:
+    swans = [
+        entry(f"Cygnus s{i}", f"{name} Swan", family="Anatidae") for i, name in enumerate(("Mute", "Black", "Tundra"))
+    ]
     found = kb.context(ShelfStore(swans, [], ENCODER), "Tagged swan", ENCODER)
     assert (len(found.groups), found.passage, found.unexplained) == (1, "", ("swan",))
-
-
-def test_a_tagged_condor_gets_no_definition_of_tag() -> None:
-    condor = entry("Gymnogyps californianus", "California Condor", family="Cathartidae", order="Cathartiformes")
-    store = ShelfStore([condor], shipped_terms(), ENCODER)
-    found = kb.context(store, "a California condor tagged with green 26", ENCODER)
-    assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",))
-    assert kb.context(store, "tag", ENCODER).passage.startswith("Tag: A mark")
-
-
-def test_a_scientific_group_explains_itself_and_the_noun_that_it_stands_for() -> None:
-    admiral = entry("Vanessa atalanta", "Red Admiral", family="Nymphalidae", order="Lepidoptera", class_name="Insecta")
-    store = ShelfStore([*BUTTERFLIES, admiral], (), ENCODER)
+    condor = ShelfStore([entry("Gymnogyps californianus", "California Condor")], shipped_terms(), ENCODER)
+    found = kb.context(condor, "a California condor tagged with green 26", ENCODER)
+    assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",)), (
+        "every reader knows tags"
+    )
+    assert kb.context(condor, "tag", ENCODER).passage.startswith("Tag: A mark")
+    store = ShelfStore([*BUTTERFLIES, butterfly("Vanessa atalanta", "Red Admiral")], shipped_terms(), ENCODER)
     found = kb.context(store, "brush-footed butterflies feeding, Nymphalidae", ENCODER)
     assert (found.groups, found.unexplained) == (("Nymphalidae: Peacock, Monarch, Red Admiral",), ())
-    assert kb.context(store, "a frog and two Nymphalidae", ENCODER).unexplained == ("frog",)
+    for query, left in (
+        ("a frog and two Nymphalidae", "frog"),
+        ("a monarch butterfly on milkweed", "milkweed"),
+        ("a monarch and a moth", "moth"),
+        ("ein Monarch, auf einer Distel", "Distel"),  # articles and numbers of other languages
+        ("dos Monarch en una Distel", "Distel"),
+        ("un Monarch sur une Distel", "Distel"),
+    ):
+        assert kb.context(store, query, ENCODER).unexplained == (left,), query
 
 
-def test_the_noun_beside_the_name_of_a_species_needs_no_explanation() -> None:
-    store = ShelfStore(BUTTERFLIES, shipped_terms(), ENCODER)
-    assert kb.context(store, "a monarch butterfly on milkweed", ENCODER).unexplained == ("milkweed",)
-    assert kb.context(store, "a monarch and a moth", ENCODER).unexplained == ("moth",)
-
-
-def test_articles_and_numbers_of_other_languages_need_no_explanation() -> None:
-    store = ShelfStore(BUTTERFLIES, (), ENCODER)
-    for query in ("ein Monarch, auf einer Distel", "dos Monarch en una Distel", "un Monarch sur une Distel"):
-        assert kb.context(store, query, ENCODER).unexplained == ("Distel",)
+def test_everyday_words_sexes_ages_and_numbers_are_plain_and_names_of_organisms_are_not() -> None:
+    assert all(map(is_plain, ("perched", "ducklings", "dark-coloured", "26", "darkly")))
+    assert not any(map(is_plain, ("amplexus", "osmeterium", "Misumena", "zebras", "dark-osmeterium")))

@@ -1,21 +1,75 @@
-"""The look-up index of a store, including the shipped glossary."""
+"""BM25 scores, the look-up index of a store with the shipped glossary, and its files in `cache/`."""
 
 from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import kb
-from data.records import Context, Source, Term
+from data.codec import dumps, loads
+from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
-from kb.lookup.lookup_index import Lookup, glossary_of, index_of, shipped_terms
+from kb.lookup.bm25 import BM25, Postings, stem, tokens
+from kb.lookup.learning import remember
+from kb.lookup.lookup_index import Lookup, glossary_of, index_of, query_key, shipped_terms
 from kb.sources.starter import StarterSource
-from tests.kb.lookup.shelf import ENCODER, SPECIES, TERMS
-from tests.memory_store import BagOfWords, ShelfStore
+from kb.store.knowledge_base import KnowledgeBase
+from kb.store.ledger import Ledger
+from tests.kb.lookup.shelf import ENCODER, SPECIES, STORE, TERMS
+from tests.memory_store import ShelfStore
 from tests.toy.encoders import toy_encoders
 
 ZORBLIN = Term(term_id="term:zorblin", name="zorblin", definition="A gland of frogs.")
+OWN_CERE = Term(
+    term_id="term:cere",
+    name="cere",
+    definition="The waxy base of the bill.",
+    source=Source(title="Cere", url="https://wiki.example/cere", revision=7, licence="CC BY-SA 4.0"),
+)
+QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
+
+
+def test_scores_match_a_hand_worked_table() -> None:
+    index = BM25([["red", "crest"], ["red", "red"], ["black", "face"]])
+    # idf(red) = ln(1 + 1.5/2.5) = 0.4700, all lengths are the mean, so tf 1 gives 2.2/2.2 = 1 and tf 2 4.4/3.2 = 1.375;
+    # the maximum for the query is 0.47 * 2.2.
+    assert index.scores(["red"]) == pytest.approx([1 / 2.2, 1.375 / 2.2, 0.0], abs=1e-5)
+    # idf(crest) = ln(1 + 2.5/1.5) = 0.9808
+    assert index.scores(["red", "crest"]) == pytest.approx([1 / 2.2, 0.2025, 0.0], abs=1e-3)
+    assert index.coverage(["red", "crest"]) == pytest.approx([1.0, 0.5, 0.0])
+    # Two words count as the mean length of the typical texts: the text of four is twice as long, its norm 2.1.
+    assert BM25([["a", "b"], ["a"] * 4], typical=[True, False]).norm == pytest.approx([1.2, 1.2 * (0.25 + 1.5)])
+    assert BM25([]).scores(["red"]).shape == (0,)
+    assert BM25([["red"], []]).scores(["blue"]).tolist() == [0.0, 0.0]
+    assert BM25([["red"]]).scores([]).tolist() == [0.0]
+    found = Postings.of([("red", 0, 1.0), ("black", 0, 2.0), ("red", 3, 1.5)])
+    assert [part.tolist() for part in found.rows_of("red")] == [[0, 3], [1.0, 1.5]]
+    assert [part.tolist() for part in found.rows_of("blue")] == [[], []]
+
+
+def test_tokens_unify_plurals_participles_and_spellings() -> None:
+    assert tokens("The birds' grayish wings, barred with black") == ["bird", "grey", "wing", "bar", "black"]
+    words = {"barring": "bar", "barred": "bar", "bars": "bar", "bodies": "body", "mated": "mat", "finches": "finch",
+             "grass": "grass", "colour": "color", "ring": "ring", "rolled": "roll"}  # fmt: skip
+    assert {word: stem(word) for word in words} == words
+
+
+def test_queries_with_the_same_contents_have_one_key() -> None:
+    names = index_of(STORE).names
+    for query, other, is_same in (
+        ("A photo of frogs in amplexus", "frog in amplexus", True),
+        ("two frogs, northern cardinals", "Two frogs and a Cardinalis cardinalis", True),
+        ("amplexus, northern cardinal", "northern cardinal and amplexus", True),
+        ("an albino cardinal", "a cardinal", False),
+        ("two frogs", "three frogs", False),
+        ("frogs not in amplexus", "frogs in amplexus", False),
+    ):
+        assert (query_key(query, names) == query_key(other, names)) == is_same, query
 
 
 def test_learnt_terms_are_indexed_only_in_their_store() -> None:
@@ -30,22 +84,14 @@ def test_learnt_terms_are_indexed_only_in_their_store() -> None:
 
 def test_an_index_is_built_once_and_freed_with_its_store(one_bird: Path) -> None:
     with kb.open(one_bird) as store:
-        index = index_of(store)
-        assert index_of(store) is index
+        assert index_of(store) is index_of(store)
         lookup = weakref.ref(store.derived(Lookup))
-    del store, index
+    del store
     gc.collect()
     assert lookup() is None
 
 
 # --- the shipped glossary ---
-
-OWN_CERE = Term(
-    term_id="term:cere",
-    name="cere",
-    definition="The waxy base of the bill.",
-    source=Source(title="Cere", url="https://wiki.example/cere", revision=7, licence="CC BY-SA 4.0"),
-)
 
 
 def look_up(path: Path, query: str) -> Context:
@@ -54,31 +100,21 @@ def look_up(path: Path, query: str) -> Context:
 
 
 def test_the_shipped_glossary_explains_terms_and_is_cited(one_bird: Path) -> None:
-    found = look_up(one_bird, "cere of a hawk")
-    assert [note.name for note in found.terms] == ["cere"]
-    assert [(source.title, source.licence, source.url) for source in found.sources] == [
-        ("cere, in Fieldmark's glossary", "Apache-2.0", None)
-    ]
+    [cere] = [term for term in shipped_terms() if term.name == "cere"]
+    for query in ("cere of a hawk", cere.definition):
+        found = look_up(one_bird, query)
+        assert [note.name for note in found.terms] == ["cere"]
+        assert found.sources == (Source(title="cere, in Fieldmark's glossary", licence="Apache-2.0"),)
     with kb.open(one_bird) as store:
         assert store.terms() == []
         assert len(glossary_of(store)) == len(read_terms()) > 200
 
 
-def test_glossary_terms_are_found_by_description(one_bird: Path) -> None:
-    [term] = [term for term in shipped_terms() if term.name == "cere"]
-    assert [note.name for note in look_up(one_bird, term.definition).terms] == ["cere"]
-
-
-def test_an_in_memory_store_has_no_glossary() -> None:
-    store = ShelfStore([], [OWN_CERE], BagOfWords())
-    assert glossary_of(store) == []
-    assert not kb.context(store, "the speculum", BagOfWords()).found
-
-
 def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(one_bird: Path) -> None:
-    source = StarterSource(with_vectors=False)
     wax = Term(term_id="term:wax", name="wax", aliases=("speculum",), definition="What bees make.")
-    kb.build(one_bird, source.drawn_taxa()[:1], source, toy_encoders(), terms=[OWN_CERE, wax])
+    encoder = toy_encoders().sentence
+    with kb.open(one_bird) as store:
+        remember(store, [OWN_CERE, wax], encoder)
     found = look_up(one_bird, "the cere")
     assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
     assert found.sources == (OWN_CERE.source,)
@@ -91,3 +127,69 @@ def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(
     with kb.open(one_bird) as store:
         assert store.status().left_out == {"term: removed by the user": 3}
     assert kb.verify(one_bird).ok
+
+
+# --- files in `cache/` ---
+
+
+def answers(path: Path) -> list[list[TaxonMatch]]:
+    sentence = toy_encoders().sentence
+    with kb.open(path) as store:
+        return [kb.search(store, query, sentence) for query in QUERIES]
+
+
+def files(path: Path) -> list[Path]:
+    return sorted((path / "cache").glob("lookup-*.bin"))
+
+
+def test_damaged_files_are_made_again_and_those_of_an_earlier_state_removed(six_birds: Path) -> None:
+    first = answers(six_birds)
+    before = [file.read_bytes() for file in files(six_birds)]
+    for place in (0, 0.5, 0.99):
+        for file, content in zip(files(six_birds), before, strict=True):
+            at = int(place * len(content))
+            file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
+        assert answers(six_birds) == first, place
+    for file, content in zip(files(six_birds), (b"short", b"", b"PK"), strict=True):
+        file.write_bytes(content)
+    assert answers(six_birds) == first
+    assert [len(file.read_bytes()) for file in files(six_birds)] == [len(content) for content in before]
+    names, source = set(files(six_birds)), StarterSource(with_vectors=False)
+    kb.build(six_birds, source.drawn_taxa()[6:7], source, toy_encoders())
+    assert files(six_birds) == []
+    assert len(answers(six_birds)) == len(QUERIES)
+    assert names.isdisjoint(files(six_birds))
+
+
+def test_a_learnt_term_leaves_the_files_and_reads_no_summary(six_birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, before = answers(six_birds), files(six_birds)
+    assert all(first) and len(before) == 3
+    with kb.open(six_birds) as store:
+        generation = store.generation
+        remember(store, [ZORBLIN], toy_encoders().sentence)
+    with kb.open(six_birds) as store:
+        assert store.generation != generation
+        assert [term.name for term in store.terms()] == ["zorblin"]
+    monkeypatch.setattr(KnowledgeBase, "summary_texts", lambda _: pytest.fail("the summaries were read again"))
+    assert answers(six_birds) == first
+    assert files(six_birds) == before
+
+
+def test_names_that_a_killed_build_changed_are_found_and_exchanged_ones_change_the_state(six_birds: Path) -> None:
+    """A build records the names of species before it publishes entries and a new state."""
+    answers(six_birds)
+    with closing(Ledger(six_birds / "ledger.sqlite")) as ledger, ledger.transaction():
+        before = ledger.state_of_species()
+        records = ledger.subjects("taxon")
+        for key, record in records.items():
+            taxon = replace(loads(Taxon, record), common_names=(f"Zyzzogeton {key[:4]}",), synonyms=())
+            ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(taxon))])
+    with kb.open(six_birds) as store:
+        assert kb.search(store, "Zyzzogetn agel", toy_encoders().sentence)[0].taxon_id == "agelaius-phoeniceus"
+    with closing(Ledger(six_birds / "ledger.sqlite")) as ledger, ledger.transaction():
+        (one, first), (other, second) = list(records.items())[:2]
+        assert ledger.state_of_species() != before
+        ledger.add_subjects([(one, "taxon", "x", second), (other, "taxon", "x", first)])
+        exchanged = ledger.state_of_species()
+        ledger.add_subjects([("term:cere", "term", "cere", "{}")])
+        assert ledger.state_of_species() == exchanged != before

@@ -1,115 +1,143 @@
-"""Search for species by name and by description."""
+"""Search for species by name and by description, everyday and misspelt words, and suggestions."""
 
 from __future__ import annotations
 
 import pytest
 
 from data.errors import SpaceMismatch
-from data.records import SpeciesEntry
+from data.records import TaxonMatch
 from kb.lookup.context import context
-from kb.lookup.search import search
-from tests.kb.lookup.shelf import ENCODER, STORE, entry
+from kb.lookup.search import MAX_QUERY_WORDS, search, suggestions
+from kb.lookup.wording import corrected, in_lexicon_words
+from tests.kb.lookup.shelf import ENCODER, SPECIES, STORE, butterfly, entry
 from tests.memory_store import BagOfWords, ShelfStore
 
 
-def first(text: str) -> str:
-    return search(STORE, text, ENCODER)[0].common_name
+def scores(store: ShelfStore, text: str) -> dict[str, float]:
+    return {match.common_name: match.score for match in search(store, text, ENCODER)}
 
 
-def test_birds_are_found_by_description() -> None:
-    assert first("red crest and black face") == "Northern Cardinal"
-    assert first("heart shaped white face") == "Western Barn Owl"
-    assert first("grey bird, yellow bill, red crest") == "Pyrrhuloxia"
+def test_birds_are_found_by_name_before_any_description_and_by_everyday_and_misspelt_words() -> None:
+    for text, name in {
+        "red crest and black face": "Northern Cardinal",
+        "heart shaped white face": "Western Barn Owl",
+        "grey bird, yellow bill, red crest": "Pyrrhuloxia",
+        "gray bird, scarlet topknot, yelow beak": "Pyrrhuloxia",
+        "black top of the head": "Black-crowned Night Heron",
+        "northern cardinal, grey with a red crest and a yellow bill": "Northern Cardinal",
+        "owl with a heart-shaped white face": "Western Barn Owl",
+        "ruff": "Ruff",
+        "Cardinalis sinuatus": "Pyrrhuloxia",
+        "northern card": "Northern Cardinal",
+        "nothern cardnal": "Northern Cardinal",
+        "pyrhuloxia": "Pyrrhuloxia",
+    }.items():
+        assert search(STORE, text, ENCODER)[0].common_name == name, text
+    taxon = SPECIES[5].taxon
+    [match] = search(STORE, "Ruff", ENCODER, n=1)
+    names = {"scientific_name": "Calidris pugnax", "common_name": "Ruff", "rank": "species"}
+    assert match == TaxonMatch(taxon_id=taxon.taxon_id, score=3.615923, **names)
 
 
-def test_everyday_and_misspelt_words_are_understood() -> None:
-    assert first("gray bird, scarlet topknot, yelow beak") == "Pyrrhuloxia"
-    assert first("black top of the head") == "Black-crowned Night Heron"
+def test_points_of_names_groups_families_and_descriptions() -> None:
+    ducks = {"family": "Anatidae", "order": "Anseriformes"}
+    birds = [
+        entry("Anas platyrhynchos", "Mallard", "The head is green.", **ducks),
+        entry("Anas acuta", "Pintail Duck", "The tail is long.", **ducks),
+        entry("Chloris chloris", "Greenfinch", "The head is green.", family="Fringillidae"),
+    ]
+    store = ShelfStore(birds, [], ENCODER)
+    for query, points in (
+        ("duck with a green head", {"Mallard": 1.581326, "Greenfinch": 1.181326, "Pintail Duck": 0.779024}),
+        ("a Mallard", {"Mallard": 2.870526}),
+        ("pint", {"Pintail Duck": 2.2}),
+        ("greenfinsh", {"Greenfinch": 1.8}),
+        ("red crest and long tail", {"Pintail Duck": 0.554424}),
+    ):
+        assert scores(store, query) == pytest.approx(points, abs=2e-6), query
+    assert scores(STORE, "Strigiformes") == pytest.approx(
+        {"Eurasian Eagle-Owl": 2.431818, "Western Barn Owl": 2.368932}, abs=2e-6
+    )
+    assert scores(STORE, "red crest and black face") == pytest.approx(
+        {"Northern Cardinal": 1.381032, "Pyrrhuloxia": 0.716494, "Black-crowned Night Heron": 0.587406}, abs=2e-6
+    )
 
 
 def test_near_colours_and_parts_match() -> None:
     twins = [
-        entry("Avis una", "Una", "The breast is rufous and the belly is white.", family="Avidae", order="Aviformes"),
-        entry("Avis duo", "Duo", "The breast is white and the belly is black.", family="Avidae", order="Aviformes"),
+        entry("Avis una", "Una", "The breast is rufous and the belly is white."),
+        entry("Avis duo", "Duo", "The breast is white and the belly is black."),
     ]
-    found = search(ShelfStore(twins, [], ENCODER), "orange underparts", ENCODER)
-    assert found[0].common_name == "Una"
+    assert search(ShelfStore(twins, [], ENCODER), "orange underparts", ENCODER)[0].common_name == "Una"
 
 
-def test_a_name_outranks_any_description_of_another_species() -> None:
-    assert first("northern cardinal, grey with a red crest and a yellow bill") == "Northern Cardinal"
-    assert first("owl with a heart-shaped white face") == "Western Barn Owl"
-
-
-def test_relatives_of_a_named_group_are_preferred() -> None:
-    birds = [
-        entry("Anas platyrhynchos", "Mallard", "The head is green.", family="Anatidae", order="Anseriformes"),
-        entry("Anas acuta", "Pintail Duck", "The tail is long.", family="Anatidae", order="Anseriformes"),
-        entry("Chloris chloris", "Greenfinch", "The head is green.", family="Fringillidae", order="Passeriformes"),
-    ]
-    store = ShelfStore(birds, [], ENCODER)
-    scores = {match.common_name: match.score for match in search(store, "duck with a green head", ENCODER)}
-    assert scores["Mallard"] > scores["Pintail Duck"] > 0
-    assert scores["Mallard"] > scores["Greenfinch"]
-
-
-def test_names_outrank_descriptions_and_typos_are_tolerated() -> None:
-    assert first("ruff") == "Ruff"
-    assert first("Cardinalis sinuatus") == "Pyrrhuloxia"
-    assert first("northern card") == "Northern Cardinal"
-    assert first("nothern cardnal") == "Northern Cardinal"
-    assert first("pyrhuloxia") == "Pyrrhuloxia"
-    assert {match.common_name for match in search(STORE, "Strigiformes", ENCODER)} == {
-        "Eurasian Eagle-Owl",
-        "Western Barn Owl",
-    }
-
-
-def test_matches_are_sorted_by_score_then_name() -> None:
+def test_matches_are_sorted_by_score_then_name_limited_and_empty_for_nonsense() -> None:
     matches = search(STORE, "red", ENCODER)
     assert [match.score for match in matches] == sorted((match.score for match in matches), reverse=True)
-    twins = [
-        entry(f"Avis {x}", f"{x} Wren", "It is green.", family="Avidae", order="Aviformes")
-        for x in ("ccc", "aaa", "bbb")
-    ]
-    store = ShelfStore(twins, [], ENCODER)
-    assert [match.common_name for match in search(store, "green", ENCODER)] == ["aaa Wren", "bbb Wren", "ccc Wren"]
-    assert search(store, "green", ENCODER) == search(store, "green", ENCODER)
-
-
-def test_matches_are_limited_to_n_and_empty_for_nonsense() -> None:
-    assert len(search(STORE, "red", ENCODER, n=2)) == 2
-    assert search(STORE, "xyzzy", ENCODER) == []
-    assert search(STORE, " ", ENCODER) == []
+    wrens = [entry(f"Avis {x}", f"{x} Wren", "It is green.") for x in ("ccc", "aaa", "bbb")]
+    assert list(scores(ShelfStore(wrens, [], ENCODER), "green")) == ["aaa Wren", "bbb Wren", "ccc Wren"]
+    assert search(STORE, "red", ENCODER, n=2) == matches[:2]
+    assert search(STORE, "xyzzy", ENCODER) == search(STORE, " ", ENCODER) == []
+    assert search(ShelfStore([], [], ENCODER), "northern cardinal", ENCODER) == []
     with pytest.raises(ValueError, match="expected n of at least 1, got 0"):
         search(STORE, "red", ENCODER, n=0)
 
 
 def test_an_encoder_with_another_space_is_refused() -> None:
-    other = BagOfWords(dim=64)
     for look_up in (search, context):
         with pytest.raises(SpaceMismatch, match="bag-of-words/2048; these encoders make vectors of bag-of-words/64"):
-            look_up(STORE, "red crest", other)
+            look_up(STORE, "red crest", BagOfWords(dim=64))
 
 
 def test_butterflies_are_found_by_their_early_stages_whatever_the_word_for_them() -> None:
-    def butterfly(name: str, *sentences: str) -> SpeciesEntry:
-        common = name.split()[0]
-        return entry(name, common, *sentences, family="Papilionidae", order="Lepidoptera", class_name="Insecta")
+    species = [
+        butterfly("Papilio machaon", "P", "The caterpillar is green with black bands.", "It has an orange osmeterium."),
+        butterfly("Pieris brassicae", "W", "The larva is yellow.", "A large butterfly with black wings."),
+        butterfly("Danaus plexippus", "M", "The caterpillar has black rings.", "The chrysalis is jade green."),
+        butterfly("Polyommatus icarus", "B", "The wings are blue.", "The caterpillar is dull."),
+    ]
+    store = ShelfStore(species, [], ENCODER)
+    queries = ("larva with orange osmeterium", "green pupa", "blue butterfly", "green larva, black bands")
+    assert [search(store, query, ENCODER)[0].common_name for query in queries] == ["P", "M", "B", "P"]
+    assert "W" in scores(store, "larva")
 
-    store = ShelfStore(
-        [
-            butterfly("Papilio machaon", "The caterpillar is green with black bands.", "It has an orange osmeterium."),
-            butterfly("Pieris brassicae", "The larva is yellow.", "A large butterfly with black wings."),
-            butterfly("Danaus plexippus", "The caterpillar has black rings.", "The chrysalis is jade green."),
-            butterfly("Polyommatus icarus", "The wings are blue.", "The caterpillar is dull."),
-        ],
-        [],
-        ENCODER,
-    )
-    found = {
-        query: search(store, query, ENCODER)[0].common_name
-        for query in ("larva with orange osmeterium", "green pupa", "blue butterfly", "green larva, black bands")
-    }
-    assert list(found.values()) == ["Papilio", "Danaus", "Polyommatus", "Papilio"]
-    assert {match.common_name for match in search(store, "larva", ENCODER)} >= {"Pieris"}
+
+# --- words as typed ---
+
+
+def test_everyday_and_misspelt_words_are_read_as_words_of_the_lexicon() -> None:
+    for typed, read in {
+        "GRAY bird, rust-colored tummy": "grey bird, rusty belly",
+        "top of the head is reddish brown": "crown is reddish-brown",
+        "stubby beak, light brown chest": "short beak, buff chest",
+        "graylag": "greylag",
+        "": "",
+        "boobook": "boobook",
+        "crowl": "crown",
+    }.items():
+        assert in_lexicon_words(typed) == read, typed
+    assert in_lexicon_words("crowl", is_known={"crowl"}.__contains__) == "crowl"
+    for typed, right in {
+        "yelow": "yellow", "breeast": "breast", "whiet": "white", "strealed": "streaked", "chesnut": "chestnut",
+        "orage": "orange", "brwon": "brown", "crown": "crown", "bills": "bills", "whiter": "whiter", "reed": "reed",
+        "wihtewihte": "wihtewihte", "Ünder": "Ünder", "rec": "rec",
+    }.items():  # fmt: skip
+        assert corrected(typed, is_known={"reed"}.__contains__) == right
+
+
+def test_names_spelt_like_words_of_the_query_are_suggested() -> None:
+    for query, names in {
+        "two frogs in amplxus": ["amplexus"],
+        "a Nothern Cardnal": ["Northern Cardinal"],
+        "superciliun of a pyrhuloxia": ["supercilium", "Pyrrhuloxia"],
+        "barrins": ["barring"],
+        "a frog on a map of the town": [],
+        "barred": [],
+        "ruf": [],
+        "a Eurasian Eagle-Owl eating": [],
+        "": [],
+        "pyrhuloxia" + " word" * (MAX_QUERY_WORDS - 1): ["Pyrrhuloxia"],
+        "pyrhuloxia" + " word" * MAX_QUERY_WORDS: [],
+    }.items():
+        assert suggestions(STORE, query) == names, query
+    assert suggestions(STORE, "superciliun of a pyrhuloxia", n=1) == ["supercilium"]

@@ -5,100 +5,65 @@ from __future__ import annotations
 import json
 
 import kb
-from data.records import ChatReply, ChatRequest, Source, Term
+from data.records import ChatReply, ChatRequest, QueryPart, Source, Taxon, Term
+from kb.lookup.findings import query_parts
 from kb.lookup.passages import NOT_ORDINARY
-from kb.lookup.variants import Variant, sentences_without_looks, variant_of
-from tests.kb.lookup.shelf import entry
-from tests.memory_store import BagOfWords, ShelfStore
+from kb.lookup.variants import (
+    early_stages,
+    fitting_sentences,
+    in_its_plumage,
+    sentences_without_looks,
+    variant_of,
+    variant_words_in,
+    words_of_any,
+)
+from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, entry
+from tests.memory_store import ShelfStore
 
-ENCODER = BagOfWords()
-ROBIN = entry(
-    "Turdus migratorius",
-    "American Robin",
-    "A plump thrush with a grey back and a thin, pointed bill.",
-    "The breast is orange; the throat is white with dark streaks.",
-    "Females are duller.",
-    "The young have a spotted breast.",
-    "Leucistic birds show white patches.",
-    "Length 23 to 28 cm.",
-    family="Turdidae",
-    order="Passeriformes",
-)
-MALLARD = entry(
-    "Anas platyrhynchos",
-    "Mallard",
-    "A large duck with a broad flat bill and orange legs.",
-    "The male has a glossy green head; his bill is yellow.",
-    "The female is mottled brown; a dark line runs through the eye.",
-    family="Anatidae",
-    order="Anseriformes",
-)
-CROW = entry(
-    "Corvus brachyrhynchos",
-    "American Crow",
-    "The sexes are alike.",
-    "It is black all over.",
-    family="Corvidae",
-    order="Passeriformes",
-)
+SPECIES = [
+    entry(
+        "Turdus migratorius", "American Robin", "A plump thrush with a grey back and a thin, pointed bill.",
+        "The breast is orange; the throat is white with dark streaks.", "Females are duller.",
+        "The young have a spotted breast.", "Leucistic birds show white patches.", "Length 23 to 28 cm.",
+    ),
+    entry(
+        "Anas platyrhynchos", "Mallard", "A large duck with a broad flat bill and orange legs.",
+        "The male has a glossy green head; his bill is yellow.",
+        "The female is mottled brown; a dark line runs through the eye.",
+    ),
+    entry("Corvus brachyrhynchos", "American Crow", "The sexes are alike.", "It is black all over."),
+    entry(
+        "Gavia immer", "Common Loon", "A large waterbird with a pointed bill.",
+        "The head is black, the underparts are white.", "Length 66 to 91 cm.",
+    ),
+    entry(
+        "Fratercula arctica", "Atlantic Puffin", "The back is black.",
+        "In summer the bill is orange; it is duller in winter.", "The breeding male has red feet.",
+    ),
+    entry(
+        "Larus delawarensis", "Ring-billed Gull", "A medium-sized gull.", "It is grey above.",
+        "First-winter birds have a pink bill with a black tip.",
+    ),
+]  # fmt: skip
 ALBINISM = Term(
-    term_id="term:albinism",
-    name="albinism",
+    term_id="term:albinism", name="albinism", aliases=("albino",),
     definition="A lack of all pigment, which leaves feathers white and eyes pink.",
-    aliases=("albino",),
-)
+)  # fmt: skip
 SQUIRREL = Term(
-    term_id="term:red-squirrel",
-    name="red squirrel",
-    definition="The red squirrel is a rodent of woods.",
+    term_id="term:red-squirrel", name="red squirrel", definition="The red squirrel is a rodent of woods.",
     look_for="It has a reddish coat. It has long ear tufts.",
     source=Source(title="Red squirrel", url="https://wiki.example/squirrel"),
-)
-LOON = entry(
-    "Gavia immer",
-    "Common Loon",
-    "A large waterbird with a pointed bill.",
-    "The head is black, the underparts are white.",
-    "Length 66 to 91 cm.",
-    family="Gaviidae",
-    order="Gaviiformes",
-)
-PUFFIN = entry(
-    "Fratercula arctica",
-    "Atlantic Puffin",
-    "The back is black.",
-    "In summer the bill is orange; it is duller in winter.",
-    "The breeding male has red feet.",
-    family="Alcidae",
-    order="Charadriiformes",
-)
-GULL = entry(
-    "Larus delawarensis",
-    "Ring-billed Gull",
-    "A medium-sized gull.",
-    "It is grey above.",
-    "First-winter birds have a pink bill with a black tip.",
-    family="Laridae",
-    order="Charadriiformes",
-)
-STORE = ShelfStore([ROBIN, MALLARD, CROW, LOON, PUFFIN, GULL], [ALBINISM, SQUIRREL], ENCODER)
+)  # fmt: skip
+STORE = ShelfStore(SPECIES, [ALBINISM, SQUIRREL], ENCODER)
 ORDINARY = ("orange", "grey back", "white with dark", "green", "yellow", "reddish")
+WINTER = frozenset({"winter"})
 
 
 def passage(query: str) -> str:
     return kb.context(STORE, query, ENCODER).passage
 
 
-def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour() -> None:
-    found = passage("albino American robin")
-    assert found == (
-        "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
-        "American Robin (Turdus migratorius): Leucistic birds show white patches. "
-        f"A plump thrush; a thin, pointed bill; length 23 to 28 cm. {NOT_ORDINARY}"
-    )
-
-
-def test_a_model_that_writes_the_passage_sees_no_ordinary_marks() -> None:
+def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour_also_for_a_model() -> None:
     requests: list[ChatRequest] = []
 
     class Writer:
@@ -108,26 +73,33 @@ def test_a_model_that_writes_the_passage_sees_no_ordinary_marks() -> None:
             requests.append(request)
             return ChatReply(text=json.dumps({"sentences": []}), model="writer")
 
-    kb.context(STORE, "albino American robin", ENCODER, chat=Writer())
+    assert kb.context(STORE, "albino American robin", ENCODER, chat=Writer()).passage == (
+        "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
+        "American Robin (Turdus migratorius): Leucistic birds show white patches. "
+        f"A plump thrush; a thin, pointed bill; length 23 to 28 cm. {NOT_ORDINARY}"
+    )
     assert "orange" not in requests[0].messages[0].text
 
 
-def test_a_word_for_age_belongs_to_the_name_beside_it() -> None:
-    text = "male robin and female finch"
-    assert variant_of(text, "robin", text.index("robin")).kinds == {"male"}
-    assert variant_of(text, "finch", text.index("finch")).kinds == {"female"}
+def test_words_for_sex_and_age_belong_to_the_name_beside_them_and_others_to_the_query() -> None:
+    for query, name, kinds in (
+        ("male robin and female finch", "robin", {"male"}),
+        ("male robin and female finch", "finch", {"female"}),
+        ("female or immature evening grosbeak", "evening grosbeak", {"female", "juvenile"}),
+        ("a sandhill crane couple with their chicks", "sandhill crane", set()),
+        ("an American Robin with leucism", "American Robin", {"colour"}),
+        ("a drake mallard in eclipse", "mallard", {"male", "nonbreeding"}),
+    ):
+        assert variant_of(query, name, query.index(name)) == kinds, query
+    words = ["a", "first-winter", "gull", "not", "in", "non-breeding", "plumage"]
+    assert variant_words_in("A 1st winter gull, not in non-breeding plumage") == words
 
 
 def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult() -> None:
+    young = ("gosling", "cygnet", "poult", "owlet", "eaglet", "chick", "squab")
     for said, queries in {
         "Leucistic birds show white patches.": ("leucistic American robin", "American Robin with leucism"),
-        "The young have a spotted breast.": (
-            "juvenile American robin",
-            *(
-                f"American robin {young}"
-                for young in ("gosling", "cygnet", "poult", "owlet", "eaglet", "chick", "squab")
-            ),
-        ),
+        "The young have a spotted breast.": ("juvenile American robin", *(f"American robin {name}" for name in young)),
         "Females are duller.": ("female American robin", "American robin, female", "female or juvenile American robin"),
         "The female is mottled brown; a dark line runs through the eye.": ("female mallard",),
         "A large duck; a broad flat bill.": ("hybrid mallard", "a hybrid of mallard and American black duck"),
@@ -166,33 +138,87 @@ def test_marks_of_ordinary_adults_stay_where_they_hold() -> None:
 
 def test_no_mark_of_the_ordinary_adult_holds_for_another_plumage_or_age() -> None:
     for query in (
-        "mallard duckling", "a downy mallard duckling", "mallard, newly hatched", "a mallard youngster",
-        "a drake mallard in eclipse", "male mallard in eclipse plumage", "female mallard in winter plumage",
-        "mallard in nonbreeding plumage", "non-breeding mallard", "mallard out of breeding plumage",
-        "a moulting mallard", "mallard in molt", "xanthochromic mallard", "piebald mallard", "dilute mallard",
-        "first-year mallard", "subadult mallard", "fledgling mallard", "1st winter mallard", "adult mallard in eclipse",
+        "a downy mallard duckling", "mallard, newly hatched", "a mallard youngster", "a drake mallard in eclipse",
+        "female mallard in winter plumage", "mallard in nonbreeding plumage", "mallard out of breeding plumage",
+        "mallard in molt", "xanthochromic mallard", "piebald mallard", "first-year mallard", "1st winter mallard",
+        "adult mallard in eclipse",
     ):  # fmt: skip
-        found = passage(query)
-        assert "A large duck; a broad flat bill." in found and NOT_ORDINARY in found, query
-        assert not [mark for mark in ("green", "yellow", "orange", "mottled", "dark line") if mark in found], query
-
-
-def test_in_winter_sentences_on_another_plumage_are_left_out() -> None:
-    sentences = ["In summer the coat is red; it is grey in winter.", "The breeding male has red feet.", "It is shy."]
-    winter = Variant(kinds=frozenset({"winter"}))
-    assert sentences_without_looks(sentences, winter) == [sentences[0], sentences[2]]
-    assert sentences_without_looks(sentences, Variant(kinds=frozenset({"male"}))) == sentences
+        assert passage(query) == (f"Mallard (Anas platyrhynchos): A large duck; a broad flat bill. {NOT_ORDINARY}"), (
+            query
+        )
 
 
 def test_seasons_and_ages_lose_only_marks_that_do_not_hold_for_them() -> None:
     gull = "Ring-billed Gull (Larus delawarensis): First-winter birds have a pink bill with a black tip. "
     for query in ("first-winter ring-billed gull", "a ring-billed gull in its 1st winter"):
         assert passage(query) == f"{gull}A medium-sized gull.", "without a size in figures"
-    assert "cm" not in passage("common loon chick")
-    assert "66 to 91 cm" in passage("common loon in winter plumage")
+    loon = "Common Loon (Gavia immer): A large waterbird; a pointed bill"
+    assert passage("common loon chick") == f"{loon}. {NOT_ORDINARY}"
     for query in ("common loon in winter", "winter plumage common loon", "winter common loon"):
-        assert "black" not in passage(query) and passage(query).endswith(NOT_ORDINARY)
-    found = passage("Atlantic puffin in winter")
-    assert "In summer the bill is orange; it is duller in winter." in found and "The back is black." in found
-    assert "red" not in found
-    assert "black" not in passage("Atlantic puffin in winter plumage")
+        assert passage(query) == f"{loon}; length 66 to 91 cm. {NOT_ORDINARY}", query
+    puffin = "Atlantic Puffin (Fratercula arctica): "
+    told = "In summer the bill is orange; it is duller in winter."
+    assert passage("Atlantic puffin in winter") == f"{puffin}{told} The back is black."
+    assert passage("Atlantic puffin in winter plumage") == f"{puffin}{told}"
+
+
+def test_sentences_that_hold_for_a_variant() -> None:
+    coat = ["In summer the coat is red; it is grey in winter.", "The breeding male has red feet.", "It is shy."]
+    assert sentences_without_looks(coat, WINTER) == [coat[0], coat[2]]
+    assert sentences_without_looks(coat, frozenset({"male"})) == coat
+    assert sentences_without_looks(["It lives in woods.", "It has a red breast."], frozenset({"colour"})) == [
+        "It lives in woods."
+    ]
+    thrush = ["A plump thrush with a red breast.", "Young birds are spotted."]
+    assert fitting_sentences(thrush, frozenset({"juvenile"})) == ["Young birds are spotted.", "A plump thrush."]
+    bill = ["The bill is blue in summer; it is dull in winter.", "The eyes are red.", "In summer it has a black head."]
+    assert fitting_sentences(bill, WINTER) == bill[:2]
+    finch = ["It has a brown back, a red head and a short, conical bill."]
+    assert fitting_sentences(finch, frozenset({"colour"})) == ["A short, conical bill."]
+    loon = SPECIES[3].taxon
+    assert in_its_plumage(WINTER, loon, ["The head is black."]) == {"nonbreeding"}
+    assert in_its_plumage(WINTER, loon, ["The head is grey in winter."]) == WINTER, "the text tells the plumages apart"
+
+
+def test_words_of_early_stages_and_of_every_butterfly() -> None:
+    monarch = BUTTERFLIES[1].taxon
+    assert early_stages(monarch)["chrysalis"] == "pupa"
+    known = words_of_any([monarch])
+    assert [word in known for word in ("butterfly", "caterpillar", "osmeterium")] == [True, True, False]
+    bird = Taxon(taxon_id="a-b", scientific_name="Aves bella", rank="species", lineage={"class": "Aves"})
+    assert not words_of_any([monarch, bird])
+
+
+# --- the sex or age as a part of the query ---
+
+
+def parts(kind: str, query: str, *sentences: str) -> list[QueryPart]:
+    store = ShelfStore([entry("Anas viridis", "Green Duck", *sentences)], [], ENCODER)
+    return [part for part in query_parts(store, query) if part.kind == kind]
+
+
+def test_the_summary_tells_the_sex_or_age_from_the_others() -> None:
+    both = ("The bill is yellow.", "The male is green.", "It has a white collar.", "The female is brown.")
+    male, female, young = "The male is green. It has a white collar.", "The female is brown.", "Juveniles are grey."
+    for query, word, sentences, kind, looks, unlike in (
+        ("a male Green Duck on a pond", "male", both, "male", male, female),
+        ("a hen Green Duck", "hen", both, "female", female, male),
+        ("Green Duck drake", "drake", both, "male", male, female),
+        ("a Female breeding Green Duck", "Female", both, "female", female, male),
+        ("a juvenile Green Duck", "juvenile", ("The bird is green.", young), "juvenile", young, "The bird is green."),
+        ("a Green Duck duckling", "duckling", ("The bird is green.", young), "juvenile", young, "The bird is green."),
+    ):
+        assert parts("sex_age", query, *sentences) == [
+            QueryPart(
+                kind="sex_age", text=word, name=f"{kind} Green Duck", looks=looks, unlike=unlike,
+                taxon_ids=("anas-viridis",),
+            )
+        ], query  # fmt: skip
+    for query, *sentences in (
+        ("a male Green Duck", "The bird is green."),
+        ("a male Green Duck", "The male is green."),
+        ("a male Green Duck",),
+        ("an adult Green Duck", "The male is green.", "The female is brown."),
+        ("a Green Duck feeding a male", "The male is green.", "The female is brown."),
+    ):
+        assert parts("sex_age", query, *sentences) == [], query

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier, Lock
 
@@ -22,43 +24,64 @@ from kb.sources.starter import StarterSource
 from kb.store.chroma import Collections
 from kb.store.layout import collection_name
 from tests.made_once import made_once
-from tests.servers.openai_server import Answer, Call, OpenAIServer
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
 from tests.toy.encoders import toy_encoders
 
 FROGS, TOADS = "https://a.example/frogs", "https://b.example/toads"
+PAPER = CONTEXT_PRESETS["paper"]
 
 
-def answer_to(answer: Answer, *, query: str = "amplexus") -> WebAnswer | None:
-    with OpenAIServer(answer) as server, Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat:
-        return search_web(query, chat, DistilPrompts())
+@contextmanager
+def search_model(
+    script: Script | Reaction, *, cache: ReplyCache | None = None
+) -> Iterator[tuple[Connection, OpenAIServer]]:
+    with OpenAIServer(script) as server:
+        with Connection(Endpoint(model="sonar", base_url=server.base_url), cache=cache) as chat:
+            yield chat, server
 
 
-def test_an_answer_is_kept_whole_with_model_and_date() -> None:
+def test_an_answer_is_kept_whole_with_model_date_and_sources_and_cached(tmp_path: Path) -> None:
     text = "Frogs embrace. The male holds the female [1].\n\n**Toads** do too.[2] It lasts [1][2]. Look for two frogs."
     results = [{"title": "Frogs", "url": FROGS, "snippet": "A snippet."}, {"title": "Toads", "url": TOADS}]
-    found = answer_to(Answer(text=text, more={"search_results": results}))
+    answer = Answer(text=text, more={"search_results": results})
+    with search_model(answer, cache=ReplyCache(tmp_path / "r.sqlite")) as (chat, server):
+        found = search_web("amplexus", chat, DistilPrompts())
+        assert search_web("amplexus", chat, DistilPrompts()) == found
+        assert server.n_calls == 1
+        assert "about 100 tokens" in server.calls[0].text and "amplexus" in server.calls[0].text
     assert found is not None
     assert (found.name, found.definition, found.model) == ("amplexus", text, "sonar")
     assert [(source.title, source.url) for source in found.citations] == [("Frogs", FROGS), ("Toads", TOADS)]
     assert len(found.asked_on) == len("2026-11-23")
 
 
-def test_a_declined_search_finds_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    assert answer_to(Answer(text=None, refusal="I cannot help.")) is None
-    assert "I cannot help" in caplog.text
-
-
-def test_a_cached_answer_keeps_its_sources(tmp_path: Path) -> None:
-    answer = Answer(text="He holds on [1].", more={"citations": [FROGS]})
-    with (
-        OpenAIServer(answer) as server,
-        Connection(Endpoint(model="sonar", base_url=server.base_url), cache=ReplyCache(tmp_path / "r.sqlite")) as chat,
-    ):
-        first = search_web("amplexus", chat, DistilPrompts())
-        assert first is not None and first.citations
-        assert search_web("amplexus", chat, DistilPrompts()) == first
-        assert server.n_calls == 1
-        assert "about 100 tokens" in server.calls[0].text and "amplexus" in server.calls[0].text
+def test_sources_are_read_in_all_server_formats_and_an_answer_without_a_page_is_credited_to_its_model(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    none = ["sonar, without cited pages"]
+    replies: list[tuple[Answer, list[str | None], list[str]]] = [
+        (Answer(text="Two [1].", more=more), urls, titles)
+        for more, urls, titles in (
+            ({"citations": [FROGS]}, [FROGS], []),
+            ({"citations": [{"url": FROGS, "title": "Frogs"}]}, [FROGS], []),
+            ({"search_results": [{"url": FROGS}]}, [FROGS], []),
+            ({"citations": ["file:///etc/passwd", TOADS]}, [None, TOADS], []),  # an invalid address keeps its place
+            ({}, [], none),
+            ({"citations": ["javascript:alert(1)"]}, [None], none),
+            ({"citations": "x"}, [], none),
+        )
+    ]
+    script = [*(answer for answer, *_ in replies), Answer(text=None, refusal="I cannot help.")]
+    with search_model(lambda call: script[call.number - 1]) as (chat, _):
+        for number, (_, urls, titles) in enumerate(replies):
+            caplog.clear()
+            found = search_web(f"amplexus {number}", chat, DistilPrompts())
+            assert found is not None and found.source is not None
+            assert [source.url for source in found.citations] == urls
+            assert found.source.title == titles[0] if titles else found.source.url == urls[-1]
+            assert ("cites no page" in caplog.text) == bool(titles)
+        assert search_web("amplexus", chat, DistilPrompts()) is None
+        assert "I cannot help" in caplog.text
 
 
 # --- answers in a knowledge base -----------------------------------------------------------------------------------
@@ -71,13 +94,8 @@ def with_answer(tmp_path_factory: pytest.TempPathFactory, one_bird: Path) -> Pat
     def make(path: Path) -> None:
         shutil.copytree(one_bird, path)
         reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
-        with (
-            OpenAIServer(reply) as server,
-            Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-            kb.open(path) as store,
-        ):
-            paper = CONTEXT_PRESETS["paper"]
-            kb.context(store, "a frog in ammplexus", toy_encoders().sentence, search=chat, settings=paper)
+        with search_model(reply) as (chat, _), kb.open(path) as store:
+            kb.context(store, "a frog in ammplexus", toy_encoders().sentence, search=chat, settings=PAPER)
 
     return made_once(tmp_path_factory, "answered.kb", make)
 
@@ -91,81 +109,37 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
         [(nearest, similarity)] = store.query_terms(encoder.encode_texts(["a frog in ammplexus"])[0], 1)
         assert (nearest, round(similarity, 5)) == (answer.term_id, 1.0)
         name = collection_name("terms", store.info.sentence)
+        metadata = {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}
         with Collections(store.layout, store.info) as collections:
-            document, metadata = collections.texts(name, [answer.term_id])[answer.term_id]
-        assert document == "a frog in ammplexus"
-        assert metadata == {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}
+            rows = collections.texts(name, [answer.term_id])
+        assert rows == {answer.term_id: ("a frog in ammplexus", metadata)}
         found = kb.context(store, "Photo of a frog in ammplexus", encoder)
         assert (found.passage, found.asked_on) == ("Frogs embrace. He holds her [1].", answer.asked_on)
         assert kb.context(store, "an albino frog in ammplexus", encoder).asked_on is None
     assert kb.verify(with_answer).ok
 
 
-def test_queries_are_searched_together_and_near_ones_once(one_bird: Path) -> None:
+def test_queries_are_searched_together_near_ones_once_and_by_several_threads(one_bird: Path) -> None:
     queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
-    asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
-    all_at_once = Barrier(len(queries), timeout=120)  # no reply before all are asked
+    threaded = ["a zorb", "two zorbs at dusk"]
+    all_at_once, both = Barrier(len(queries), timeout=120), Barrier(2, timeout=120)  # no reply before all are asked
 
     def reply(call: Call) -> Answer:
-        all_at_once.wait()
-        return Answer(
-            text=f"{next(query for query in queries if query in call.text)} [1].", more={"citations": [FROGS]}
-        )
+        query = next(query for query in (*queries, *threaded) if query in call.text)
+        (all_at_once if query in queries else both).wait()
+        return Answer(text=f"{query} [1].", more={"citations": [FROGS]})
 
-    encoders = toy_encoders()
-    with (
-        OpenAIServer(reply) as server,
-        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(one_bird) as store,
-    ):
-        found = list(contexts(store, asked, encoders.sentence, search=chat, settings=CONTEXT_PRESETS["paper"]))
-    assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
-    assert server.n_calls == len(queries)
-
-
-def test_several_threads_search_at_the_same_time(one_bird: Path) -> None:
-    both = Barrier(2, timeout=120)
-
-    def reply(call: Call) -> Answer:
-        both.wait()
-        return Answer(text="Zorbs are round [1].", more={"citations": [FROGS]})
-
-    encoders = toy_encoders()
-    with (
-        OpenAIServer(reply) as server,
-        Connection(Endpoint(model="sonar", base_url=server.base_url)) as chat,
-        kb.open(one_bird) as store,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        turn = Lock()
+    sentence, turn = toy_encoders().sentence, Lock()
+    with search_model(reply) as (chat, server), kb.open(one_bird) as store, ThreadPoolExecutor(2) as pool:
+        asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
+        found = list(contexts(store, asked, sentence, search=chat, settings=PAPER))
+        assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
+        assert server.n_calls == len(queries)
 
         def look(query: str) -> Context:
-            paper = CONTEXT_PRESETS["paper"]
-            return next(contexts(store, [query], encoders.sentence, search=chat, settings=paper, turn=turn))
+            return next(contexts(store, [query], sentence, search=chat, settings=PAPER, turn=turn))
 
-        found = list(pool.map(look, ["a zorb", "two zorbs at dusk"]))
-    assert [each.passage for each in found] == ["Zorbs are round [1]."] * 2
-
-
-def test_sources_are_read_in_all_server_formats() -> None:
-    for more, urls in (
-        ({"citations": [FROGS]}, [FROGS]),
-        ({"citations": [{"url": FROGS, "title": "Frogs"}]}, [FROGS]),
-        ({"search_results": [{"url": FROGS}]}, [FROGS]),
-        ({"citations": ["file:///etc/passwd", TOADS]}, [None, TOADS]),  # an invalid address keeps its place
-    ):
-        found = answer_to(Answer(text="The male holds on [1].", more=more))
-        assert found is not None and found.source is not None
-        assert ([source.url for source in found.citations], found.source.url) == (urls, urls[-1])
-
-
-def test_an_answer_without_a_page_is_credited_to_its_model(caplog: pytest.LogCaptureFixture) -> None:
-    for more in ({}, {"citations": []}, {"citations": ["javascript:alert(1)"]}, {"citations": "x"}):
-        caplog.clear()
-        found = answer_to(Answer(text="Trust me [1].", more=more))
-        assert found is not None and found.source is not None
-        assert (found.definition, found.source.title) == ("Trust me [1].", "sonar, without cited pages")
-        assert "cites no page" in caplog.text
+        assert [each.passage for each in pool.map(look, threaded)] == [f"{query} [1]." for query in threaded]
 
 
 @pytest.mark.integration

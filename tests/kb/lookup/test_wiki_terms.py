@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kb.lookup.wiki_terms import MAX_PAGES, WikiTerms, phrases_of
+from kb.lookup.wiki_terms import WikiTerms, phrases_of
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
@@ -40,55 +40,32 @@ def explained(terms: WikiTerms, query: str, known: tuple[str, ...] = ()) -> list
     return [term.name for term in terms.explain(query, known=known)]
 
 
-def test_the_longest_title_wins_and_sources_name_the_revision(terms: WikiTerms) -> None:
-    [fox, mange] = terms.explain("a Red Fox with mange", known=())
-    assert (fox.name, mange.name) == ("Red fox", "Mange")
-    assert fox.definition.startswith("The red fox is a mammal with an orange-red coat.")
-    assert fox.source is not None
-    assert (fox.source.title, fox.source.revision is not None) == ("Red fox", True)
+def test_titles_in_the_query_explain_its_words_the_longest_first_in_few_requests(
+    terms: WikiTerms, wiki: FaultyWiki
+) -> None:
+    [fox, mange] = terms.explain("two Red foxes with mange", known=())
+    assert (fox.name, fox.aliases, mange.name) == ("Red fox", ("red foxes",), "Mange")
+    assert fox.definition == "The red fox is a mammal with an orange-red coat. It has a bushy tail with a white tip."
+    assert fox.source is not None and (fox.source.title, fox.source.revision) == ("Red fox", 2)
+    about_pages = [request["action"] for request in wiki.requests if "titles" in request or "page" in request]
+    assert about_pages == ["query", "parse", "parse"]
+    assert explained(terms, "amplexus, mange, red fox, fox, rut") == ["Amplexus", "Mange", "Red fox"], "at most three"
+    explained(terms, " ".join(f"word{chr(97 + i)}" for i in range(20)))
+    assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) == 50
 
 
-def test_plurals_are_found_under_their_singular(terms: WikiTerms) -> None:
-    [fox] = terms.explain("two red foxes", known=())
-    assert (fox.name, "red foxes" in fox.aliases) == ("Red fox", True)
-
-
-def test_pages_not_about_living_things_are_ignored(terms: WikiTerms) -> None:
+def test_pages_on_other_things_disambiguations_and_known_terms_explain_nothing(
+    terms: WikiTerms, wiki: FaultyWiki
+) -> None:
+    assert explained(terms, "all of them, and 3 more!") == []
+    assert explained(terms, "the red fox and mange", known=("red fox", "mange")) == []
+    assert wiki.requests == []
     assert explained(terms, "an elephant at the fence") == []
-
-
-def test_disambiguation_pages_are_ignored(terms: WikiTerms, wiki: FaultyWiki) -> None:
     wiki.pages["Robin"] = "<p><b>Robin</b> may refer to a bird or to other animals:</p>"
     wiki.wikitext["Robin"] = "'''Robin''' may refer to: {{disambiguation}}"
     assert explained(terms, "robin on a post") == []
-
-
-def test_known_terms_are_not_requested(terms: WikiTerms, wiki: FaultyWiki) -> None:
-    assert explained(terms, "the red fox and mange", known=("red fox", "mange")) == []
-    assert wiki.requests == []
-
-
-def test_a_query_without_names_sends_no_request(terms: WikiTerms, wiki: FaultyWiki) -> None:
-    assert explained(terms, "all of them, and 3 more!") == []
-    assert wiki.requests == []
-
-
-def test_titles_share_one_request_and_each_page_takes_one(terms: WikiTerms, wiki: FaultyWiki) -> None:
-    assert explained(terms, "amplexus") == ["Amplexus"]
-    about_pages = [request["action"] for request in wiki.requests if "titles" in request or "page" in request]
-    assert about_pages == ["query", "parse"]
-    assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) <= 50
-
-
-def test_a_long_query_requests_limited_titles_and_pages(terms: WikiTerms, wiki: FaultyWiki) -> None:
-    long = "amplexus mange red fox fox rut " + " ".join(f"word{chr(97 + i)}" for i in range(20))
-    assert len(explained(terms, long)) <= MAX_PAGES
-    assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) <= 50
-
-
-def test_phrases_do_not_cross_stop_words_or_commas() -> None:
-    texts = [phrase.text for phrase in phrases_of("a red fox, mange of the 3 foxes", known=[])]
-    assert texts == ["red fox", "red", "fox", "mange", "foxes"]
+    texts = [phrase.text for phrase in phrases_of("a red fox, mange of the 3 foxes", known=["mange"])]
+    assert texts == ["red fox", "red", "fox", "foxes"], "not across stop words or commas"
 
 
 @pytest.mark.integration
