@@ -17,18 +17,17 @@ from data.files import sha256_hex
 from data.lexicon.word_groups import groups
 from data.records import Article, Section, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
-from kb.distill.sections import SectionKind, section_kinds
 from kb.distill.sentences import split_sentences
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
-from kb.distill.trimming import drop_brackets, trim_clauses
+from kb.distill.trimming import drop_brackets, off_topic_clauses, trim_clauses
 
 ROOT = Path(__file__).resolve().parents[3]
 WREN = Taxon(
     taxon_id="wrena-rubra",
     scientific_name="Wrena rubra",
     rank="species",
-    common_names=("Red-capped Wren", "Grey's Wren"),
+    common_names=("Red-capped Wren", "Grey's Wren", "Śliczny Wróbel"),
     lineage={"class": "Aves"},
 )
 LEAD = ("", 1, "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
@@ -71,6 +70,8 @@ HIDDEN = {
     "The red-capped wren (Wrena rubra) is red.": "This species is red.",
     "Another name of the Wrena rubra (red-capped wren) is red.": "Another name of this species is red.",
     "Its race (or red-capped wren) is red.": "Its race is red.",
+    "The śliczny wróbel is like WRENA RUBRA.": "It is like this species.",
+    "the crown is black with dark streaks.": "The crown is black with dark streaks.",
 }
 
 
@@ -155,18 +156,15 @@ def test_sections_on_looks_come_first_and_those_on_sound_never() -> None:
         assert summary.scope == "article"
 
 
-def test_an_article_without_visual_content_gives_no_summary() -> None:
-    pages = (article(LEAD), article(("", 1, "")), Article(source=Source(title="x", url="u"), text=""))
-    assert [ExtractiveDistiller().distil(page, WREN) for page in pages] == [None] * 3
-
-
-def test_bare_facts_are_not_rewritten() -> None:
+def test_bare_facts_are_not_rewritten_and_an_article_without_visual_content_gives_no_summary() -> None:
     """Without a description section, all sections except references, voice and similar ones are used."""
     facts = "The male is red with a black bib; he may raise his crest. The legs are grey. Length 17 to 20 cm."
     lead, voice = ("", 1, "A wren with a blue tail."), ("Voice", 2, "A red note.")
     summary = distil(lead, voice, ("Description", 2, facts), url=None)
     assert (summary.text, summary.scope) == (facts, "facts")
     assert texts(distil(lead, voice, url=None)) == ["A wren with a blue tail."]
+    pages = (article(LEAD), article(("", 1, "")), Article(source=Source(title="x", url="u"), text=""))
+    assert [ExtractiveDistiller().distil(page, WREN) for page in pages] == [None] * 3
 
 
 def test_features_of_the_female_stay_with_her() -> None:
@@ -195,31 +193,15 @@ def test_statements_are_ordered_species_sexes_juveniles_and_not_repeated() -> No
     assert [stated_subject(text) for text in found] == [None, "male", "female", "juvenile"]
 
 
-def test_non_visual_clauses_and_brackets_are_trimmed_if_grammar_allows() -> None:
+def test_clauses_and_brackets_are_trimmed_if_grammar_allows_and_names_become_pronouns() -> None:
     assert {sentence: trim_clauses(sentence) for sentence in TRIMMED} == TRIMMED
+    assert off_topic_clauses("It has a red head, and feeds on seeds in the forest.") == ["feeds on seeds in the forest"]
     assert drop_brackets("It is 20 cm (7.9 in) long [1] , with a red (in the male) bill.") == (
         "It is 20 cm long, with a red (in the male) bill."
     )
-
-
-def test_the_species_name_is_replaced_by_a_pronoun() -> None:
     hider = NameHider(WREN, "Red-capped wren")
     assert {sentence: hider.hide(sentence) for sentence in HIDDEN} == HIDDEN
-
-
-def test_headings_determine_section_kinds() -> None:
-    kinds = {
-        ("", 1): SectionKind.LEAD,
-        ("Description", 2): SectionKind.LOOKS,
-        ("Vocalisations", 3): SectionKind.NEVER,
-        ("Plumage", 3): SectionKind.LOOKS,
-        ("Colour morphs", 4): SectionKind.LOOKS,
-        ("Behaviour", 2): SectionKind.OTHER,
-        ("Songs of the male", 3): SectionKind.NEVER,
-        ("Subspecies", 2): SectionKind.NEUTRAL,
-        ("References", 2): SectionKind.NEVER,
-    }
-    assert section_kinds(article(*((title, level, "a") for title, level in kinds))) == list(kinds.values())
+    assert hider.names_in("Red-capped wrens, Grey’s wren, and wrens.") == ["Red-capped wrens", "Grey’s wren"]
 
 
 def many_marks(n: int, seed: int) -> str:

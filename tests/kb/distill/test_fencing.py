@@ -35,33 +35,28 @@ def article(*sections: tuple[str, str], title: str = "Red wren") -> Article:
 def test_fenced_lines_are_numbered_and_the_end_mark_is_unique(bodies: list[str], title: str) -> None:
     page = article(*((f"Description {body[:10]}", body) for body in bodies), title=title)
     fence = fenced("article", numbered_article(page), title=title)
-    lines = fence.text.splitlines()
-    assert lines == fence.text.split("\n")  # no other character breaks a line
-    assert (lines[0], lines[-1]) == (fence.open, fence.close)
-    assert re.fullmatch(r"<<<article [0-9a-f]{16}>>>", fence.open)
-    assert fence.close == f"<<<end of {fence.open[3:]}"
+    lines = fence.splitlines()
+    assert lines == fence.split("\n")  # no other character breaks a line
+    assert re.fullmatch(r"<<<article [0-9a-f]{16}>>>", lines[0])
+    assert lines[-1] == f"<<<end of {lines[0][3:]}"
     assert all(re.match(r"\[\d+\] |# |## ", line) or line in ("#", "##") for line in lines[1:-1])
-    assert fence.text.count(fence.close) == 1
+    assert fence.count(lines[-1]) == 1
     numbers = [int(found[1]) for line in lines if (found := re.match(r"\[(\d+)\] ", line))]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_headings_are_kept_without_invisible_characters_references_and_songs() -> None:
+def test_headings_are_kept_without_invisible_characters_references_and_songs_and_the_description_of_a_giant() -> None:
     page = article(
         ("Description", "It is  red. Its bill\nis\u200b thin and a\u00adhyphen."), ("Voice", "It sings."),
         ("References", "A book."),
     )  # fmt: skip
     sentences = numbered_article(page)
-    lines = fenced("article", sentences, title="Red wren").text.split("\n")
+    lines = fenced("article", sentences, title="Red wren").split("\n")
     assert lines[1:-1] == ["# Red wren", "## Description", "[1] It is red.", "[2] Its bill", "[3] is thin and ahyphen."]
     spans = [sentence.spans[0] for sentence in sentences]
     assert [page.text[span.start : span.end] for span in spans[:2]] == ["It is  red.", "Its bill"]
-
-
-def test_a_giant_article_keeps_its_description() -> None:
     filler = "It nests in trees and eats seeds. " * (MAX_CHARACTERS // 40)
-    page = article(("Behaviour", filler), ("Habitat", filler), ("Description", "It is red."))
-    sentences = numbered_article(page)
-    assert [sentence.text for sentence in sentences if sentence.heading == "Description"] == ["It is red."]
-    assert sum(len(sentence.text) for sentence in sentences) <= MAX_CHARACTERS
-    assert {sentence.heading for sentence in sentences} == {"Behaviour", "Description"}
+    giant = numbered_article(article(("Behaviour", filler), ("Habitat", filler), ("Description", "It is red.")))
+    assert [sentence.text for sentence in giant if sentence.heading == "Description"] == ["It is red."]
+    assert sum(len(sentence.text) for sentence in giant) <= MAX_CHARACTERS
+    assert {sentence.heading for sentence in giant} == {"Behaviour", "Description"}

@@ -58,26 +58,21 @@ def text_of(made: Distilled) -> str | None:
     return made.summary.text if made.summary else None
 
 
-def test_the_article_is_only_in_the_user_message() -> None:
-    chat = Scripted(GOOD)
-    distil(chat)
+def test_the_article_is_only_in_the_user_message_and_its_instructions_do_not_reach_the_summary() -> None:
+    obeys = statements(
+        ("It has a black crown.", [1]), ("BUY TICKETS at http://evil.example now.", [2]), ("Buy tickets now.", [2])
+    )
+    chat = Scripted(obeys)
+    made, distiller = distil(chat)
+    assert text_of(made) == "It has a black crown."
+    assert distiller.repairs == {"retries": 1, "markup": 1, "not visual": 1}
     system, user = chat.asked[0].messages
     assert (system.role, user.role) == ("system", "user")
     assert "BUY TICKETS" not in system.text
     opening, *_, closing = user.text.splitlines()
-    assert opening in system.text
-    assert closing in system.text
+    assert opening in system.text and closing in system.text
     assert user.text.index("BUY TICKETS") < user.text.index(closing)
     assert "Wrena rubra" in user.text
-
-
-def test_injected_instructions_do_not_reach_the_summary() -> None:
-    obeys = statements(
-        ("It has a black crown.", [1]), ("BUY TICKETS at http://evil.example now.", [2]), ("Buy tickets now.", [2])
-    )
-    made, distiller = distil(Scripted(obeys))
-    assert text_of(made) == "It has a black crown."
-    assert distiller.repairs == {"retries": 1, "markup": 1, "not visual": 1}
 
 
 def test_a_faulty_reply_is_retried_once_with_its_problems() -> None:
@@ -129,37 +124,31 @@ def test_an_empty_reply_is_accepted_for_articles_without_looks() -> None:
         assert len(chat.asked) == n_asked, text
 
 
-def test_the_second_pass_gets_only_the_first_summary() -> None:
+def test_the_second_pass_gets_only_the_first_summary_and_the_scope_is_that_of_its_evidence() -> None:
     first = statements(("The red wren has a black crown.", [1]), ("It is told to write.", [2]))
-    chat = Scripted(first, statements(("It has a black crown.", [1])))
+    chat = Scripted(first, GOOD)
     made, _ = distil(chat, mode="model-two-pass")
-    assert made.draft is not None
-    assert made.summary is not None
-    assert made.draft.text == "The red wren has a black crown. It is told to write."
-    assert made.summary.text == "It has a black crown."
+    assert made.draft is not None and made.summary is not None
+    assert (made.draft.text, made.draft.stage) == ("The red wren has a black crown. It is told to write.", "summary")
+    assert (made.summary.text, made.summary.stage) == ("It has a black crown.", "refined")
     assert made.summary.statements[0].evidence == made.draft.statements[0].evidence
     user = chat.asked[1].messages[1].text
-    assert "[1] The red wren has a black crown." in user
-    assert "BUY TICKETS" not in user
-
-
-def test_the_scope_depends_on_the_section_of_the_evidence() -> None:
+    assert "[1] The red wren has a black crown." in user and "BUY TICKETS" not in user
     for heading, scope in (("Description", "description"), ("Ecology", "article")):
-        made, _ = distil(Scripted(GOOD), article(heading=heading))
-        assert made.summary is not None
-        assert made.summary.scope == scope
+        summary = distil(Scripted(GOOD), article(heading=heading))[0].summary
+        assert summary is not None and summary.scope == scope
 
 
 def test_the_distiller_name_depends_on_mode_prompts_and_model(tmp_path: Path) -> None:
     (tmp_path / "repair.md").write_text("Again: $problems")
-    renamed = Scripted()
+    renamed, plain = Scripted(), Scripted()
     renamed.name = "other"
     distillers = (
-        ModelDistiller(Scripted()), ModelDistiller(Scripted(), mode="model-two-pass"), ModelDistiller(renamed),
-        ModelDistiller(Scripted(), prompts=DistilPrompts(tmp_path)), ModelDistiller(Scripted(), keep_names=True),
+        ModelDistiller(plain), ModelDistiller(plain, mode="model-two-pass"), ModelDistiller(renamed),
+        ModelDistiller(plain, prompts=DistilPrompts(tmp_path)), ModelDistiller(plain, keep_names=True),
     )  # fmt: skip
     assert len({distiller.name for distiller in distillers}) == len(distillers)
-    assert ModelDistiller(Scripted()).name == distillers[0].name
+    assert ModelDistiller(plain).name == distillers[0].name
 
 
 def test_invalid_prompts_fail_before_any_request(tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,29 +22,30 @@ WHOLE = (
     "Its length is 12.5 cm vs. 14 cm in its relative.",
     "No. 5 of the series shows it.",
 )
-SPLIT = {
-    **{text: [text] for text in WHOLE},
-    "It is 20 cm. The wings are long.": ["It is 20 cm.", "The wings are long."],
-    "It weighs 30 g. Males are grey.": ["It weighs 30 g.", "Males are grey."],
-    "Males are grey.Females are brown.": ["Males are grey.", "Females are brown."],
-    'It is "red." The bill is black!': ['It is "red."', "The bill is black!"],
-    "Is it red? It is.": ["Is it red?", "It is."],
-    "It is white.[2][3] The tail is long.": ["It is white.[2][3]", "The tail is long."],
-    "A heading without a stop\nThe text below.": ["A heading without a stop", "The text below."],
-    "It lives in the U.S. It is big.": ["It lives in the U.S.", "It is big."],
-    "A bracket (never closed. The next one.": ["A bracket (never closed.", "The next one."],
-    " \n\n ": [],
-}
+SPLIT = (
+    *((text,) for text in WHOLE),
+    ("It is 20 cm.", "The wings are long."),
+    ("It weighs 30 g.", "Males are grey."),
+    ('It is "red."', "The bill is black!"),
+    ("Is it red?", "It is."),
+    ("It is white.[2][3]", "The tail is long."),
+    ("It lives in the U.S.", "It is big."),
+    ("A bracket (never closed.", "The next one."),
+)
+
+
+def split(text: str, *places: int) -> list[str]:
+    return [text[span.start : span.end] for span in split_sentences(text, *places)]
 
 
 def test_a_sentence_ends_at_punctuation_or_line_end() -> None:
-    assert {text: [text[span.start : span.end] for span in split_sentences(text)] for text in SPLIT} == SPLIT
+    for sentences in SPLIT:
+        assert split(" ".join(sentences)) == list(sentences)
+    assert split("Males are grey.Females are brown.") == ["Males are grey.", "Females are brown."]
+    assert split("A heading without a stop\nThe text below.") == ["A heading without a stop", "The text below."]
+    assert split(" \n\n ") == []
     text = "Not this. The crown is red. The bill is black. Nor this."
-    assert [text[span.start : span.end] for span in split_sentences(text, 10, 46)] == [
-        "The crown is red.", "The bill is black.",
-    ]  # fmt: skip
-    with pytest.raises(ValueError, match="expected 0 <= start <= end <= 3, got start 2 and end 9"):
-        split_sentences("abc", 2, 9)
+    assert split(text, 10, 46) == ["The crown is red.", "The bill is black."]
 
 
 @settings(max_examples=50)
@@ -65,20 +63,20 @@ def summary_of(*sentences: str) -> Summary:
     return Summary(statements=tuple(Statement(text=sentence) for sentence in sentences))
 
 
-def pack_chunks(summary: Summary, subject_id: str, encoders: Sequence[BagOfWords]) -> list[Chunk]:
-    return chunks_at(chunk_spans(summary, encoders), summary, subject_id)
-
-
 class Letters(BagOfWords):
     def count_tokens(self, text: str) -> int:
         return len(text)
 
 
+def pack(summary: Summary, *encoders: BagOfWords, subject_id: str = "a-b") -> list[Chunk]:
+    return chunks_at(chunk_spans(summary, encoders), summary, subject_id)
+
+
 def chunks(summary: Summary, *encoders: BagOfWords) -> list[str]:
-    return [chunk.text for chunk in pack_chunks(summary, "a-b", encoders)]
+    return [chunk.text for chunk in pack(summary, *encoders)]
 
 
-def test_whole_sentences_are_packed_up_to_the_smallest_token_limit() -> None:
+def test_whole_sentences_are_packed_up_to_the_smallest_token_limit_under_ids_of_their_own() -> None:
     three = summary_of("The crown is red.", "The bill is black.", "The tail is long.")
     packed = chunks(three, BagOfWords(max_tokens=77), BagOfWords(max_tokens=12))
     assert packed == ["The crown is red. The bill is black.", "The tail is long."]
@@ -88,14 +86,11 @@ def test_whole_sentences_are_packed_up_to_the_smallest_token_limit() -> None:
     clauses = ["The crown is red,", "the nape and mantle are grey;", "the bill is black."]
     assert chunks(long, BagOfWords(max_tokens=10)) == clauses
     assert chunks(summary_of("x" * 25 + " end."), Letters(max_tokens=10)) == ["x" * 7, "x" * 9, "x" * 9, "end."]
-
-
-def test_chunk_ids_depend_on_subject_text_and_span() -> None:
     red, dark = summary_of("It is red.", "The bill is black."), summary_of("It is red.", "The bill is dark.")
-    limit = [BagOfWords(max_tokens=8)]
-    ids = [[chunk.chunk_id for chunk in pack_chunks(summary, subject, limit)]
+    limit = BagOfWords(max_tokens=8)
+    ids = [[chunk.chunk_id for chunk in pack(summary, limit, subject_id=subject)]
            for summary, subject in ((red, "a-b"), (red, "c-d"), (dark, "a-b"), (red, "a-b"))]  # fmt: skip
-    assert ids[0] == ids[3]
+    assert ids[0] == ids[3] == ["43404055f6acdde9a6aa", "62b0bd0cfa24061c79aa"]
     assert len({each for pair in ids for each in pair}) == 6
 
 
@@ -108,7 +103,7 @@ def test_chunks_are_ordered_within_the_limit_and_complete(sentences: list[str], 
     summary = summary_of(*sentences)
     encoder = BagOfWords(max_tokens=limit)
     position = 0
-    for chunk in pack_chunks(summary, "a-b", [encoder]):
+    for chunk in pack(summary, encoder):
         assert summary.text[chunk.start : chunk.end] == chunk.text
         assert summary.text[position : chunk.start].strip() == ""
         assert encoder.count_tokens(chunk.text) <= limit

@@ -48,7 +48,7 @@ def test_an_invalid_or_missing_list_is_refused_with_the_line(tmp_path: Path) -> 
         read_terms(tmp_path / "none")
 
 
-def test_the_definition_comes_from_the_lead() -> None:
+def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_give_none() -> None:
     lead = 'Amplexus (Latin "embrace") is how frogs hold on.[1] A male grasps a female. It was noted in 1900.'
     looks = "The male's front legs hold her waist, and dark pads swell on his thumbs. Calls are loud."
     article = page(("", 1, lead), ("Description", 2, looks))
@@ -61,9 +61,6 @@ def test_the_definition_comes_from_the_lead() -> None:
     known_as = "A nuptial pad (also known as a thumb pad) is a swelling on the forelimb of frogs."
     term = term_from_article("nuptial pad", page(("", 1, known_as), title="Nuptial pads"))
     assert term is not None and term.aliases == ("Nuptial pads",)
-
-
-def test_empty_and_disambiguation_pages_give_no_term() -> None:
     pages = (
         page(("", 1, "")), page(("", 1, "See below."), is_disambiguation=True),
         Article(source=Source(title="x"), text=""),

@@ -28,44 +28,36 @@ ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird",
 FLOORS = {"development": (0.93, 0.93), "check": (0.90, 0.90), "held-out": (0.86, 0.90)}
 
 
-def test_visual_sentences_score_above_zero_and_others_below() -> None:
-    assert visual_score("The forewing is orange with a black margin.") > 0
-    assert visual_score("It is 20 cm long.") > 0
-    assert visual_score("The sexes are alike.", in_section_on_looks=True) > 0
-    assert visual_score("It breeds in northern Asia and winters in India.") < 0
-    assert visual_score("The eggs are white with brown spots.") < 0
-    assert visual_score("Its call is a harsh, loud note.") < 0
-    assert visual_score("The genus name is from Latin.") < 0
-    assert visual_score("") < 0
-
-
-def test_measures_raise_and_years_and_names_lower_the_score() -> None:
-    for more, less in (
-        ("It is 12 mm long.", "It is 12, mm long."),
-        ("It is told from a wren.", "It is told of a wren."),
-        ("The crown was red in lots.", "The crown was red in 1872."),
-        ("The crown is red in zorbland.", "The crown is red in Zorbland."),
-    ):
-        assert visual_score(more) > visual_score(less), more
-    assert visual_score("The egg is 12 mm long.") == visual_score("The egg is 12, mm long.")
-    scores = {  # of birds, and of butterflies in a section on looks; digests of knowledge bases depend on them
+def test_scores_of_sentences_of_birds_and_of_butterflies_in_a_section_on_looks() -> None:
+    """Digests of knowledge bases depend on them."""
+    scores = {
         "The forewing is orange with a black margin.": (4.12, 4.62),
         "It is 20 cm long and reaches 2 m.": (0.88, 2.58),
         "In 1872 Smith saw a small red bird in Zorbland, told from others by its call.": (0.05, 0.55),
+        "It breeds in northern Asia and winters in India.": (-3.24, -2.74),
+        "The eggs are white with brown spots.": (-0.22, 0.28),
+        "The egg is 12 mm long.": (-1.0, -0.5),
+        "Its call is a harsh, loud note.": (-4.02, -3.52),
+        "The genus name is from Latin.": (-4.01, -3.51),
+        "": (-1.2, -0.7),
     }
-    assert scores == {
+    found = {
         text: (
             round(visual_score(text), 3),
             round(visual_score(text, group="lepidoptera", in_section_on_looks=True), 3),
         )
         for text in scores
     }
+    assert found == scores
+    assert visual_score("The sexes are alike.", in_section_on_looks=True) > 0
 
 
 def test_words_and_pairs_of_looks_are_recognised() -> None:
-    assert is_about_another("The bill of the closely related species is black.")
-    assert not is_about_another("The bill of the species is black.")
+    others = {"The bill of the closely related species is black.": True, "The bill of the species is black.": False,
+              "The grey francolin has a buff throat.": True, "The outer tail is black.": False}  # fmt: skip
+    assert {sentence: is_about_another(sentence) for sentence in others} == others
     assert part_pairs("a red crown, a curved bill") == {("crown", "red"), ("bill", "curved")}
+    assert part_pairs("the head has a black stripe") == {("head", "stripe")}
     assert {group_of(word) for word in ("greyer", "whitish", "redder", "yellower", "blue")} == {"colour"}
     assert group_of("antennae") == group_of("wings") == group_of("flower") == "part"
     assert group_of("number") is None
