@@ -35,9 +35,11 @@ PAPER = CONTEXT_PRESETS["paper"]
 def search_model(
     script: Script | Reaction, *, cache: ReplyCache | None = None
 ) -> Iterator[tuple[Connection, OpenAIServer]]:
-    with OpenAIServer(script) as server:
-        with Connection(Endpoint(model="sonar", base_url=server.base_url), cache=cache) as chat:
-            yield chat, server
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="sonar", base_url=server.base_url), cache=cache) as chat,
+    ):
+        yield chat, server
 
 
 def test_an_answer_is_kept_whole_with_model_date_and_sources_and_cached(tmp_path: Path) -> None:
