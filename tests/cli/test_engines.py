@@ -14,9 +14,10 @@ import kb
 import recognize
 from cli.common.engines import LOADERS
 from data.contracts import Encoders
-from data.engines.ray_engine import RayEngine
+from data.engines import ray_engine
 from data.engines.ray_worker import Worker
 from data.engines.shards import Shard
+from data.errors import SourceUnavailable
 from kb.pipeline.stages.encode_tasks import EncodeAnchors
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
@@ -37,17 +38,22 @@ def without_progress(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("photos ")]
 
 
-def test_the_engine_and_its_address_are_settings_of_all_verbs(cli: CommandLine, drawings: Path, built_kb: Path) -> None:
+def test_the_engine_and_its_address_are_settings_of_all_verbs(
+    cli: CommandLine, drawings: Path, built_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(address: str, **_: object) -> None:
+        raise SourceUnavailable(f"No Ray cluster answers at {address}.")
+
+    monkeypatch.setattr(ray_engine, "RayEngine", refuse)
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
     for verb in (
-        ["identify", drawings, "--kb", built_kb],
+        ["identify", drawings],
         ["index-images", drawings],
+        ["rerank", drawings, "--query", "a red bird", "--method", "similarity"],
         ["build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "owl.kb"],
     ):
         run = cli.call(*verb, "--set", "engine=ray", "--set", "ray_address=127.0.0.1:1")
         assert (run.exit_code, "No Ray cluster answers at 127.0.0.1:1" in run.stderr) == (6, True), run.stderr
-
-
-def test_an_unknown_engine_is_a_usage_error(cli: CommandLine, drawings: Path) -> None:
     run = cli.call("identify", drawings, "--set", "engine=slurm")
     assert run.exit_code == 2 and "expected one of local, ray" in run.stderr
 
@@ -95,7 +101,7 @@ def test_a_build_has_the_same_digest_on_a_cluster(built_kb: Path, tmp_path: Path
     source, drawn = StarterSource(with_vectors=False), {plate.taxon_id for plate in PLATES}
     taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
     encoders: Encoders = recognize.load_encoders("starter")
-    with closing(RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders=LOADERS)) as engine:
+    with closing(ray_engine.RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders=LOADERS)) as engine:
         kb.build(tmp_path / "a.kb", taxa, source, encoders, terms=source.terms(), engine=engine)
     assert kb.verify(tmp_path / "a.kb") == kb.verify(built_kb)
     assert list((tmp_path / "shards").iterdir()) == []

@@ -159,17 +159,20 @@ def test_a_settings_file_applies_to_one_run(cli: Any, tmp_path: Path) -> None:
     assert str(tmp_path / "nowhere.kb") in outcome.stderr
 
 
-def test_a_closed_output_pipe_is_silent(cli: Any, tmp_path: Path) -> None:
-    """`kb ... | head -1` prints nothing on stderr, even with much output left."""
+def started(cli: Any, body: str) -> subprocess.Popen[str]:
+    """Start `kb taxa x` with another body."""
     code = (
-        "import click\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
-        "from cli.common import output\n"
-        "def flood(**_):\n    for number in range(100_000): output.write(str(number))\n"
-        "taxa.taxa.callback = flood\ncommands.main(['taxa', 'x'])"
+        "import time\nfrom cli.main import commands\nfrom cli.common import output\nfrom cli.verbs import taxa\n"
+        f"def replaced(**_):\n    {body}\ntaxa.taxa.callback = replaced\ncommands.main(['taxa', 'x'])"
     )
-    ours = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment(), text=True
     )
+
+
+def test_a_closed_output_pipe_is_silent(cli: Any) -> None:
+    """`kb ... | head -1` prints nothing on stderr, even with much output left."""
+    ours = started(cli, "for number in range(100_000): output.write(str(number))")
     assert ours.stdout is not None and ours.stderr is not None
     assert ours.stdout.readline() == "0\n"
     ours.stdout.close()
@@ -180,15 +183,7 @@ def test_a_closed_output_pipe_is_silent(cli: Any, tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_sigint_exits_with_130_and_a_resume_hint(cli: Any) -> None:
-    code = (
-        "import time\nfrom cli.main import commands\nfrom cli.verbs import taxa\n"
-        "from cli.common import output\n"
-        "def wait(**_):\n    output.write('waiting')\n    time.sleep(60)\n"
-        "taxa.taxa.callback = wait\ncommands.main(['taxa', 'x'])"
-    )
-    ours = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment(), text=True
-    )
+    ours = started(cli, "output.write('waiting'); time.sleep(60)")
     assert ours.stdout is not None
     assert ours.stdout.readline() == "waiting\n"
     time.sleep(0.1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cli.verbs.demo import next_steps
 
 pytestmark = pytest.mark.integration
 
@@ -42,35 +39,24 @@ def test_two_processes_unpack_once_after_a_killed_attempt(cli: Any, tmp_path: Pa
     assert folders() == [".kb"]
 
 
-def test_identify_uses_the_shipped_knowledge_base_by_default(cli: Any, drawings: Path, unpacked: Path) -> None:
-    home = {"FIELDMARK_HOME": str(unpacked)}
-    outcome = cli.run("identify", drawings, "--format", "jsonl", env=home, check=True)
-    assert "Unpacking" not in outcome.stderr
-    rows = [json.loads(line) for line in outcome.stdout.splitlines()]
-    (path,) = (unpacked / "starter").glob("*.kb")
-    assert [row["kb"] for row in rows] == [str(path)] * 4
-    assert all(row["candidates"] for row in rows)
-    assert len({row["calibration"] for row in rows} - {None}) == 1
-    assert all(0 < row["answer"]["p_unknown"] < 1 for row in rows)
-    for row in rows:
-        shares = [candidate["confidence"] for candidate in row["candidates"]]
-        assert shares[0] == max(shares)
-        assert sum(shares) <= 1.001
-        if row["answer"]["rank"] == "species":
-            assert shares[0] == row["answer"]["confidence"]
-
-
-def test_the_shipped_knowledge_is_listed_without_kb_and_has_no_ranges(
+def test_verbs_use_the_shipped_knowledge_base_by_default(
     cli: Any, drawings: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FIELDMARK_HOME", str(unpacked))
+    outcome = cli.call("identify", drawings, "--place", "Norway", "--format", "jsonl", check=True)
+    assert "Unpacking" not in outcome.stderr and "--place has no effect" in outcome.stderr
+    rows = [json.loads(line) for line in outcome.stdout.splitlines()]
+    (path,) = (unpacked / "starter").glob("*.kb")
+    assert [row["kb"] for row in rows] == [str(path)] * 4
+    assert len({row["calibration"] for row in rows} - {None}) == 1
+    for row in rows:
+        shares = [candidate["confidence"] for candidate in row["candidates"]]
+        assert shares[0] == max(shares) and sum(shares) <= 1.001 and 0 < row["answer"]["p_unknown"] < 1
+        assert row["answer"]["rank"] != "species" or shares[0] == row["answer"]["confidence"]
     listed = cli.call("species", "--taxon", "Callipepla", "--missing", "--format", "json", check=True).stdout
     assert {each["common_name"]: each["is_included"] for each in json.loads(listed)} == {
         "Gambel's Quail": True, "California Quail": True, "Scaled Quail": True, "Elegant Quail": False,
     }  # fmt: skip
-    outcome = cli.call("identify", drawings / "bubo-scandiacus.png", "--place", "Norway", check=True)
-    assert "--place has no effect" in outcome.stderr
-    assert "favoured" not in outcome.stdout
 
 
 def test_cards_of_the_shipped_knowledge_say_where_to_get_photos(cli: Any, shared: Path, unpacked: Path) -> None:
@@ -81,13 +67,3 @@ def test_cards_of_the_shipped_knowledge_say_where_to_get_photos(cli: Any, shared
     text = page.read_text(encoding="utf-8")
     assert "No reference photos to show: the shipped knowledge has only vectors of them." in text
     assert "<code>kb build --names my-birds.csv" in text
-
-
-def test_the_first_advice_of_the_demo_names_a_photo_of_a_user(cli: Any, shared: Path, unpacked: Path) -> None:
-    first = next_steps(Path("birds.kb"), Path("pictures")).splitlines()[1].split()
-    assert first == ["kb", "identify", "PHOTO.jpg"], "no --kb: the knowledge base of the demo holds drawings only"
-    photo = sorted((shared / "birds" / "photos" / "cardinalis-cardinalis").glob("*.jpg"))[0]
-    shutil.copy(photo, "PHOTO.jpg")
-    outcome = cli.run(*first[1:], env={"FIELDMARK_HOME": str(unpacked)}, check=True)
-    assert outcome.stdout.startswith("PHOTO.jpg\n  Northern Cardinal (Cardinalis cardinalis), ")
-    assert "% sure\n" in outcome.stdout

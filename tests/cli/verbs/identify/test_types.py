@@ -1,9 +1,7 @@
-"""Column types of CSV and Parquet, as pandas and R read them."""
+"""Column types of CSV and Parquet, as pandas reads them."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,6 @@ import pytest
 from pandas.api import types
 
 from cli.verbs import identify_rows as rows
-from tests.conftest import skip_or_fail
-
-R_PROGRAM = """
-table <- read.csv(commandArgs(TRUE)[1], stringsAsFactors = FALSE)
-is_filled <- sapply(table, function(column) any(!is.na(column) & column != ""))
-cat(paste(names(table), sapply(table, class), is_filled, sep = "\\t"), sep = "\\n")
-"""
 
 
 @pytest.fixture
@@ -56,17 +47,3 @@ def test_pandas_reads_the_same_rows_with_types_from_csv_and_parquet(tables: Any)
     assert from_parquet[["rank", "taxon_id"]].equals(from_csv[["rank", "taxon_id"]])
     assert from_parquet["score"].to_list() == pytest.approx(from_csv["score"].to_list(), abs=1e-5, nan_ok=True)
     assert sorted(path.name for path in Path().glob("photos*")) == ["photos.csv", "photos.parquet"]
-
-
-@pytest.mark.thorough
-def test_r_reads_the_types_of_all_columns(tables: Any) -> None:
-    program = shutil.which("Rscript")
-    if program is None:
-        skip_or_fail("needs Rscript (apt-get install r-base-core)")
-    csv_file, _ = tables("photos")
-    done = subprocess.run([program, "-e", R_PROGRAM, str(csv_file)], capture_output=True, text=True, check=True)
-    found = [line.split("\t") for line in done.stdout.splitlines()]
-    assert [name for name, _, _ in found] == list(rows.COLUMNS)
-    for name, kind, has_values in found:
-        if has_values == "TRUE":
-            assert (kind in {"numeric", "integer"}) == (rows.COLUMNS[name] != "text"), name

@@ -39,9 +39,3 @@ def test_the_recognizer_scores_species_that_a_query_names(cli: CommandLine, bird
             f"Does this image show {query}?", None, None, "no evidence",
         )  # fmt: skip
         assert f"no evidence on 'Does this image show {query}?', which does not count" in run.stderr
-
-
-def test_a_query_that_encoders_cannot_see_is_not_scored(cli: CommandLine, birds: Path, drawings: Path) -> None:
-    run = cli.call("rerank", drawings, "--query", "Two frogs in amplexus", "--kb", birds, "--judge", "encoder")
-    assert run.exit_code == 3
-    assert "the encoder can see nothing of 'Two frogs in amplexus'" in run.stderr and "[llm.vision]" in run.stderr
