@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -30,8 +32,6 @@ def script(call: Call) -> Answer | str:
     """Answer yes for red photos and no for others, one question per call."""
     if not call.images:
         return questions_reply()
-    from io import BytesIO
-
     red, _, blue = Image.open(BytesIO(call.images[0])).convert("RGB").resize((1, 1)).getpixel((0, 0))
     return YES if red > 150 > blue else NO
 
@@ -82,3 +82,27 @@ def jobs_file(folder: Path, *, n: int = 1) -> Path:
     file = folder.parent / "jobs.jsonl"
     file.write_text("\n".join(lines) + "\n")
     return file
+
+
+PARTS = {"subject": "a frog", "activity": "clasping", "details": "", "environment": "water", "ambiance": ""}
+LEVELS = (20, 92, 164, 56, 200, 128)
+"""Grey levels of six photos, far enough apart to survive JPEG."""
+BEST = [str(level) for level in sorted(LEVELS, reverse=True)]
+
+
+def brightest_first(call: Call) -> str:
+    """A model of CoTRR that ranks by the grey level in photos, or in the notes on them."""
+    properties = call.payload["response_format"]["json_schema"]["schema"]["properties"]
+    shown = [Image.open(BytesIO(picture)).convert("L").getpixel((20, 20)) for picture in call.images]
+    if set(properties) == set(PARTS):
+        return json.dumps(PARTS)
+    if "overall" in properties:
+        judged = {"judgement": "good match" if shown[0] > 128 else "poor match", "reason": f"level {shown[0]}"}
+        return json.dumps(dict.fromkeys(properties, judged))
+    if not shown:
+        shown = [int(level) for level in re.findall(r"^\[\d+\].*\(level (\d+)\)", call.text, re.MULTILINE)]
+    wanted = re.search(r"the best (\d+) of the", call.text)
+    ranking = sorted(range(1, len(shown) + 1), key=lambda i: -shown[i - 1])[: int(wanted[1]) if wanted else None]
+    notes = [{"photo": i, "judgement": "good match", "reason": f"level {x}"} for i, x in enumerate(shown, 1)]
+    whole = {"query": PARTS, "evaluations": notes} if "evaluations" in properties else {"comparison": "by level"}
+    return json.dumps({**whole, "ranking": ranking})

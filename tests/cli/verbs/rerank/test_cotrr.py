@@ -11,24 +11,24 @@ from PIL import Image
 
 from data.codec import dumps
 from data.records import Job, JobImage
+from tests.cli.verbs.rerank.conftest import BEST, LEVELS, brightest_first
 from tests.conftest import CommandLine
-from tests.rerank.cotrr.test_reranker import Script, by_level, levels
 from tests.servers.openai_server import OpenAIServer
 
 
 @pytest.fixture
 def server() -> Iterator[Any]:
-    with OpenAIServer(Script()) as started:
+    with OpenAIServer(brightest_first) as started:
         yield started
 
 
 @pytest.fixture
 def folder(tmp_path: Path, server: Any) -> Any:
     candidates = []
-    for i, level in enumerate(levels(6)):
+    for i, level in enumerate(LEVELS):
         Image.new("RGB", (40, 40), (level,) * 3).save(tmp_path / f"{level}.png")
         candidates.append(JobImage(image_id=str(level), path=f"{level}.png", score=1 - i / 10))
-    job = Job(query_id="q1", text="frogs", candidates=tuple(candidates), relevant=(by_level(6)[0],))
+    job = Job(query_id="q1", text="frogs", candidates=tuple(candidates), relevant=(BEST[0],))
     (tmp_path / "jobs.jsonl").write_text(dumps(job) + "\n")
     (tmp_path / "fieldmark.toml").write_text(
         f'[llm.vision]\nmodel = "scripted"\nbase_url = "{server.base_url}"\nprice_in = 1.0\nprice_out = 2.0\n'
@@ -40,7 +40,7 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, folder:
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--output", "lists", check=True)
     assert "6 evaluations; 2 rankings; position bias +0.00 (0 is none), agreement 1.00; 9 model calls" in done.stderr
     rows = [json.loads(line) for line in (folder / "lists.jsonl").read_text().splitlines()]
-    assert [row["image_id"] for row in rows] == by_level(6)
+    assert [row["image_id"] for row in rows] == BEST
     assert rows[0]["evaluation"].startswith("subject: good match (level ")
     measured = cli.call("eval", "rerank", "lists.jsonl", "--jobs", "jobs.jsonl", "--format", "json", check=True)
     assert json.loads(measured.stdout)["runs"][1]["by_query"]["q1"]["MRR"] == 1.0
@@ -49,8 +49,8 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, folder:
     assert server.n_calls == 9
     authors = ("--preset", "authors", "--set", "cotrr.top=2")
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", *authors, check=True)
-    best = by_level(6)[:2]  # the best two are named; the others follow in first-stage order
-    rest = [str(level) for level in levels(6) if str(level) not in best]
+    best = BEST[:2]  # the best two are named; the others follow in first-stage order
+    rest = [str(level) for level in LEVELS if str(level) not in best]
     assert ([line.split()[2] for line in done.stdout.splitlines()], server.n_calls) == (best + rest, 10)
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.cli.verbs.rerank.conftest import answered, jobs_file, script
-from tests.rerank.cotrr.test_reranker import Script
+from tests.cli.verbs.rerank.conftest import answered, brightest_first, jobs_file, script
 from tests.rerank.scripted import questions_reply
 from tests.servers.openai_server import Call, OpenAIServer
 
@@ -151,7 +150,7 @@ def test_exact_spelling_counts_only_yes_and_no(ranked: Ranked) -> None:
 
 
 def test_max_side_scales_the_photos(ranked: Ranked) -> None:
-    for setting, more, by in (("vision.max_side=30", PAPER, script), ("cotrr.max_side=30", COTRR, Script())):
+    for setting, more, by in (("vision.max_side=30", PAPER, script), ("cotrr.max_side=30", COTRR, brightest_first)):
         assert ranked(*more, "--set", setting, by=by).sizes == {30}, setting
         assert ranked(*more, by=by).sizes == {40}, setting
 
@@ -159,17 +158,17 @@ def test_max_side_scales_the_photos(ranked: Ranked) -> None:
 def test_settings_of_cotrr(ranked: Ranked) -> None:
     # Two orders of six photos: mean ranks give scores from 1 to 6, reciprocal ranks about 2 / 61 at most.
     for more, score in (((), 6), (("--set", "cotrr.fusion=rrf"), 2 / 61)):
-        assert ranked(*COTRR, *more, by=Script()).rows[0]["score"] == pytest.approx(score, abs=1e-6)
+        assert ranked(*COTRR, *more, by=brightest_first).rows[0]["score"] == pytest.approx(score, abs=1e-6)
     for more, n_messages in (((), 7), (("--set", "cotrr.photo_messages=false"), 1)):
-        run = ranked(*COTRR, "--set", "cotrr.stages=ranking", *more, by=Script())
+        run = ranked(*COTRR, "--set", "cotrr.stages=ranking", *more, by=brightest_first)
         assert len(run.calls[0].payload["messages"]) == n_messages
     for more, temperature in (((), 0), (("--set", "cotrr.temperature=0.7"), 0.7)):
-        run = ranked(*COTRR, *more, by=Script())
+        run = ranked(*COTRR, *more, by=brightest_first)
         assert {call.payload["temperature"] for call in run.calls} == {temperature}
     # One call for the query, one per photo, and one per window: two windows by default, three with a step of one.
     window = (*COTRR, "--set", "cotrr.window=4", "--set", "cotrr.orders=1")
     for more, n_windows in (((), 2), (("--set", "cotrr.step=1"), 3)):
-        assert ranked(*window, *more, by=Script()).n_calls == 1 + 6 + n_windows
+        assert ranked(*window, *more, by=brightest_first).n_calls == 1 + 6 + n_windows
 
 
 def test_unusable_replies_of_cotrr_are_requested_again(ranked: Ranked) -> None:
@@ -184,7 +183,7 @@ def test_unusable_replies_of_cotrr_are_requested_again(ranked: Ranked) -> None:
 
 
 def test_depth_judges_the_first_photos_alone(ranked: Ranked) -> None:
-    for method, by, n_calls in ((COTRR, Script(), 1 + 2 + 2), (PAPER, script, 1 + 3 * 2)):
+    for method, by, n_calls in ((COTRR, brightest_first, 1 + 2 + 2), (PAPER, script, 1 + 3 * 2)):
         run = ranked(*method, "--depth", "2", by=by)
         assert run.n_calls == n_calls
         assert [(row["image_id"], row["score"]) for row in run.rows][2:] == [("2", -3), ("3", -4), ("4", -5), ("5", -6)]
