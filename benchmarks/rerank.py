@@ -180,7 +180,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from dataclasses import replace
 
     from data.records import Question
-    from kb.endpoints.connection import Connection
+    from kb.endpoints.chat import Connection
     from kb.endpoints.endpoint import Endpoint
     from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder

@@ -22,7 +22,7 @@ from typing import Final
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
 from kb.endpoints.budget import Meter
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter

@@ -93,6 +93,14 @@ class NoEvidence(MissingRequirement):
     """A judge has nothing to go by for a query, whatever the photos; another judge is needed."""
 
 
+class KeyRejected(MissingRequirement):
+    """A server rejects the API key, or, where it `may_adapt`, perhaps only an optional part of the request."""
+
+    def __init__(self, message: str, *, hint: str | None = None, may_adapt: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.may_adapt = may_adapt
+
+
 class NotCached(MissingRequirement):
     """With --offline only cached replies are available, and this one is not cached."""
 
@@ -155,20 +163,30 @@ class ConnectionRefused(SourceUnavailable):
     """The provider refused the connection; it may not be running."""
 
 
+class ServerFault(SourceUnavailable):
+    """A model server fails with status 500; perhaps it takes the request without an optional part."""
+
+    may_adapt = True
+
+
+class StillLoading(SourceUnavailable):
+    """A model server has not loaded its model yet."""
+
+
 class ReplyLost(SourceUnavailable):
     """The request was sent but no complete reply arrived; the provider may charge for it."""
 
 
 class BadRequest(SourceError):
-    """A model server refuses a request, for example because of too many tokens."""
+    """A model server refuses a request; `may_adapt`: perhaps it takes the request without an optional part."""
+
+    def __init__(self, message: str, *, hint: str | None = None, may_adapt: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.may_adapt = may_adapt
 
 
-class UnsupportedParameter(BadRequest):
-    """A model server does not support a parameter."""
-
-    def __init__(self, message: str, parameter: str) -> None:
-        super().__init__(message)
-        self.parameter = parameter
+class TooFewTokens(BadRequest):
+    """A model server asks for more tokens than the request allows for the reply."""
 
 
 class RateLimited(SourceError):

@@ -19,7 +19,7 @@ from data.words import plural
 if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
     from kb.endpoints.budget import Budget, Meter
-    from kb.endpoints.connection import Connection
+    from kb.endpoints.chat import Connection
     from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.endpoints.endpoint import Endpoint
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
@@ -84,7 +84,7 @@ def connect_model(
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from kb.endpoints.connection import Connection
+    from kb.endpoints.chat import Connection
     from kb.endpoints.reply_cache import ReplyCache
 
     endpoint = settings.llm.get(kind)

@@ -16,7 +16,7 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.contracts import ChatModel, TextImageEncoder
     from kb.endpoints.budget import Budget
-    from kb.endpoints.connection import Connection
+    from kb.endpoints.chat import Connection
     from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
-    from kb.endpoints.connection import Connection
+    from kb.endpoints.chat import Connection
     from kb.lookup.gathering import Explainer
     from kb.sources.web.web_source import WebSource
     from kb.store.knowledge_base import KnowledgeBase

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.language_models import key_of
+from cli.common.language_models import REPLIES, key_of
 from cli.common.reports import BETTER
 from cli.common.settings import ENDPOINTS, Settings
 from data.errors import MissingRequirement
@@ -31,8 +31,8 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
     """Check the installation, and probe the models of the settings.
 
     Each model gets a few tiny requests, for a fraction of a cent; [llm.image] draws one picture, for the price of a
-    drawing. The report lists abilities, and what Fieldmark does without the missing ones. Exit code 3 if a model does
-    not answer.
+    drawing. The report lists abilities, and what Fieldmark does without the missing ones. What was learnt about the
+    requests that a server takes is forgotten. Exit code 3 if a model does not answer, or [llm.vision] sees no pictures.
 
     With `encoders`, list the packages and weights of each profile, their size and the memory that they take; nothing
     is loaded or downloaded. Exit code 3 if the profile in use lacks some.
@@ -53,7 +53,7 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
         )
     else:
         output.write(_text(settings, probes))
-    if any(found.ability == "answers" and not found.is_there for found in probes):
+    if any(found.ability in ("answers", "vision") and not found.is_there for found in probes):
         ctx.exit(exit_codes.MISSING)
 
 
@@ -76,6 +76,7 @@ def _installation(settings: Settings) -> dict[str, str]:
 
 def _probes(settings: Settings) -> list[Probe]:
     from kb.endpoints.probe import WITHOUT, Probe, probe, probe_images
+    from kb.endpoints.reply_cache import ReplyCache
 
     found: list[Probe] = []
     for kind in ENDPOINTS:
@@ -84,6 +85,9 @@ def _probes(settings: Settings) -> list[Probe]:
             continue
         try:
             key = key_of(endpoint, os.environ, kind=kind)
+            if (settings.home / REPLIES).is_file():
+                with ReplyCache(settings.home / REPLIES) as cache:
+                    cache.store_form(endpoint.key, None)
             found += probe_images(endpoint, key) if kind == "image" else probe(kind, endpoint, key)
         except MissingRequirement as error:
             found.append(

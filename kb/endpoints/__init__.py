@@ -1,7 +1,6 @@
-"""Chat models behind OpenAI-compatible servers, with a reply cache, retries and a cost limit.
+"""Chat models and image generators behind OpenAI-compatible servers.
 
-Wrappers stack from the inside out: `OpenAIChat` sends one request, `BudgetedChat` keeps it within the cost limit,
-`RetryingChat` tries again, `GrowingChat` asks again for replies that were cut off, `CachedChat` answers from the cache,
-joins equal requests and stores replies. `Connection` is the whole stack over one `Endpoint`;
-`drawing` is the same for an images API.
+`Connection.reply` (in `chat`) is the whole way of a request: cache, cost limit, server, reply, another try or another
+form. `body` and `answer` are the protocol, `form` what a server takes of it, `retry` when to try again, `failures` the
+errors of servers. `drawing` does the same for images.
 """

@@ -5,14 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from data.contracts import ChatModel
 from data.errors import CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
-from data.event_loop import in_background
-from data.records import ChatReply, ChatRequest
-from kb.endpoints.endpoint import Prices
-from kb.endpoints.payload import most_input_tokens
 
 # For requests without a limit of their own while cost is limited: else their cost would have no upper bound.
 MAX_OUTPUT_TOKENS = 4096
@@ -112,56 +107,3 @@ class Budget:
         meter.output_tokens += error.output_tokens
         meter.spent_usd += error.cost_usd or 0.0
         meter.unpriced += error.cost_usd is None
-
-
-class BudgetedChat:
-    """A `ChatModel` within a budget: no request is sent that could exceed the limit.
-
-    Args:
-        inner: the model; one try per reply, so that each try is reserved.
-        budget: shared by all models of a run.
-        prices: prices of the model; None if unknown.
-        image_tokens: most tokens per image.
-
-    Raises:
-        UsageError: if the budget has a limit and the model no prices.
-    """
-
-    def __init__(self, inner: ChatModel, budget: Budget, *, prices: Prices | None, image_tokens: int) -> None:
-        if budget.limit_usd is not None and prices is None:
-            raise UsageError(
-                f"The price of {inner.name} is unknown, so a cost limit cannot be enforced.",
-                hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
-            )
-        self._inner = inner
-        self.name = inner.name
-        self._budget = budget
-        self._prices = prices
-        self._image_tokens = image_tokens
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, sent only if its cost is sure to stay within the limit.
-
-        Raises:
-            CostStop: if it may not; nothing was sent.
-        """
-        # In the shared event loop, so that no two reservations are made at once.
-        return await in_background(self._reply(request))
-
-    async def _reply(self, request: ChatRequest) -> ChatReply:
-        most_usd = 0.0
-        if request.max_tokens is None and self._budget.limit_usd is not None:
-            request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
-        # Without a cost limit, too: the cost of a lost reply is reported.
-        if self._prices is not None and request.max_tokens is not None:
-            most_in = most_input_tokens(request, image_tokens=self._image_tokens)
-            most_usd = self._prices.cost_usd(most_in, request.max_tokens)
-        async with self._budget.reserve(most_usd) as cost:
-            reply = await self._inner.reply(request)
-            cost.append(reply.cost_usd or 0.0)
-        meter = self._budget.meter
-        meter.calls += 1
-        meter.input_tokens += reply.input_tokens
-        meter.output_tokens += reply.output_tokens
-        meter.unpriced += reply.cost_usd is None
-        return reply

@@ -54,6 +54,10 @@ class Endpoint:
     max_concurrent: int = 8
     timeout: float = 120.0
     """Seconds for one try, from the request to the last byte of the reply."""
+    max_wait: float = 300.0
+    """Most seconds that a request waits in all for a server that is busy or loads its model."""
+    stream: bool = False
+    """Ask for replies piece by piece, for servers that send no others."""
     json: JsonMode = "schema"
     """Request form for JSON: `schema`, `object` (`json_object`), or `text` (in words only)."""
     image_tokens: int = 2000
@@ -87,6 +91,8 @@ class Endpoint:
                 raise ConfigError(f"{name}: expected US dollars, 0 or more, got {value!r}")
         if min(self.max_concurrent, self.image_tokens, self.image_px) < 1 or not self.timeout > 0:
             raise ConfigError("max_concurrent, timeout, image_tokens and image_px: expected numbers above 0")
+        if not 0 <= self.max_wait < float("inf"):
+            raise ConfigError(f"max_wait: expected seconds, 0 or more, got {self.max_wait!r}")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ConfigError(f"max_tokens: expected a number above 0, got {self.max_tokens}")
         if taken := sorted(OURS & set(self.extra_body)):
@@ -96,8 +102,9 @@ class Endpoint:
     def name(self) -> str:
         """The identity of a model's replies, without secrets: `gpt-5@api.openai.com (reasoning_effort=low)`.
 
-        Part of the keys of replies, judgements, summaries and runs: with the settings that change replies, where they
-        are not the defaults. A loopback address has no port here: the same local server may use another port tomorrow.
+        Part of the keys of summaries and runs: with the settings that change replies, where they are not the defaults.
+        A loopback address has no port here: the same local server may use another port tomorrow. Replies are cached by
+        `key`, which has it.
         """
         host = urlsplit(self.base_url).hostname or ""
         body = json.dumps(dict(self.extra_body), sort_keys=True)
@@ -110,6 +117,20 @@ class Endpoint:
         listed = ", ".join(f"{key}={value}" for key, value in changes.items() if value is not None)
         model = f"{self.model}@{host}" if is_loopback(host) else self.address
         return f"{model} ({listed})" if listed else model
+
+    @property
+    def key(self) -> str:
+        """What decides a reply besides the request: the whole address, the model, and settings that change replies."""
+        return f"{self.base_url.rstrip('/')} {self.name}"
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model may reason before it answers: no setting turns that off."""
+        template = self.extra_body.get("chat_template_kwargs")
+        template = template if isinstance(template, Mapping) else {}
+        return self.reasoning_effort != "none" and False not in (
+            template.get("enable_thinking"), template.get("thinking")
+        )  # fmt: skip
 
     @property
     def address(self) -> str:

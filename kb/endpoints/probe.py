@@ -1,24 +1,28 @@
-"""Abilities of an endpoint, tested with small requests: also its reasoning, and settings that save it."""
+"""Abilities of an endpoint, tested with small requests of the forms that the methods send; and its reasoning."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Final, Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal
 
 from data.errors import CutOff, FieldmarkError, MissingRequirement, SourceError
 from data.event_loop import wait_for
 from data.foreign_json import load_json
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.drawing.openai_images import OpenAIImages
+from kb.endpoints.answer import reply_of
+from kb.endpoints.body import body_of
+from kb.endpoints.chat import Connection
+from kb.endpoints.client import Client
+from kb.endpoints.drawing.image_connection import DrawingCache, ImageConnection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.growing_chat import GrowingChat
-from kb.endpoints.openai_client import OpenAIChat
-from kb.endpoints.payload import shortened
-from kb.endpoints.retry import RetryingChat, RetryPolicy, Tries
+from kb.endpoints.failures import shortened
+from kb.endpoints.retry import RetryPolicy
 
 LEAST: Final = 4_096
 """Least `max_tokens` suggested for a model that reasons."""
@@ -51,7 +55,7 @@ class Reasoning:
         return max(LEAST, 1 << (SPARE * self.tokens - 1).bit_length())
 
 
-def find_reasoning(chat: OpenAIChat, growing: GrowingChat, patience: RetryPolicy) -> Reasoning:
+def find_reasoning(endpoint: Endpoint, key: str) -> Reasoning:
     """Return the reasoning of a model, from a small question.
 
     The question is asked once, and with more tokens where the reply is cut off; then, if the model reasons, once with
@@ -59,26 +63,25 @@ def find_reasoning(chat: OpenAIChat, growing: GrowingChat, patience: RetryPolicy
     neither shows nor counts the reasoning gives it away by cutting the reply off.
     """
     least = _REQUEST.max_tokens or 0
-    if (chat.endpoint.max_tokens or 0) > least:
-        growing = GrowingChat(RetryingChat(chat, patience), warns=False)
-    try:
-        reply = wait_for(growing.reply(_REQUEST))
-    except CutOff as error:
-        tokens, is_complete = error.output_tokens or least, False
-    else:
-        # What needs more tokens than a number has reasons, even if they are hidden.
-        has_grown = (growing.limits(_REQUEST)[0] or 0) > least
-        tokens = max(_tokens_of(reply), least if has_grown else 0) if reply.reasons or has_grown else 0
-        is_complete = True
+    with Connection(replace(endpoint, max_tokens=None), key, retry=_PATIENCE, warns=False) as chat:
+        try:
+            reply, is_complete = wait_for(chat.reply(_REQUEST)), True
+        except CutOff as error:
+            tokens, is_complete = error.output_tokens or least, False
+        else:
+            # What needs more tokens than a number has reasons, even if they are hidden.
+            has_grown = chat.budget.meter.cut_off > 0
+            tokens = max(_tokens_of(reply), least if has_grown else 0) if reply.reasons or has_grown else 0
+        form = chat.form
     if not tokens:
         return Reasoning(tokens=0)
     # With a setting that helps, half of the tokens are enough.
-    request = replace(_REQUEST, max_tokens=max(_REQUEST.max_tokens or 0, tokens // 2))
-    for setting, changed in remedies(chat.endpoint):
+    request = replace(_REQUEST, max_tokens=max(least, tokens // 2))
+    for setting, other in remedies(endpoint):
         try:
-            with OpenAIChat(changed, chat.key) as other:
-                found = wait_for(RetryingChat(other, patience).reply(request))
-        except SourceError:
+            with Client(other, key) as client:
+                found = reply_of(wait_for(client.chat(body_of(other, request, form))), request, other)
+        except (SourceError, MissingRequirement):
             continue  # the server does not take the setting
         if found.finish == "stop" and (not found.reasons or 2 * _tokens_of(found) < tokens):
             return Reasoning(tokens=tokens, is_complete=is_complete, remedy=setting)
@@ -137,12 +140,17 @@ WITHOUT: dict[Ability, str] = {
     "price": "--max-cost is not available; cost is not reported",
 }
 _PATIENCE = RetryPolicy(tries=2, tries_if_malformed=1)
-_SCHEMA: dict[str, object] = {
+_SCHEMA: Final[dict[str, object]] = {  # with all that the schemas of the methods have
     "type": "object",
-    "properties": {"legs": {"type": "integer"}, "animal": {"type": "string", "enum": ["spider"]}},
+    "properties": {
+        "legs": {"type": "integer", "minimum": 0, "maximum": 100},
+        "animal": {"type": "string", "enum": ["spider"]},
+        "colours": {"type": "array", "items": {"type": "string"}, "minItems": 0, "maxItems": 3},
+    },
     "required": ["legs", "animal"],
     "additionalProperties": False,
 }
+_TOP_LOGPROBS: Final = 20  # as the judges ask for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,69 +166,58 @@ class Probe:
     without: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Model:
-    """A model under test: its chat, and the same with replies that are complete."""
-
-    chat: OpenAIChat
-    growing: GrowingChat
-
-
 def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     """Return the abilities of a model that Fieldmark uses, each tested with one small request.
 
-    A model that reasons first gets more: where a reply is cut off, and for settings against the reasoning.
-    Testing stops if the model does not answer at all.
+    A model that reasons first gets more: where a reply is cut off, and for settings against the reasoning; and a server
+    that refuses a request, until it takes one. Testing stops if the model does not answer at all.
     """
     found: list[Probe] = []
-    with OpenAIChat(endpoint, key) as chat:
-        growing = GrowingChat(RetryingChat(chat, _PATIENCE), first=endpoint.max_tokens, warns=False)
-        model = _Model(chat=chat, growing=growing)
+    with Connection(endpoint, key, retry=_PATIENCE, warns=False) as chat:
         for ability in ABILITIES[kind]:
             try:
-                is_there, seen, *advice = _TESTS[ability](model)
+                is_there, seen, *advice = _tested(ability, chat, key)
             except FieldmarkError as error:
-                needs_hint = isinstance(error, MissingRequirement) and error.hint
-                is_there, seen, advice = False, f"{error} ({error.hint})" if needs_hint else str(error), []
+                is_there, seen, advice = False, f"{error} ({error.hint})" if error.hint else str(error), []
+            without = "" if is_there else "; ".join([WITHOUT[ability], *advice])
+            model = endpoint.address
             found.append(
-                Probe(
-                    endpoint=kind,
-                    model=endpoint.address,
-                    ability=ability,
-                    is_there=is_there,
-                    seen=seen,
-                    without="" if is_there else "; ".join([WITHOUT[ability], *advice]),
-                )
+                Probe(endpoint=kind, model=model, ability=ability, is_there=is_there, seen=seen, without=without)
             )
             if ability == "answers" and not is_there:
                 break
     return found
 
 
-def _reply(
-    model: _Model,
-    text: str,
-    *,
-    images: tuple[bytes, ...] = (),
-    json_schema: dict[str, object] | None = None,
-    top_logprobs: int | None = None,
-    max_tokens: int = 300,
-    first_words: tuple[str, ...] = (),
-) -> ChatReply:
+def _tested(ability: Ability, chat: Connection, key: str) -> tuple[bool, str] | tuple[bool, str, str]:
+    """Return whether a model has an ability, what it replied, and advice."""
+    if ability == "answers":
+        return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+    if ability == "answers at once":
+        return _answers_at_once(chat.endpoint, key)
+    if ability == "JSON schema":
+        return _json_schema(chat)
+    if ability == "logprobs":
+        return _logprobs(chat)
+    if ability == "vision":
+        return _vision(chat)
+    if ability == "citations":
+        reply = _reply(chat, "What is a speculum on the wing of a duck? One sentence.")
+        n = sum(citation.source.url is not None for citation in reply.citations)
+        return n > 0, f"{n} sources named"
+    prices = chat.endpoint.prices
+    if prices is None:
+        return False, "price_in and price_out are not set"
+    return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
+
+
+def _reply(chat: Connection, text: str, *, images: tuple[bytes, ...] = (), **more: Any) -> ChatReply:  # noqa: ANN401
     message = ChatMessage(role="user", text=text, images=images)
-    request = ChatRequest(
-        messages=(message,), json_schema=json_schema, top_logprobs=top_logprobs, max_tokens=max_tokens,
-        first_words=first_words,
-    )  # fmt: skip
-    return wait_for(model.growing.reply(request))
+    return wait_for(chat.reply(ChatRequest(messages=(message,), **{"max_tokens": 300} | more)))
 
 
-def _answers(model: _Model) -> tuple[bool, str]:
-    return True, f"replied {_quoted(_reply(model, 'Reply with the single word: ready'))}"
-
-
-def _answers_at_once(model: _Model) -> tuple[bool, str] | tuple[bool, str, str]:
-    found = find_reasoning(model.chat, model.growing, _PATIENCE)
+def _answers_at_once(endpoint: Endpoint, key: str) -> tuple[bool, str] | tuple[bool, str, str]:
+    found = find_reasoning(endpoint, key)
     if not found.tokens:
         return True, "no reasoning before the answer"
     advice = f"max_tokens = {found.max_tokens} saves this"
@@ -230,26 +227,27 @@ def _answers_at_once(model: _Model) -> tuple[bool, str] | tuple[bool, str, str]:
     return False, seen if found.is_complete else f"{seen}, and is not done then", advice
 
 
-def _json_schema(model: _Model) -> tuple[bool, str]:
+def _json_schema(chat: Connection) -> tuple[bool, str]:
     # The schema contradicts the question, so that following it is no accident.
-    reply = _reply(model, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
-    if "response_format" in model.chat.unsupported:
-        return False, "the server rejects response_format"
+    reply = _reply(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
+    if chat.form.json in ("object", "text"):
+        return False, "the server refuses JSON schemas" + ("" if chat.form.json == "text" else ", but sends JSON")
     try:
         value = load_json(reply.text)
     except ValueError:
         return False, f"replied {_quoted(reply)}"
     follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)
-    return follows, "followed" if follows else f"accepted but not followed: {_quoted(reply)}"
+    without = ", but no limits of numbers and lists" if chat.form.json == "plain schema" else ""
+    return follows, f"followed{without}" if follows else f"accepted but not followed: {_quoted(reply)}"
 
 
-def _logprobs(model: _Model) -> tuple[bool, str]:
+def _logprobs(chat: Connection) -> tuple[bool, str]:
     reply = _reply(
-        model, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=5, max_tokens=5,
+        chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=_TOP_LOGPROBS, max_tokens=5,
         first_words=("yes", "no"),
     )  # fmt: skip
     if not reply.logprobs:
-        return False, "none returned"
+        return False, "refused by the server" if chat.form.logprobs == 0 else "none returned"
     top = reply.logprobs[0].top
     if len(top) < 2:
         return False, "no alternatives to the token itself"
@@ -260,43 +258,18 @@ def _logprobs(model: _Model) -> tuple[bool, str]:
     return True, f"{len(top)} alternatives per token"
 
 
-def _vision(model: _Model) -> tuple[bool, str]:
+def _vision(chat: Connection) -> tuple[bool, str]:
     from PIL import Image
 
     red = BytesIO()
     Image.new("RGB", (96, 96), (214, 24, 30)).save(red, "PNG")
-    reply = _reply(model, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
+    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
     is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
     return is_red, f"called a red picture {_quoted(reply)}"
 
 
-def _citations(model: _Model) -> tuple[bool, str]:
-    reply = _reply(model, "What is a speculum on the wing of a duck? One sentence.")
-    n = sum(citation.source.url is not None for citation in reply.citations)
-    return n > 0, f"{n} sources named"
-
-
-def _price(model: _Model) -> tuple[bool, str]:
-    prices = model.chat.endpoint.prices
-    if prices is None:
-        return False, "price_in and price_out are not set"
-    return True, f"${prices.per_million_in:g} in, ${prices.per_million_out:g} out per million tokens"
-
-
 def _quoted(reply: ChatReply) -> str:
     return repr(shortened(reply.text, 40))
-
-
-_TESTS: dict[Ability, Callable[[_Model], tuple[bool, str] | tuple[bool, str, str]]] = {
-    "answers": _answers,
-    "answers at once": _answers_at_once,
-    "JSON schema": _json_schema,
-    "logprobs": _logprobs,
-    "vision": _vision,
-    "citations": _citations,
-    "price": _price,
-}
-"""Ability -> its test: whether a model has it, what it replied, and advice."""
 
 
 _PROMPT: Final = "Generate a small image of a red circle"
@@ -311,16 +284,15 @@ def probe_images(endpoint: Endpoint, key: str = "") -> list[Probe]:
         return Probe(endpoint="image", model=endpoint.address, ability=ability, is_there=is_there, seen=seen,
                      without=without)  # fmt: skip
 
-    tries = Tries(_PATIENCE)
     try:
-        with OpenAIImages(endpoint, key) as images:
-            drawn = wait_for(tries.result(lambda: images.draw(_PROMPT, 1)))
-        if drawn.problem is not None:
-            raise drawn.problem
+        with (
+            TemporaryDirectory() as folder,
+            ImageConnection(endpoint, key, cache=DrawingCache(Path(folder)), retry=_PATIENCE) as images,
+        ):
+            drawn = wait_for(images.draw(_PROMPT, 1))
+            width, height = _size(drawn.paths[0].read_bytes())
     except FieldmarkError as error:
-        has_hint = isinstance(error, MissingRequirement) and error.hint
-        return [result("answers", False, f"{error} ({error.hint})" if has_hint else str(error))]
-    width, height = _size(drawn.images[0])
+        return [result("answers", False, f"{error} ({error.hint})" if error.hint else str(error))]
     found = [result("answers", True, f"drew a picture of {width} x {height} pixels")]
     asked = _SIZE.fullmatch(str(endpoint.extra_body.get("size", "")))
     if asked is not None:

@@ -19,12 +19,14 @@ from data.errors import Refused, StoreError
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest
 from data.sqlite import transaction
+from kb.endpoints.form import Form
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, request TEXT NOT NULL, reply TEXT, refusal TEXT,
     stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cut_offs (key TEXT PRIMARY KEY, max_tokens INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS forms (model TEXT PRIMARY KEY, form TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS checksums (key TEXT PRIMARY KEY, checksum TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -119,6 +121,20 @@ class ReplyCache(Closing):
         )
         values = (request_key(model, request), max_tokens)
         self._writer.run(lambda db: db.execute(statement, values))
+
+    def form(self, model: str) -> Form | None:
+        """Return the form of requests that a model's server takes, if it is known."""
+        query = "SELECT form FROM forms WHERE model = ?"
+        found = self._reader.run(lambda db: db.execute(query, (model,)).fetchone())
+        try:
+            return loads(Form, found[0]) if found else None
+        except StoreError:
+            return None  # of another version
+
+    def store_form(self, model: str, form: Form | None) -> None:
+        """Store the form of requests that a model's server takes; None forgets it."""
+        values = (model, dumps(form) if form is not None else "")
+        self._writer.run(lambda db: db.execute("INSERT OR REPLACE INTO forms VALUES (?, ?)", values))
 
     def _write_queue(self) -> None:
         with self._write_lock:

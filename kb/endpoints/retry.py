@@ -1,110 +1,131 @@
-"""Retries of requests to models, with exponential backoff, jitter and Retry-After."""
+"""Tries of requests to one endpoint: how often, and how long to wait between them."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from data.contracts import ChatModel
-from data.errors import ConnectionRefused, MalformedAnswer, RateLimited, SourceError
-from data.records import ChatReply, ChatRequest
+from data.errors import (
+    ConnectionRefused,
+    FieldmarkError,
+    KeyRejected,
+    MalformedAnswer,
+    RateLimited,
+    SourceError,
+    StillLoading,
+)
+from kb.endpoints.endpoint import Endpoint
 
 ResultT = TypeVar("ResultT")
+_TOLD_FROM_S: Final = 5.0  # shorter waits are not worth a line
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """Number and spacing of tries; times in seconds.
 
-    A Retry-After above `longest_wait_s` ends the tries. A malformed answer (HTML for JSON, an empty reply) is tried
-    `tries_if_malformed` times: a proxy may have sent it. An address that has only refused connections so far is tried
-    `tries_if_refused` times: most likely the server was not started.
+    A malformed answer (HTML for JSON, an empty reply) is tried `tries_if_malformed` times: a proxy may have sent it. An
+    address that has only refused connections so far is tried `tries_if_refused` times: most likely the server was not
+    started. A busy server that states no time gets `busy_s`, and one that states it, or loads its model, as long as it
+    asks. All waits of a request together end with `max_wait` of the endpoint.
     """
 
     tries: int = 6
     tries_if_malformed: int = 3
     tries_if_refused: int = 2
     first_wait_s: float = 0.5
-    longest_wait_s: float = 90.0
-
-
-class RetryingChat:
-    """A `ChatModel` that repeats requests after passing failures."""
-
-    def __init__(self, inner: ChatModel, retry: RetryPolicy | None = None) -> None:
-        self._inner = inner
-        self.name = inner.name
-        self._tries = Tries(retry)
-
-    @property
-    def n_retries(self) -> int:
-        """Number of retries so far."""
-        return self._tries.n_retries
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """Return the reply of the first try that succeeds.
-
-        Raises:
-            SourceError: the error of the last try.
-        """
-        return await self._tries.result(lambda: self._inner.reply(request))
+    longest_wait_s: float = 15.0
+    busy_s: float = 60.0
 
 
 class Tries:
-    """Tries of requests to one provider; one Retry-After holds for all of them."""
+    """Tries of requests to one endpoint; a wait that the server asks for holds for all of them."""
 
-    def __init__(self, retry: RetryPolicy | None = None) -> None:
-        self._retry = retry or RetryPolicy()
+    def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None, *, warns: bool = True) -> None:
+        self._endpoint, self._policy = endpoint, policy or RetryPolicy()
         self._not_before = 0.0
-        self._has_responded = False
+        self._has_answered = False
+        self._told: set[str] | None = set() if warns else None
         self.n_retries = 0
         """Number of retries so far."""
 
-    async def result(self, ask: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    async def result(
+        self,
+        ask: Callable[[], Awaitable[ResultT]],
+        mend: Callable[[FieldmarkError, int], Awaitable[ResultT | None]] | None = None,
+    ) -> ResultT:
         """Return the result of the first try that succeeds.
 
+        Args:
+            ask: one try.
+            mend: another way to the result after an error and a number of failures; None if there is none.
+
         Raises:
+            KeyRejected: if the key is rejected.
             SourceError: the error of the last try.
         """
-        n_failed = 0
+        n_failed, waited_s = 0, 0.0
         while True:
             while (left_s := self._not_before - time.monotonic()) > 0:
                 # Jitter, so that waiting requests do not all return at once.
                 await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
             try:
-                reply = await ask()
-            except SourceError as error:
+                found = await ask()
+            except (SourceError, KeyRejected) as error:
                 n_failed += 1
-                self._has_responded = self._has_responded or not isinstance(error, ConnectionRefused)
-                wait_s = self._wait_s(error, n_failed)
+                self._has_answered = self._has_answered or not isinstance(error, ConnectionRefused)
+                if mend is not None and (mended := await mend(error, n_failed)) is not None:
+                    return mended
+                wait_s = self._wait_s(error, n_failed, waited_s)
                 if wait_s is None:
                     # One error may be raised to several callers that shared a request.
                     if n_failed > 1 and error.args and not str(error.args[0]).endswith(" times)"):
                         error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
                     raise
                 self.n_retries += 1
+                waited_s += wait_s
             else:
-                self._has_responded = True
-                return reply
-            await asyncio.sleep(wait_s)
+                self._has_answered = True
+                return found
+            await asyncio.sleep(max(0.0, wait_s - max(0.0, self._not_before - time.monotonic())))
 
-    def _wait_s(self, error: SourceError, n_failed: int) -> float | None:
+    def tell(self, what: str, text: str) -> None:
+        """Log something unusual about the endpoint, once."""
+        if self._told is not None and what not in self._told:
+            self._told.add(what)
+            _LOG.warning("%s %s", self._endpoint.name, text)
+
+    def _wait_s(self, error: FieldmarkError, n_failed: int, waited_s: float) -> float | None:
         """Return the seconds before the next try, or None to give up."""
-        retry = self._retry
-        tries = retry.tries_if_malformed if isinstance(error, MalformedAnswer) else retry.tries
-        if isinstance(error, ConnectionRefused) and not self._has_responded:
-            tries = min(tries, retry.tries_if_refused)
-        if not (error.retryable or isinstance(error, MalformedAnswer)) or n_failed >= tries:
+        policy, left_s = self._policy, self._endpoint.max_wait - waited_s
+        if not (error.retryable or isinstance(error, MalformedAnswer)):
             return None
-        requested_s = error.retry_after_s if isinstance(error, RateLimited) else None
-        if requested_s is not None and requested_s > retry.longest_wait_s:
-            return None
-        if requested_s:
-            self._not_before = max(self._not_before, time.monotonic() + requested_s)
-            return 0.0
-        backoff_s: float = retry.first_wait_s * 2.0 ** (n_failed - 1)
-        return min(backoff_s, retry.longest_wait_s) * random.uniform(0.5, 1.0)
+        asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
+        if asked_s is not None:
+            if asked_s > left_s or n_failed >= 10 * policy.tries:
+                error.hint = (
+                    error.hint or f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."
+                )
+                return None
+            if asked_s >= _TOLD_FROM_S:
+                self.tell("busy", f"is busy and asks to wait {asked_s:.0f} s")
+            self._not_before = max(self._not_before, time.monotonic() + asked_s)
+            return asked_s
+        longest_s = min(policy.first_wait_s * 2.0 ** min(n_failed - 1, 30), policy.longest_wait_s)
+        backoff_s: float = longest_s * random.uniform(0.5, 1.0)
+        if isinstance(error, StillLoading):
+            self.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
+        elif isinstance(error, RateLimited):
+            left_s = min(left_s, policy.busy_s - waited_s)
+        else:
+            tries = policy.tries_if_malformed if isinstance(error, MalformedAnswer) else policy.tries
+            if isinstance(error, ConnectionRefused) and not self._has_answered:
+                tries = min(tries, policy.tries_if_refused)
+            left_s = left_s if n_failed < tries else -1.0
+        return backoff_s if backoff_s <= left_s else None

@@ -81,7 +81,7 @@ def build(
         selection: a name of `located`, by which an interrupted build recognises it.
         limit: largest number of species.
         only: run this stage alone.
-        chat: a language model for the summaries, such as a `kb.endpoints.connection.Connection`.
+        chat: a language model for the summaries, such as a `kb.endpoints.chat.Connection`.
         distiller: a distiller or its name; by default extractive, until a build chooses another, or the model in one
             pass if `chat` is given.
         settings: further settings.

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kb.endpoints.openai_client import OpenAIChat
 
 import kb
 from data.contracts import ChatModel
@@ -19,7 +20,6 @@ from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import OpenAIChat
 from kb.endpoints.retry import RetryingChat, RetryPolicy
 from kb.sources import http_client as of_wikis
 from kb.sources.mediawiki.wiki_source import WikipediaSource

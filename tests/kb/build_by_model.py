@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import kb
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from tests.pages import PageSource, made_up_taxa

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import openai  # noqa: F401  # takes memory when it is loaded
 import pytest
+from kb.endpoints.openai_client import MAX_ANSWER_BYTES, OpenAIClient
 
 from data.errors import MalformedAnswer, TooLarge
 from data.event_loop import wait_for
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import MAX_ANSWER_BYTES, OpenAIClient
 from kb.http_bodies import PIECE_BYTES, unpack_in_pieces
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES

@@ -14,7 +14,7 @@ import pytest
 
 from data.prompts import Prompts
 from data.records import ChatReply
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from papers.species import namer, readers
 from papers.species.readers import COMPARISONS, NO_RETRIEVAL, ReaderResources, ReaderSetup, compare_readers

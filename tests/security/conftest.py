@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kb.endpoints.openai_client import OpenAIChat
 from PIL import Image
 
 from data.records import JobImage
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import OpenAIChat
 from tests.conftest import CommandLine, Outcome
 from tests.security.obedient_model import ORDER
 from tests.servers.openai_server import Call, OpenAIServer, Script

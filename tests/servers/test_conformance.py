@@ -32,7 +32,7 @@ from data.records import (
     Term,
 )  # fmt: skip
 from kb.distill.model import ModelDistiller
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from kb.lookup.findings import Findings

@@ -14,7 +14,7 @@ from data.errors import CutOff
 from data.event_loop import wait_for
 from data.records import Article, Job, JobImage, RankedImage, Section, Source, Taxon
 from kb.distill.model import ModelDistiller
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from rerank import DecomposeReranker, VisionJudge, VisionSettings
 from rerank.cotrr.reranker import CotrrReranker

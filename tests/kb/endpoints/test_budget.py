@@ -10,7 +10,7 @@ from data.errors import CostStop, Refused, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.budget import Budget
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
@@ -105,7 +105,7 @@ def test_concurrent_requests_use_up_but_never_exceed_the_limit() -> None:
 
     def script(call: Call) -> Reaction:
         if call.number == 5:
-            return Status(status=400, error={"message": "bad"})
+            return Status(status=413, error={"message": "bad"})
         return Answer(text="ok", input_tokens=3, output_tokens=9, after_s=(call.number * 7 % 5) / 200)
 
     budget = Budget(0.5)

@@ -17,7 +17,7 @@ from data.errors import NotCached, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
 from kb.endpoints.budget import Budget
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache, request_key
 from tests.servers.openai_server import Answer, OpenAIServer

@@ -14,7 +14,7 @@ import pytest
 import kb
 from data.records import Context, WebAnswer
 from kb.distill.prompts import DistilPrompts
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.lookup.context import contexts

@@ -19,7 +19,7 @@ from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageEr
 from data.records import Status
 from kb.distill.distillers import make_distiller
 from kb.endpoints.budget import Budget
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.endpoints.retry import RetryPolicy

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kb.endpoints.openai_client import OpenAIChat
 
 from data.errors import ConfigError, CostStop, MissingRequirement, UsageError
 from data.event_loop import wait_for
 from data.prompts import Prompts
 from data.records import Candidate, ChatReply, TokenLogprobs
 from kb.endpoints.budget import Budget
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import OpenAIChat
 from recognize.reader.reader import PLACEHOLDERS, Reader
 from recognize.reader.replies import read_sample
 from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status

@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 import pytest
+from kb.endpoints.openai_client import OpenAIChat
 
 from data.errors import CostStop
 from data.records import Answer, Box, Candidate, Identification
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import OpenAIChat
 from recognize.reader.reader import Reader
 from recognize.reader.stream import AHEAD, read_over
 from tests.servers.openai_server import Answer as Says

@@ -1,37 +1,13 @@
-"""Bodies of requests by the settings of an endpoint; citations in replies of different servers."""
+"""Bodies of requests, by the settings of an endpoint and the form that its server takes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from data.errors import MalformedAnswer
 from data.records import ChatMessage, ChatRequest
+from kb.endpoints.body import body_of
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.payload import payload_of, reply_of
-
-URL = "https://a.example/frogs"
-REQUEST = ChatRequest(messages=(ChatMessage(role="user", text="What is amplexus?"),))
-
-
-def cited(annotations: object) -> list[tuple[str, str | None]]:
-    message: dict[str, Any] = {"content": "An embrace.", "annotations": annotations}
-    reply = reply_of({"choices": [{"message": message}]}, REQUEST, where="sonar", prices=None, image_tokens=1)
-    return [(passage.source.title, passage.source.url) for passage in reply.citations]
-
-
-def test_message_annotations_become_citations() -> None:
-    found = [{"type": "url_citation", "url_citation": {"url": URL, "title": "Frogs"}}]
-    assert cited(found) == [("Frogs", URL)]
-
-
-def test_malformed_annotations_are_ignored() -> None:
-    for malformed in (None, 5, "x", {"url": URL}, [], ["x", 3]):
-        assert cited(malformed) == [], malformed
-
-
-# --- requests ------------------------------------------------------------------------------------------------------
+from kb.endpoints.form import Form
 
 JPEG = b"\xff\xd8\xff made up"
 TALK = ChatRequest(
@@ -46,8 +22,8 @@ TALK = ChatRequest(
 )
 
 
-def body(request: ChatRequest = TALK, *, without: tuple[str, ...] = (), **settings: Any) -> dict[str, Any]:
-    return payload_of(Endpoint(model="m", **settings), request, without=without)
+def body(request: ChatRequest = TALK, form: Form | None = None, **settings: Any) -> dict[str, Any]:
+    return body_of(Endpoint(model="m", **settings), request, form)
 
 
 def told(payload: dict[str, Any]) -> list[tuple[str, str]]:
@@ -68,14 +44,14 @@ def test_messages_have_the_roles_of_the_settings() -> None:
     assert told(body()) == [("system", "Be brief."), *rest]
     assert told(body(system_role="developer")) == [("developer", "Be brief."), *rest]
     in_one = [("user", "Be brief. Photo 1: #"), *rest[1:]]
-    assert told(body(system_role="user")) == told(body(without=("system messages",))) == in_one
+    assert told(body(system_role="user")) == told(body(form=Form(system=False))) == in_one
 
 
 def test_messages_of_one_role_are_joined_with_texts_and_pictures_in_turn() -> None:
     joined = ("user", "Photo 1: # Photo 2: #")
     rest = [("assistant", "Hm."), ("user", "Go on.")]
-    assert told(body(without=("consecutive messages",))) == [("system", "Be brief."), joined, *rest]
-    both = told(body(without=("consecutive messages", "system messages")))
+    assert told(body(form=Form(neighbours=False))) == [("system", "Be brief."), joined, *rest]
+    both = told(body(form=Form(neighbours=False, system=False)))
     assert both == [("user", f"Be brief. {joined[1]}"), *rest]
 
 
@@ -87,13 +63,47 @@ def test_a_schema_in_words_ends_the_last_message_of_the_user() -> None:
     assert "JSON schema" not in roles_and_texts[1][1]
 
 
+def test_each_part_is_left_out_or_replaced_as_the_form_says() -> None:
+    schema = {
+        "type": "object", "additionalProperties": False, "required": ["title"],
+        "properties": {"title": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2}},
+    }  # fmt: skip
+    request = ChatRequest(messages=TALK.messages[1:2], json_schema=schema, max_tokens=5, seed=1, top_logprobs=20)
+    whole = body(request)
+    changes_of: tuple[tuple[Form, dict[str, object]], ...] = (
+        (Form(), {}),
+        (Form(seed=False), {"seed": None}),
+        (Form(temperature=False), {"temperature": None}),
+        (Form(logprobs=5), {"top_logprobs": 5}),
+        (Form(logprobs=0), {"logprobs": None, "top_logprobs": None}),
+        (Form(tokens="max_completion_tokens"), {"max_tokens": None, "max_completion_tokens": 5}),
+        (Form(stream=True), {"stream": True}),
+        (Form(json="object"), {"response_format": {"type": "json_object"}, "messages": "in words"}),
+        (Form(json="text"), {"response_format": None, "messages": "in words"}),
+    )
+    for form, changes in changes_of:
+        found = body(request, form)
+        assert {name for name in {*whole, *found} if whole.get(name) != found.get(name)} == set(changes), form
+        assert all(found.get(name) == value for name, value in changes.items() if name != "messages"), form
+        assert ("JSON schema" in told(found)[-1][1]) == ("messages" in changes), form
+    assert body(request, Form(json="plain schema"))["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "strict": False, "schema": {
+            "type": "object", "required": ["title"],
+            "properties": {"title": {"type": "array", "items": {"type": "string"}}},
+        }},
+    }  # fmt: skip
+    assert body(request, stream=True)["stream"] is True
+    assert body(request, Form(json="plain schema"), json="text") == body(request, Form(json="text"))
+
+
 def test_effort_and_more_fields_are_sent() -> None:
     more = {"chat_template_kwargs": {"enable_thinking": False}, "temperature": 0.6}
     payload = body(reasoning_effort="low", extra_body=more)
     assert (payload["reasoning_effort"], payload["temperature"]) == ("low", 0.6)
     assert payload["chat_template_kwargs"] == {"enable_thinking": False}
     assert "reasoning_effort" not in body()
-    assert "reasoning_effort" not in body(reasoning_effort="low", without=("reasoning_effort",))
+    assert "reasoning_effort" not in body(form=Form(effort=False), reasoning_effort="low")
 
 
 def test_settings_that_change_replies_are_in_the_name_of_a_model() -> None:
@@ -106,28 +116,3 @@ def test_settings_that_change_replies_are_in_the_name_of_a_model() -> None:
     assert plain.name == Endpoint(model="m", max_tokens=9_000, timeout=5, image_px=9, price_in=1).name
     assert plain.name == "m@api.openai.com"
     assert Endpoint(model="m", **changes[0]).name == "m@api.openai.com (reasoning_effort=low)"
-
-
-# --- reasoning -----------------------------------------------------------------------------------------------------
-
-
-def reply(finish: str = "stop", **message: Any) -> Any:
-    answer = {"choices": [{"message": message, "finish_reason": finish}]}
-    return reply_of(answer, REQUEST, where="m", prices=None, image_tokens=1)
-
-
-def test_reasoning_in_a_field_is_kept_apart() -> None:
-    for field in ("reasoning_content", "reasoning"):
-        found = reply(content="B", **{field: "A? No."})
-        assert (found.text, found.reasoning) == ("B", "A? No."), field
-
-
-def test_reasoning_in_the_text_is_kept_apart() -> None:
-    found = reply(content="<think>the answer is A</think> B")
-    assert (found.text, found.reasoning) == ("B", "the answer is A")
-
-
-def test_reasoning_without_an_answer_is_an_error_unless_cut_off() -> None:
-    with pytest.raises(MalformedAnswer, match="reasoning without an answer"):
-        reply(content=None, reasoning_content="Hm.")
-    assert (reply("length", content="<think>Hm").text, reply("length", content="<think>Hm").finish) == ("", "length")

@@ -11,23 +11,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from kb.endpoints.chat import Connection
 
 from data.errors import (
+    BadRequest,
     ConfigError,
     ConnectionRefused,
+    KeyRejected,
     MalformedAnswer,
-    MissingRequirement,
     RateLimited,
     Refused,
     ReplyLost,
+    ServerFault,
     SourceError,
     SourceUnavailable,
 )
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.openai_client import OpenAIChat
-from kb.endpoints.retry import RetryingChat, RetryPolicy
+from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"
@@ -41,7 +43,8 @@ def request(text: str = "Is it red?", **more: Any) -> ChatRequest:
 
 
 def ask(server: OpenAIServer, asked: ChatRequest | None = None, *, key: str = "", **more: Any) -> ChatReply:
-    with OpenAIChat(Endpoint(model="m", base_url=server.base_url, **more), key) as chat:
+    endpoint = Endpoint(**{"model": "m", "base_url": server.base_url, "max_wait": 0.0, **more})
+    with Connection(endpoint, key) as chat:
         return wait_for(chat.reply(asked or request()))
 
 
@@ -75,6 +78,7 @@ def test_the_request_payload_follows_the_protocol() -> None:
                 ],
             },
         ],
+        "stream": False,
         "temperature": 0.0,
         "max_tokens": 7,
         "seed": 11,
@@ -122,28 +126,16 @@ def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
         assert "secret-of-openai" not in str(server.calls[0].headers)
 
 
-def test_a_too_large_parameter_is_not_treated_as_unsupported() -> None:
-    """Without it, the cost of a reply would be unbounded."""
-    error = {"message": "max_tokens is too large: 9000", "param": "max_tokens", "code": "invalid_value"}
-    with (
-        OpenAIServer(Status(status=400, error=error)) as server,
-        OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat,
-    ):
-        with pytest.raises(SourceError, match="too large"):
-            wait_for(chat.reply(request(max_tokens=9000)))
-        assert (server.n_calls, chat.unsupported) == (1, frozenset())
-
-
 def test_concurrency_is_limited_across_tasks_and_event_loops() -> None:
     def slow(call: Call) -> Reaction:
         return Answer(text=call.text, after_s=0.03)
 
-    async def many(chat: OpenAIChat, n: int) -> list[str]:
+    async def many(chat: Connection, n: int) -> list[str]:
         return [reply.text for reply in await asyncio.gather(*(chat.reply(request(str(i))) for i in range(n)))]
 
     with (
         OpenAIServer(slow) as server,
-        OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=4)) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_concurrent=4)) as chat,
     ):
         assert asyncio.run(many(chat, 20)) == [str(i) for i in range(20)]
         assert asyncio.run(many(chat, 20)) == [str(i) for i in range(20)]
@@ -162,13 +154,12 @@ def silent_url() -> Iterator[str]:
 
 
 def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
-    with OpenAIChat(Endpoint(model="m", base_url=silent_url)) as chat:
-        retrying = RetryingChat(chat, QUICK)
+    with Connection(Endpoint(model="m", base_url=silent_url), retry=QUICK) as chat:
         for _ in range(2):
             with pytest.raises(ConnectionRefused, match=r"connection refused \(tried 2 times\)") as caught:
-                wait_for(retrying.reply(request()))
+                wait_for(chat.reply(request()))
             assert "base_url" in (caught.value.hint or "")
-        assert retrying.n_retries == 2
+        assert chat.n_retries == 2
 
 
 def test_all_requests_obey_retry_after() -> None:
@@ -177,14 +168,14 @@ def test_all_requests_obey_retry_after() -> None:
     def script(call: Call) -> Reaction:
         return Status(status=429, headers={"retry-after": "0.6"}) if call.number == 1 else "ok"
 
-    async def two(chat: RetryingChat) -> None:
+    async def two(chat: Connection) -> None:
         first = asyncio.create_task(chat.reply(request("a")))
         while not chat.n_retries:  # until the client has read the 429
             await asyncio.sleep(0.01)
         await asyncio.gather(first, chat.reply(request("b")))
 
-    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-        asyncio.run(two(RetryingChat(chat, QUICK)))
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url), retry=QUICK) as chat:
+        asyncio.run(two(chat))
         began, *later = [call.at_s for call in server.calls]
     assert len(later) == 2
     assert min(later) - began >= 0.6
@@ -202,12 +193,12 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Raw(body=b'{"error": {"message": "no", "code": "content_filter"}}'), Refused, "no"),
     (Raw(body=b'{"error": {"message": "wait", "code": 429}}'), RateLimited, "wait"),
     (Raw(body=b'{"error": {"message": "odd"}}'), MalformedAnswer, "odd"),
-    (Status(status=500, error="oops"), SourceUnavailable, "500"),
-    (Status(status=404, error={"message": "no such model"}), SourceError, "404: no such model"),
+    (Status(status=500, error="oops"), ServerFault, "500: oops"),
+    (Status(status=404, error={"message": "no such model"}), BadRequest, "404: no such model"),
     (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
     (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
     (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
-    (Status(status=403, error={"message": KEY}), MissingRequirement, "403: API key in TEST_KEY rejected"),
+    (Status(status=403, error={"message": KEY}), KeyRejected, "403: API key in TEST_KEY rejected"),
     (Cut(), ReplyLost, "the connection was cut"),
     (Cut(after_bytes=0), ReplyLost, "the connection was cut"),
     (Trickle(), ReplyLost, "no reply within 0.4 s"),
@@ -215,12 +206,13 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
 )
 
 
-def test_errors_of_servers_are_those_of_the_project_and_are_not_retried() -> None:
+def test_errors_of_servers_are_those_of_the_project_and_without_waiting_there_is_one_try() -> None:
     for reaction, expected, words in ERRORS:
         with OpenAIServer(reaction) as server:
             with pytest.raises(expected, match=words) as caught:
                 ask(server, key=KEY, api_key_env="TEST_KEY", timeout=0.4 if "within" in words else 30.0)
-            assert (type(caught.value), server.n_calls) == (expected, 1), words
+            # A key that may not ask for a part of a request is told apart by a bare request.
+            assert (type(caught.value), server.n_calls) == (expected, 2 if "403" in words else 1), words
 
 
 def test_errors_tracebacks_and_logs_never_contain_the_api_key(caplog: pytest.LogCaptureFixture) -> None:
@@ -251,54 +243,59 @@ def test_an_api_key_echoed_in_a_reply_is_masked_also_in_escapes() -> None:
         assert ask(server, key=KEY).text == "you sent ***"
 
 
-def test_an_unsupported_parameter_is_dropped_from_later_requests() -> None:
-    for parameter, message, gone, instead in (
-        ("temperature", "invalid temperature: only 1 is allowed for this model", "temperature", None),
-        ("temperature", "`temperature` may only be set to 1 when thinking is enabled.", "temperature", None),
-        ("max_tokens", "Unsupported parameter: 'max_tokens'", "max_tokens", "max_completion_tokens"),
-        ("logprobs", "logprobs is not supported", "top_logprobs", None),
-        ("response_format", "response_format is not supported", "response_format", None),
-    ):
-
-        def script(call: Call, parameter: str = parameter, message: str = message) -> Reaction:
-            return Status(status=400, error={"message": message}) if parameter in call.payload else "{}"
-
-        asked = request(max_tokens=5, seed=1, top_logprobs=2, json_schema=SCHEMA)
-        with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-            assert [wait_for(chat.reply(asked)).text for _ in range(2)] == ["{}", "{}"], parameter
-            assert server.n_calls == 3, parameter
-            assert gone not in server.calls[-1].payload, parameter
-            assert instead is None or server.calls[-1].payload[instead] == 5, parameter
-            assert (json.dumps(SCHEMA) in server.calls[-1].text) == (parameter == "response_format"), "in words instead"
-            assert chat.unsupported == {parameter}, parameter
-
-
 def test_the_number_of_tries_depends_on_the_error() -> None:
-    for reaction, n in (
-        (Answer(text=None, refusal="No."), 1),
-        (Status(status=400, error={"message": "bad"}), 1),
-        (Status(status=429, headers={"retry-after": "100"}), 1),
-        (Raw(body=b"<html>"), 3),
-        (Status(status=500), 4),
-        (Status(status=429), 4),
-        (Cut(), 4),
+    retry = RetryPolicy(first_wait_s=0.01, tries=4, busy_s=0.05)
+    for reaction, least, most in (
+        (Answer(text=None, refusal="No."), 1, 1),
+        (Status(status=413, error={"message": "bad"}), 1, 1),
+        (Status(status=429, headers={"retry-after": "400"}), 1, 1),
+        (Status(status=402, error={"message": "pay"}), 1, 1),
+        (Status(status=500, error={"message": "image input is not supported"}), 1, 1),
+        (Raw(body=b"<html>"), 3, 3),
+        (Answer(text="half", finish="abort"), 3, 3),
+        (Status(status=502), 4, 4),
+        (Status(status=429), 2, 9),
+        (Cut(), 4, 4),
     ):
-        with OpenAIServer(reaction) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
-            with pytest.raises(SourceError):
-                wait_for(RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4)).reply(request()))
-            assert server.n_calls == n, reaction
+        with OpenAIServer(reaction) as server:
+            endpoint = Endpoint(model="m", base_url=server.base_url)
+            with Connection(endpoint, retry=retry) as chat, pytest.raises(SourceError):
+                wait_for(chat.reply(request(temperature=None)))
+            assert least <= server.n_calls <= most, reaction
 
 
 def test_a_passing_failure_is_retried_and_an_endpoint_that_answered_before_is_retried_longer() -> None:
-    last = Status(status=400, headers={"connection": "close"})
+    last = Status(status=413, headers={"connection": "close"})
     with OpenAIServer(lambda call: ("", Cut(), Cut(), "at last", last)[call.number]) as server:
-        chat = OpenAIChat(Endpoint(model="m", base_url=server.base_url))
-        retrying = RetryingChat(chat, RetryPolicy(first_wait_s=0.01, tries=4))
-        assert (wait_for(retrying.reply(request())).text, retrying.n_retries) == ("at last", 2)
+        retry = RetryPolicy(first_wait_s=0.01, tries=4)
+        chat = Connection(Endpoint(model="m", base_url=server.base_url), retry=retry)
+        assert (wait_for(chat.reply(request())).text, chat.n_retries) == ("at last", 2)
         with pytest.raises(SourceError):
-            wait_for(retrying.reply(request()))
+            wait_for(chat.reply(request()))
     with chat, pytest.raises(ConnectionRefused, match="tried 4 times"):
-        wait_for(retrying.reply(request()))
+        wait_for(chat.reply(request()))
+
+
+def test_a_server_that_loads_its_model_is_waited_for_and_said_to_do_so(caplog: pytest.LogCaptureFixture) -> None:
+    loading = Status(status=503, error={"message": "Loading model", "type": "unavailable_error"})
+    retry = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002, tries=2)
+    with OpenAIServer(lambda call: loading if call.number < 20 else "at last") as server:
+        with Connection(Endpoint(model="m", base_url=server.base_url), retry=retry) as chat:
+            assert wait_for(chat.reply(request())).text == "at last"
+        server.script = lambda _: loading
+        with pytest.raises(SourceUnavailable):
+            ask(server)
+        assert server.n_calls == 21, "max_wait ends the tries"
+    assert caplog.text.count("loads its model; waiting up to 300 s") == 1
+
+
+def test_a_prompt_of_which_the_server_counts_few_tokens_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    with OpenAIServer(Answer(text="ok", input_tokens=380)) as server:
+        ask(server, request("word " * 500))
+        assert "cut the prompt off" not in caplog.text
+        ask(server, request("word " * 1_000))
+    assert "counts 380 tokens for a prompt of 5,000 characters" in caplog.text
+    assert "OLLAMA_CONTEXT_LENGTH" in caplog.text
 
 
 def test_names_of_endpoints_ignore_the_port_of_this_machine() -> None:
@@ -315,7 +312,7 @@ def test_names_of_endpoints_ignore_the_port_of_this_machine() -> None:
 def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:
     wrongs: tuple[dict[str, Any], ...] = (
         {"base_url": "ftp://x/v1"}, {"base_url": "http://user:secret@x/v1"}, {"base_url": "http://x/v1?key=secret"},
-        {"model": ""}, {"price_in": -1.0}, {"max_concurrent": 0}, {"timeout": 0}, {"max_tokens": 0},
+        {"model": ""}, {"price_in": -1.0}, {"max_concurrent": 0}, {"timeout": 0}, {"max_tokens": 0}, {"max_wait": -1},
         {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}},
     )  # fmt: skip
     for wrong in wrongs:

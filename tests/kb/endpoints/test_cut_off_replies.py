@@ -13,7 +13,7 @@ import pytest
 from data.errors import BadRequest, CutOff
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatRequest
-from kb.endpoints.connection import Connection
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
@@ -122,22 +122,25 @@ def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None
 
 
 def test_tries_that_were_cut_off_in_an_earlier_run_are_not_made_again(tmp_path: Path) -> None:
+    server = OpenAIServer()
+
     def tokens(n: int, script: Callable[[Script], Script] = lambda script: script) -> list[int]:
+        server.script, before = script(partial(thinks, n)), server.n_calls
         with (
-            OpenAIServer(script(partial(thinks, n))) as server,
             ReplyCache(tmp_path / "replies") as cache,
             Connection(Endpoint(model="m", base_url=server.base_url), cache=cache) as chat,
+            suppress(CutOff),
         ):
-            with suppress(CutOff):
-                say_hello(chat)
-            return tokens_of(server)
+            say_hello(chat)
+        return tokens_of(server)[before:]
 
-    assert tokens(80_000, partial(with_context, 4_000)) == [20, 2_068, 8_212, 4_106]
-    assert tokens(80_000, partial(with_context, 4_000)) == [8_212, 4_106], "refused, at no cost"
-    assert tokens(80_000) == [8_212, 32_788]
-    assert tokens(80_000) == [32_788], "one try, since the server may have changed"
-    assert tokens(3_000) == [32_788]
-    assert tokens(3_000) == [], "from the cache"
+    with server:
+        assert tokens(80_000, partial(with_context, 4_000)) == [20, 2_068, 8_212, 4_106]
+        assert tokens(80_000, partial(with_context, 4_000)) == [8_212, 4_106], "refused, at no cost"
+        assert tokens(80_000) == [8_212, 32_788]
+        assert tokens(80_000) == [32_788], "one try, since the server may have changed"
+        assert tokens(3_000) == [32_788]
+        assert tokens(3_000) == [], "from the cache"
 
 
 def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost_once(tmp_path: Path) -> None:

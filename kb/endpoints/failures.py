@@ -1,0 +1,251 @@
+"""Errors of endpoints as `data.errors`: what may be tried again and when, in another form, or not at all.
+
+The words of an error choose its message, a wait or a stop; they never choose the form of the next try.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from data.errors import (
+    BadRequest,
+    FieldmarkError,
+    KeyRejected,
+    MalformedAnswer,
+    RateLimited,
+    Refused,
+    ServerFault,
+    SourceError,
+    SourceUnavailable,
+    StillLoading,
+    TooFewTokens,
+)
+from data.foreign_json import parse_json
+from kb.http import parse_retry_after
+
+_TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "metadata", "raw", "details")
+_CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_REFUSAL: Final = _words(r"\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b")
+_KEY: Final = _words(
+    r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key"
+)
+_NO_CREDIT: Final = _words(r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit")
+_CONTEXT: Final = _words(
+    r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
+    r"|too many (?:input )?tokens"
+)
+_TOO_FEW: Final = _words(
+    r"(?:higher|increas\w*|rais\w*|larger)\b.{0,40}(?:max|output)\w*[ _]tokens|model output limit was reached"
+)
+_ONE_IMAGE: Final = _words(
+    r"at most (?:1|one) image|only (?:1|one|a single) image|multiple images (?:are )?not supported"
+)
+_NO_IMAGES: Final = _words(
+    r"image input is not supported|(?:does not|doesn't|cannot) (?:support|accept|handle) (?:image|vision|multimodal)"
+    r"|no mmproj|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported|unknown variant)"
+)
+_NO_MODEL: Final = _words(r"(?:invalid|unknown|no such) model|model.{0,80}(?:not found|does not exist|not exist)")
+_LOADING: Final = _words(
+    r"loading model|model is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
+)
+_ENDPOINT: Final = _words(r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)")
+_WAIT: Final = _words(
+    r"(?:try again|retry)(?: after| in)?:? (\d+(?:\.\d+)?) ?(ms|millisecond|m|min|s|sec)?(?:[a-z]*)\b"
+)
+_DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
+_EPOCH_S: Final = 1e9  # larger numbers are moments, not durations
+
+ONE_IMAGE_HINT: Final = (
+    "The model takes one image per prompt: use kb rerank --method decompose, or --method cotrr with "
+    "--set cotrr.form=one-image; of vLLM, raise --limit-mm-per-prompt."
+)
+
+
+def error_of(
+    where: str, status: int, headers: Mapping[str, str], content: str, *, key: str, key_name: str | None, base_url: str
+) -> FieldmarkError:
+    """Return the error for an HTTP status other than 2xx, or of an answer with an error and status 200.
+
+    Args:
+        where: model and provider.
+        status: the HTTP status.
+        headers: response headers, names in lower case.
+        content: the body, JSON of any form or a text.
+        key: the API key, masked in the message, since some servers repeat it.
+        key_name: the environment variable of the key.
+        base_url: the address, for a hint.
+    """
+    try:
+        body: object = parse_json(content)
+    except ValueError:
+        body = content
+    # Masked before it is shortened: half a key would slip through.
+    texts = list(dict.fromkeys(shortened(without_key(text, key)) for text in texts_of(body)))
+    message = shortened("; ".join(texts))
+    codes = " ".join(codes_of(body))
+    text = f"{where}: {status}" + (f": {message}" if message else "")
+    told = f"{codes} {' '.join(texts)}"
+    if _REFUSAL.search(codes):
+        return Refused(text)
+    if status in (401, 403) or (status == 400 and _KEY.search(told)):
+        # Providers quote the key here, in part or whole, so their message is left out.
+        given = f"API key in {key_name} rejected" if key_name else "API key required"
+        hint = "Check the key." if key_name else "Set api_key_env to the environment variable with the key."
+        return KeyRejected(f"{where}: {status}: {given}", hint=hint, may_adapt=status == 403)
+    wait_s = _wait_s(status, headers, body, told)
+    if status == 402 or (wait_s is None and _NO_CREDIT.search(told)):
+        return SourceError(text, hint="The account has no credit left; replies so far are cached.")
+    if status == 429 or codes.split()[:1] == ["429"]:
+        return RateLimited(text, retry_after_s=wait_s)
+    if status >= 400 and (permanent := _permanent(text, told)) is not None:
+        return permanent
+    if status == 503 and _LOADING.search(told):
+        return StillLoading(text)
+    if status in (408, 409) or status >= 502:
+        # 503 may carry a Retry-After too.
+        return RateLimited(text, retry_after_s=wait_s) if wait_s is not None else SourceUnavailable(text)
+    if status == 500:
+        return ServerFault(text)
+    if 300 <= status < 400:
+        return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
+    if status in (400, 413, 422, 501):
+        return BadRequest(text, may_adapt=status != 413)
+    if status == 404:
+        return SourceError(text, hint=address_hint(base_url))
+    return SourceError(text)
+
+
+def error_in_answer(where: str, answer: object, content: str, *, key: str, key_name: str | None, base_url: str
+                    ) -> FieldmarkError | None:  # fmt: skip
+    """Return the error in an answer with status 200, or None if it is not an error."""
+    if not isinstance(answer, Mapping) or "error" not in answer or answer.get("choices"):
+        return None
+    codes = codes_of(answer)
+    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 0)
+    if status:
+        return error_of(where, status, {}, content, key=key, key_name=key_name, base_url=base_url)
+    text = f"{where}: {shortened(without_key('; '.join(texts_of(answer)), key))}"
+    if _REFUSAL.search(" ".join(codes)):
+        return Refused(text)
+    if "rate_limit_exceeded" in codes:
+        return RateLimited(text)
+    return SourceError(text, hint=address_hint(base_url)) if _ENDPOINT.search(text) else MalformedAnswer(text)
+
+
+def _permanent(text: str, told: str) -> FieldmarkError | None:
+    """Return the error that no other form and no other try mends, if it is one; or that asks for more tokens."""
+    if _TOO_FEW.search(told):
+        return TooFewTokens(text)
+    if _CONTEXT.search(told):
+        return BadRequest(text, hint="Give the server a larger context, or use a model that has one.")
+    if _ONE_IMAGE.search(told):
+        return BadRequest(text, hint=ONE_IMAGE_HINT)
+    if _NO_IMAGES.search(told):
+        return BadRequest(text, hint="Use a model that sees images; of llama.cpp, start the server with --mmproj.")
+    return BadRequest(text, hint="Check model.") if _NO_MODEL.search(told) else None
+
+
+def address_hint(base_url: str) -> str:
+    """Return what may be wrong with an address where nothing answers."""
+    if not re.search(r"/v\d", base_url):
+        return f"Most servers answer under /v1: set base_url to {base_url.rstrip('/')}/v1."
+    return "Check base_url and model."
+
+
+def texts_of(body: object) -> Iterator[str]:
+    """Yield the messages in an error body of any form: lists, `detail`, strings, JSON in strings."""
+    if isinstance(body, list):
+        for each in body:
+            yield from texts_of(each)
+    elif isinstance(body, Mapping):
+        named = [body[name] for name in _TEXTS if body.get(name)]
+        place = ".".join(str(part) for part in body["loc"]) if isinstance(body.get("loc"), list) else ""
+        for each in named or (list(body.values()) if not place else ()):
+            yield from (f"{place}: {text}" if place else text for text in texts_of(each))
+    elif isinstance(body, str) and body.strip():
+        try:
+            inner = parse_json(body) if body.lstrip().startswith(("{", "[")) else None
+        except ValueError:
+            inner = None
+        if inner is None:
+            yield body.strip()
+        else:
+            yield from texts_of(inner)
+
+
+def codes_of(body: object) -> list[str]:
+    """Return the codes in an error body of any form, outermost first."""
+    if isinstance(body, list):
+        return [code for each in body for code in codes_of(each)]
+    if isinstance(body, str) and body.lstrip().startswith(("{", "[")):
+        try:
+            return codes_of(parse_json(body))
+        except ValueError:
+            return []
+    if not isinstance(body, Mapping):
+        return []
+    own = [str(body[name]) for name in _CODES if isinstance(body.get(name), str | int)]
+    return own + [code for name in _TEXTS for code in codes_of(body.get(name))]
+
+
+def _wait_s(status: int, headers: Mapping[str, str], body: object, told: str) -> float | None:
+    """Return the seconds that a server asks to wait, wherever it says so; None if it does not."""
+    milliseconds = headers.get("retry-after-ms", "")
+    if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 12:
+        return int(milliseconds) / 1000
+    found = [parse_retry_after(headers.get("retry-after")), _duration_s(_value(body, "retryDelay"))]
+    if match := _WAIT.search(told):
+        unit = (match[2] or "s").lower()
+        found.append(float(match[1]) * (0.001 if unit.startswith(("ms", "milli")) else 60 if unit[0] == "m" else 1))
+    if status == 429 and not any(each is not None for each in found):
+        for name, value in headers.items():
+            if name.startswith("x-ratelimit-reset") and headers.get(name.replace("reset", "remaining"), "0") in (
+                "0",
+                "0.0",
+            ):
+                found.append(_duration_s(value))
+    waits = [each for each in found if each is not None]
+    return max(waits) if waits else None
+
+
+def _duration_s(value: object) -> float | None:
+    """Return the seconds of `7.66s`, `120ms`, `6m0s`, a number of seconds, or the moment of a clock."""
+    text = str(value or "").strip()
+    match = _DURATION.fullmatch(text)
+    if not text or match is None:
+        return None
+    hours, minutes, amount, unit = match.groups()
+    if unit is None and amount and float(amount) > _EPOCH_S:
+        moment = float(amount) / (1000 if float(amount) > 1000 * _EPOCH_S else 1)
+        return max(0.0, moment - time.time())
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(amount or 0) / (1000 if unit == "ms" else 1)
+
+
+def _value(body: object, name: str) -> object:
+    """Return the first value of a name, anywhere in a body."""
+    if isinstance(body, Mapping):
+        if name in body:
+            return body[name]
+        body = list(body.values())
+    inner = (_value(each, name) for each in body) if isinstance(body, list) else iter(())
+    return next((each for each in inner if each is not None), None)
+
+
+def shortened(value: object, limit: int = 200) -> str:
+    """Return an external text as one line of at most `limit` characters, for error messages."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a server's text with the API key masked."""
+    return text.replace(key, "***") if key else text

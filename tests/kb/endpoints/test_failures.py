@@ -1,0 +1,84 @@
+"""Errors of servers: every form of body is read, waits are found wherever they stand, hints fit."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from data.errors import BadRequest, FieldmarkError, KeyRejected, RateLimited, SourceError, StillLoading, TooFewTokens
+from kb.endpoints.failures import error_of, texts_of
+
+
+def failure(status: int, body: object, base_url: str = "http://h/v1", **headers: str) -> FieldmarkError:
+    content = body if isinstance(body, str) else json.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return error_of("m", status, named, content, key="", key_name="KEY", base_url=base_url)
+
+
+def test_the_texts_of_every_form_of_error_are_read() -> None:
+    raw = json.dumps({"error": {"message": "at most 1 image"}})
+    for body, expected in (
+        ({"error": {"message": "no", "code": 5}}, ["no"]),
+        ([{"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}], ["no"]),
+        ({"error": "no", "error_type": "validation"}, ["no"]),
+        ({"detail": "no"}, ["no"]),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "not permitted", "input": 1}]}, ["body.seed: not permitted"]),
+        ({"error": {"message": "Provider error", "metadata": {"raw": raw}}}, ["Provider error", "at most 1 image"]),
+        ("plain text", ["plain text"]),
+        ({}, []),
+    ):
+        assert list(texts_of(body)) == expected, body
+    assert str(failure(422, {"detail": [{"loc": ["body", "seed"], "msg": "no"}]})) == "m: 422: body.seed: no"
+
+
+def test_the_wait_is_found_wherever_a_server_states_it() -> None:
+    gemini = [{"error": {"message": "quota", "details": [{"@type": "RetryInfo", "retryDelay": "38s"}]}}]
+    cases: tuple[tuple[object, dict[str, str], float | None], ...] = (
+        ({}, {"retry_after": "7"}, 7.0),
+        ({}, {"retry_after_ms": "1500"}, 1.5),
+        (gemini, {}, 38.0),
+        ({"error": {"message": "Please try again in 7.66s."}}, {}, 7.66),
+        ({"error": {"message": "Please retry in 120ms"}}, {}, 0.12),
+        ({"error": {"message": "Try again in 2 minutes"}}, {}, 120.0),
+        ({}, {"x_ratelimit_reset_requests": "1m30s", "x_ratelimit_remaining_requests": "0"}, 90.0),
+        ({}, {"x_ratelimit_reset_tokens": "6m0s", "x_ratelimit_remaining_tokens": "900"}, None),
+        ({}, {}, None),
+    )
+    for body, headers, wait_s in cases:
+        found = failure(429, body, **headers)
+        assert isinstance(found, RateLimited), body
+        assert found.retry_after_s == wait_s, (body, headers)
+    moment = failure(429, {}, x_ratelimit_reset=str(int((time.time() + 60) * 1000)))
+    assert isinstance(moment, RateLimited) and 50 < (moment.retry_after_s or 0) <= 60
+    assert getattr(failure(503, {"error": "busy"}, retry_after="4"), "retry_after_s", 0) == 4.0
+
+
+def test_what_no_other_request_mends_is_told_apart() -> None:
+    key = [{"error": {"message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]}}]
+    cases: tuple[tuple[int, Any, type[FieldmarkError], bool, str], ...] = (
+        (400, "no", BadRequest, True, ""),
+        (422, "no", BadRequest, True, ""),
+        (501, "no", BadRequest, True, ""),
+        (500, "no", SourceError, True, ""),
+        (403, "no", KeyRejected, True, "Check the key."),
+        (401, "no", KeyRejected, False, "Check the key."),
+        (400, key, KeyRejected, False, "Check the key."),
+        (400, "the request exceeds the available context size", BadRequest, False, "larger context"),
+        (400, "This model's maximum context length is 8 tokens", BadRequest, False, "larger context"),
+        (400, "Please try again with higher max_tokens.", TooFewTokens, False, ""),
+        (400, "At most 1 image(s) may be provided in one prompt.", BadRequest, False, "--method decompose"),
+        (500, "image input is not supported", BadRequest, False, "--mmproj"),
+        (404, "The model `x` does not exist", BadRequest, False, "Check model."),
+        (402, "Insufficient balance", SourceError, False, "no credit"),
+        (429, {"error": {"code": "insufficient_quota"}}, SourceError, False, "no credit"),
+        (503, {"error": {"message": "Loading model"}}, StillLoading, False, ""),
+        (404, "page not found", SourceError, False, "Check base_url and model."),
+        (302, "", SourceError, False, "final address"),
+    )
+    for status, body, kind, may_adapt, hint in cases:
+        found = failure(status, body)
+        assert isinstance(found, kind), (status, body, found)
+        assert getattr(found, "may_adapt", False) is may_adapt, (status, body)
+        assert hint in (found.hint or ""), (status, body)
+    assert "set base_url to http://h:1234/v1" in (failure(404, "no", "http://h:1234").hint or "")

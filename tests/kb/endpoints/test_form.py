@@ -1,0 +1,143 @@
+"""A server that refuses parts of requests is asked in the form nearest to the full one, found once and remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.errors import BadRequest, KeyRejected, ServerFault
+from data.event_loop import wait_for
+from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints.chat import Connection
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.form import Form, least_change, rungs
+from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.retry import RetryPolicy
+from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}, "additionalProperties": False}
+ASKED = ChatRequest(
+    messages=(ChatMessage(role="system", text="Be brief."), ChatMessage(role="user", text="Is it red?")),
+    max_tokens=5, seed=1, top_logprobs=20, json_schema=SCHEMA,
+)  # fmt: skip
+QUICK = RetryPolicy(first_wait_s=0.001)
+FULL = Form()
+LADDER = list(rungs(FULL, ASKED, Endpoint(model="m", reasoning_effort="low")))
+NAMES = ["json", "logprobs", "seed", "temperature", "tokens", "effort", "system", "neighbours", "stream"]
+
+
+def test_the_parts_go_in_a_fixed_order() -> None:
+    assert list(dict.fromkeys(name for name, _ in LADDER)) == NAMES
+    levels = [value for name, value in LADDER if name in ("json", "logprobs")]
+    assert levels == ["plain schema", "object", "text", 5, 0]
+    bare = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), temperature=None)
+    assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["stream"]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.integers(0, 2)))
+def test_no_part_is_given_up_that_the_server_takes(refused: dict[str, int]) -> None:
+    """A server that refuses the first values of some parts, whatever the others are, is asked for the best of each."""
+    values: dict[str, list[object]] = {name: [getattr(FULL, name)] for name in NAMES}
+    for name, value in LADDER:
+        values[name].append(value)
+    level = {name: min(refused.get(name, -1) + 1, len(values[name]) - 1) for name in NAMES}
+    asked: list[Form] = []
+
+    async def attempt(form: Form) -> ChatReply | None:
+        asked.append(form)
+        is_refused = any(values[name].index(getattr(form, name)) < level[name] for name in NAMES)
+        return None if is_refused else ChatReply(text=repr(form), model="m")
+
+    found = asyncio.run(least_change(FULL, LADDER, attempt))
+    assert found is not None
+    form, reply = found
+    assert {name: getattr(form, name) for name in NAMES} == {name: values[name][level[name]] for name in NAMES}
+    assert reply.text == repr(form)
+    assert len(asked) <= 3 * len(LADDER)
+
+
+def refusing(**values: object) -> Callable[[Call], Reaction]:
+    """Return a script that refuses some values of some fields, in words that nobody knows."""
+
+    def script(call: Call) -> Reaction:
+        bad = [name for name, value in values.items() if call.payload.get(name) == value]
+        return Status(status=422, error={"message": f"{bad[0]}!"}) if bad else "Yes"
+
+    return script
+
+
+def test_the_ladder_is_climbed_once_for_all_requests_and_runs(tmp_path: Path) -> None:
+    async def several(chat: Connection) -> None:
+        messages = [(ChatMessage(role="user", text=str(i)),) for i in range(8)]
+        await asyncio.gather(*(chat.reply(ChatRequest(messages=each, seed=1, top_logprobs=20)) for each in messages))
+
+    with OpenAIServer(refusing(temperature=0.0, top_logprobs=20)) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url)
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as chat:
+            asyncio.run(several(chat))
+            assert chat.form == Form(temperature=False, logprobs=5)
+        climbed = server.n_calls
+        assert climbed <= 8 + 9 + 7, "eight at once are refused, one climbs, seven are asked again"
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as chat:
+            wait_for(chat.reply(ASKED))
+            assert server.n_calls == climbed + 1
+            assert server.calls[-1].payload["top_logprobs"] == 5 and "temperature" not in server.calls[-1].payload
+    with ReplyCache(tmp_path / "r") as cache:
+        cache.store_form(endpoint.key, None)
+        assert cache.form(endpoint.key) is None
+
+
+def test_a_refusal_by_accident_teaches_nothing() -> None:
+    faults = {1: 400, 2: 500, 3: 500}
+    with (
+        OpenAIServer(lambda call: Status(status=faults[call.number]) if call.number in faults else "ok") as server,
+        Connection(Endpoint(model="m", base_url=server.base_url), retry=QUICK) as chat,
+    ):
+        assert (wait_for(chat.reply(ASKED)).text, chat.form) == ("ok", FULL)
+
+
+def test_a_request_that_is_refused_in_all_forms_is_not_tried_in_all_again() -> None:
+    with (
+        OpenAIServer(Status(status=400, error={"message": "bad photo 17"})) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url), retry=QUICK) as chat,
+    ):
+        for calls in (1 + len(LADDER) - 1, 1):  # effort is not set here
+            before = server.n_calls
+            with pytest.raises(BadRequest, match="400: bad photo"):
+                wait_for(chat.reply(ASKED))
+            assert server.n_calls - before == calls
+
+
+def test_a_part_that_the_key_may_not_ask_for_is_told_from_a_bad_key() -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=403) if call.payload.get("logprobs") else "Yes"
+
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        assert wait_for(chat.reply(ASKED)).text == "Yes"
+        assert chat.form == Form(logprobs=0)
+    with OpenAIServer(Status(status=403)) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        with pytest.raises(KeyRejected):
+            wait_for(chat.reply(ASKED))
+        assert server.n_calls == 2
+
+
+def test_a_fault_of_the_server_is_first_repeated_unchanged() -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=500) if "response_format" in call.payload else '{"a": 1}'
+
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url), retry=QUICK) as chat:
+        assert wait_for(chat.reply(ASKED)).text == '{"a": 1}'
+        assert server.calls[0].payload == server.calls[1].payload
+        assert chat.form == Form(json="text")
+    retry = RetryPolicy(first_wait_s=0.001, tries=3)
+    with (
+        OpenAIServer(Status(status=500)) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url), retry=retry) as chat,
+        pytest.raises(ServerFault, match="tried 3 times"),
+    ):
+        wait_for(chat.reply(ASKED))
