@@ -183,7 +183,7 @@ class Connection(Closing):
 
     async def _whole(self, request: ChatRequest) -> ChatReply:
         """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many."""
-        limits = self._limits(request)
+        limits = self.limits(request)
         first, least = limits[0], request.max_tokens or 1
         key = self.endpoint.key
         cut_at = self._cache.cut_off_at(key, request) if self._cache is not None else 0
@@ -222,7 +222,7 @@ class Connection(Closing):
                 )
         raise _cut_off(paid, self.name, cut_at, is_refused=refused is not None) from refused
 
-    def _limits(self, request: ChatRequest) -> list[int | None]:
+    def limits(self, request: ChatRequest) -> list[int | None]:
         """Return the tokens of the tries in turn; None leaves them to the server."""
         if request.max_tokens is None and not self.endpoint.max_tokens:
             return [None]

@@ -120,7 +120,7 @@ class Endpoint:
 
     @property
     def key(self) -> str:
-        """What decides a reply besides the request: the whole address, the model, and settings that change replies."""
+        """The identity of a model's replies with the whole address; part of the keys of cached replies."""
         return f"{self.base_url.rstrip('/')} {self.name}"
 
     @property

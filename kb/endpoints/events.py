@@ -12,7 +12,7 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def chat_of_events(content: str, where: str) -> dict[str, Any]:
-    """Return the chat completion in the events of a stream; an event with an error is returned as it is.
+    """Return the chat completion in the events of a stream; an event with an error is returned alone.
 
     Raises:
         ReplyLost: if the stream ended before the reply did.

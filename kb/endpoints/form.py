@@ -16,7 +16,7 @@ JSON_FORMS: Final[tuple[JsonForm, ...]] = ("schema", "plain schema", "object", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What a server takes; the default is everything, as the methods ask for it."""
+    """The optional parts that a server takes; by default all, in the form that the methods ask for."""
 
     json: JsonForm = "schema"
     """`plain schema`: without limits of numbers and lists; `object`: `json_object`; `text`: described in words."""

@@ -55,24 +55,19 @@ class Reasoning:
         return max(LEAST, 1 << (SPARE * self.tokens - 1).bit_length())
 
 
-def find_reasoning(endpoint: Endpoint, key: str) -> Reasoning:
+def find_reasoning(chat: Connection, key: str) -> Reasoning:
     """Return the reasoning of a model, from a small question.
 
     The question is asked once, and with more tokens where the reply is cut off; then, if the model reasons, once with
     each setting against it until one helps. It is asked with few tokens, whatever the settings say: a server that
     neither shows nor counts the reasoning gives it away by cutting the reply off.
     """
-    least = _REQUEST.max_tokens or 0
-    with Connection(replace(endpoint, max_tokens=None), key, retry=_PATIENCE, warns=False) as chat:
-        try:
-            reply, is_complete = wait_for(chat.reply(_REQUEST)), True
-        except CutOff as error:
-            tokens, is_complete = error.output_tokens or least, False
-        else:
-            # What needs more tokens than a number has reasons, even if they are hidden.
-            has_grown = chat.budget.meter.cut_off > 0
-            tokens = max(_tokens_of(reply), least if has_grown else 0) if reply.reasons or has_grown else 0
-        form = chat.form
+    endpoint, least = chat.endpoint, _REQUEST.max_tokens or 0
+    if (endpoint.max_tokens or 0) > least:
+        with Connection(replace(endpoint, max_tokens=None), key, retry=_PATIENCE, warns=False) as other_chat:
+            tokens, is_complete = _tokens_for_the_question(other_chat, least)
+    else:
+        tokens, is_complete = _tokens_for_the_question(chat, least)
     if not tokens:
         return Reasoning(tokens=0)
     # With a setting that helps, half of the tokens are enough.
@@ -80,12 +75,28 @@ def find_reasoning(endpoint: Endpoint, key: str) -> Reasoning:
     for setting, other in remedies(endpoint):
         try:
             with Client(other, key) as client:
-                found = reply_of(wait_for(client.chat(body_of(other, request, form))), request, other)
+                found = reply_of(wait_for(client.chat(body_of(other, request, chat.form))), request, other)
         except (SourceError, MissingRequirement):
             continue  # the server does not take the setting
         if found.finish == "stop" and (not found.reasons or 2 * _tokens_of(found) < tokens):
             return Reasoning(tokens=tokens, is_complete=is_complete, remedy=setting)
     return Reasoning(tokens=tokens, is_complete=is_complete)
+
+
+def _tokens_for_the_question(chat: Connection, least: int) -> tuple[int, bool]:
+    """Return the tokens of the reply with its reasoning, 0 if there is none; and whether the reply is complete."""
+    tries, before = chat.limits(_REQUEST), chat.budget.meter.cut_off
+    try:
+        reply = wait_for(chat.reply(_REQUEST))
+    except CutOff as error:
+        return error.output_tokens or least, False
+    n_cut_off = chat.budget.meter.cut_off - before
+    # What needs more tokens than a number has reasons, even if they are hidden.
+    needs_more = n_cut_off > 0 or (tries[0] or 0) > least
+    if not reply.reasons and not needs_more:
+        return 0, True
+    tokens = _tokens_of(reply) - sum(limit or 0 for limit in tries[:n_cut_off])
+    return max(tokens, least if needs_more else 0), True
 
 
 def remedies(endpoint: Endpoint) -> Iterator[tuple[str, Endpoint]]:
@@ -194,7 +205,7 @@ def _tested(ability: Ability, chat: Connection, key: str) -> tuple[bool, str] | 
     if ability == "answers":
         return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
     if ability == "answers at once":
-        return _answers_at_once(chat.endpoint, key)
+        return _answers_at_once(chat, key)
     if ability == "JSON schema":
         return _json_schema(chat)
     if ability == "logprobs":
@@ -216,8 +227,8 @@ def _reply(chat: Connection, text: str, *, images: tuple[bytes, ...] = (), **mor
     return wait_for(chat.reply(ChatRequest(messages=(message,), **{"max_tokens": 300} | more)))
 
 
-def _answers_at_once(endpoint: Endpoint, key: str) -> tuple[bool, str] | tuple[bool, str, str]:
-    found = find_reasoning(endpoint, key)
+def _answers_at_once(chat: Connection, key: str) -> tuple[bool, str] | tuple[bool, str, str]:
+    found = find_reasoning(chat, key)
     if not found.tokens:
         return True, "no reasoning before the answer"
     advice = f"max_tokens = {found.max_tokens} saves this"

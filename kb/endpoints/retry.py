@@ -80,14 +80,18 @@ class Tries:
             except (SourceError, KeyRejected) as error:
                 n_failed += 1
                 self._has_answered = self._has_answered or not isinstance(error, ConnectionRefused)
-                if mend is not None and (mended := await mend(error, n_failed)) is not None:
-                    return mended
-                wait_s = self._wait_s(error, n_failed, waited_s)
+                failure: FieldmarkError = error
+                try:
+                    if mend is not None and (mended := await mend(error, n_failed)) is not None:
+                        return mended
+                except (SourceError, KeyRejected) as other:  # such as of a server that is busy by now
+                    failure = other
+                wait_s = self._wait_s(failure, n_failed, waited_s)
                 if wait_s is None:
                     # One error may be raised to several callers that shared a request.
-                    if n_failed > 1 and error.args and not str(error.args[0]).endswith(" times)"):
-                        error.args = (f"{error.args[0]} (tried {n_failed} times)", *error.args[1:])
-                    raise
+                    if n_failed > 1 and failure.args and not str(failure.args[0]).endswith(" times)"):
+                        failure.args = (f"{failure.args[0]} (tried {n_failed} times)", *failure.args[1:])
+                    raise failure from None
                 self.n_retries += 1
                 waited_s += wait_s
             else:

@@ -114,12 +114,12 @@ def test_the_traceback_of_a_defect_does_not_show_the_key(
     cli: Any, build: list[str], server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such as of a library that quotes a header."""
-    from kb.endpoints import openai_client
+    from kb.endpoints import client
 
     def defect(endpoint: Any, key: str) -> Any:
         raise RuntimeError(f"Illegal header value b'Bearer {key}'")
 
-    monkeypatch.setattr(openai_client, "_client", defect)
+    monkeypatch.setattr(client, "_sdk", defect)
     done = cli.call("--debug", *build)
     assert (done.exit_code, "Bearer ***" in done.stderr, "Traceback" in done.stderr) == (70, True, True)
     assert leaks(done.stdout, done.stderr) == []

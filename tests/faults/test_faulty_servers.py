@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kb.endpoints.openai_client import OpenAIChat
 
 import kb
 from data.contracts import ChatModel
@@ -19,8 +18,9 @@ from data.event_loop import wait_for
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.retry import RetryingChat, RetryPolicy
+from kb.endpoints.retry import RetryPolicy
 from kb.sources import http_client as of_wikis
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
@@ -122,7 +122,7 @@ def test_replies_of_faulty_models_are_used_or_counted(draw: Draw) -> None:
         reading = wait_for(Reader(chat).read(JPEG, CANDIDATES))
         return "read" if reading is not None else "no reading"
 
-    policy = RetryPolicy(tries=2, tries_if_malformed=2, first_wait_s=0.001, longest_wait_s=0.05)
+    policy = RetryPolicy(tries=2, tries_if_malformed=2, first_wait_s=0.001, longest_wait_s=0.05, busy_s=0.01)
     with OpenAIServer(lambda call: as_kind(react, kind)(call)) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, timeout=20)
 
@@ -130,9 +130,9 @@ def test_replies_of_faulty_models_are_used_or_counted(draw: Draw) -> None:
             nonlocal kind
             at_random.seed(seed)
             kind = at_random.choice(KINDS)
-            with OpenAIChat(endpoint) as chat:
+            with Connection(endpoint, retry=policy) as chat:
                 try:
-                    return ask(RetryingChat(chat, policy), seed)
+                    return ask(chat, seed)
                 except FieldmarkError as error:
                     assert str(error)
                     return f"exit code {error.exit_code}"

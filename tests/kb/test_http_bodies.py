@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import openai  # noqa: F401  # takes memory when it is loaded
 import pytest
-from kb.endpoints.openai_client import MAX_ANSWER_BYTES, OpenAIClient
 
 from data.errors import MalformedAnswer, TooLarge
 from data.event_loop import wait_for
+from kb.endpoints.client import MAX_ANSWER_BYTES, Client
 from kb.endpoints.endpoint import Endpoint
 from kb.http_bodies import PIECE_BYTES, unpack_in_pieces
 from kb.sources.http_client import RetryPolicy
@@ -81,8 +81,8 @@ def ask_page(origin: str) -> Any:
 
 
 def ask_model(origin: str) -> Any:
-    with OpenAIClient(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
-        return wait_for(client.post("/chat/completions", {"model": "any"}))
+    with Client(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
+        return wait_for(client.chat({"model": "any", "messages": []}))
 
 
 def test_answers_beyond_the_limits_are_refused_without_being_unpacked() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kb.endpoints.openai_client import OpenAIChat
 from PIL import Image
 
 from data.records import JobImage
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from tests.conftest import CommandLine, Outcome
 from tests.security.obedient_model import ORDER
@@ -28,9 +28,9 @@ class Model:
     """A chat model whose script can be set."""
 
     server: OpenAIServer
-    chat: OpenAIChat
+    chat: Connection
 
-    def follows(self, script: Script) -> OpenAIChat:
+    def follows(self, script: Script) -> Connection:
         """Return the chat model, from now on with this script, and forget earlier calls."""
         self.server.script = script
         self.server.calls.clear()
@@ -46,7 +46,7 @@ class Model:
 def model() -> Iterator[Model]:
     with (
         OpenAIServer() as server,
-        OpenAIChat(Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1)) as chat,
+        Connection(Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1)) as chat,
     ):
         yield Model(server=server, chat=chat)
 

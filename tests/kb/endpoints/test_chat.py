@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kb.endpoints.chat import Connection
 
 from data.errors import (
     BadRequest,
@@ -28,6 +27,7 @@ from data.errors import (
 )
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle

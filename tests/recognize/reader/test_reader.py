@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kb.endpoints.openai_client import OpenAIChat
 
 from data.errors import ConfigError, CostStop, MissingRequirement, UsageError
 from data.event_loop import wait_for
@@ -42,7 +41,7 @@ CANDIDATES = [
 
 
 def read(script: Any, *, candidates: Any = CANDIDATES, **settings: Any) -> Any:
-    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url, max_wait=0)) as chat:
         reader = Reader(chat, **settings)
         return wait_for(reader.read(JPEG, candidates)), server.calls
 
@@ -115,7 +114,7 @@ def test_a_name_inside_a_longer_name_is_ignored() -> None:
 
 def test_further_samples_shuffle_each_photo_differently() -> None:
     with OpenAIServer(choosing("Blue Jay")) as server:
-        with OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+        with Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
             reader = Reader(chat, n_samples=2)
             for number in range(12):
                 wait_for(reader.read(JPEG + bytes([number]), CANDIDATES))
@@ -195,7 +194,7 @@ def test_one_broken_sample_does_not_affect_the_others() -> None:
 def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
     def script(call: Any) -> Any:
         return (
-            "?" if call.number == 2 else Status(status=400, error={"message": "too dark"}) if call.number == 3 else DOWN
+            "?" if call.number == 2 else Status(status=413, error={"message": "too dark"}) if call.number == 3 else DOWN
         )
 
     reading, _ = read(script, n_samples=4)
@@ -215,7 +214,7 @@ def test_a_rejected_api_key_cancels_the_waiting_samples() -> None:
 
     with OpenAIServer(script) as server:
         try:
-            with OpenAIChat(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
+            with Connection(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
                 reader = Reader(chat, n_samples=30)
                 with pytest.raises(MissingRequirement, match="API key required"):
                     wait_for(reader.read(JPEG, CANDIDATES))

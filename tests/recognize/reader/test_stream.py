@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 import pytest
-from kb.endpoints.openai_client import OpenAIChat
 
 from data.errors import CostStop
 from data.records import Answer, Box, Candidate, Identification
+from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from recognize.reader.reader import Reader
 from recognize.reader.stream import AHEAD, read_over
@@ -34,7 +34,7 @@ def picture_of(path: Any, box: Any) -> Any:
 
 
 def read(rows: Any, script: Any) -> Any:
-    with OpenAIServer(script) as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
         return list(read_over(rows, Reader(chat), picture_of)), server
 
 
@@ -86,7 +86,7 @@ def test_an_unreadable_photo_keeps_its_answer() -> None:
     def broken(path: Any, _: Any) -> None:
         raise BadImage(f"{path} is gone")
 
-    with OpenAIServer("?") as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+    with OpenAIServer("?") as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
         (found,) = read_over([row("a.jpg")], Reader(chat), broken)
     assert found.answer == row("a.jpg").answer
     assert found.reader.reason == "the reader failed: a.jpg is gone"
@@ -117,7 +117,7 @@ def test_the_cost_limit_ends_the_stream_after_finished_rows() -> None:
                 raise CostStop("the next request could pass 1 cent")
             return await self.chat.reply(request)
 
-    with OpenAIServer('{"answer": "A"}') as server, OpenAIChat(Endpoint(model="m", base_url=server.base_url)) as chat:
+    with OpenAIServer('{"answer": "A"}') as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
         expensive = Expensive()
         expensive.chat = chat
         stream = read_over([row("a.jpg"), row("b.jpg")], Reader(expensive), picture_of)
