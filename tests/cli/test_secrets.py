@@ -86,7 +86,7 @@ def test_no_verb_writes_the_key_that_a_server_repeats(
     texts = []
     for run in runs:
         done = cli.call(*run)
-        assert done.exit_code in (0, 7), (run, done.stderr)
+        assert done.exit_code in (0, 3, 7), (run, done.stderr)  # 3: the scripted model sees no pictures
         texts += [done.stdout, done.stderr]
     assert server.n_calls > 8
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} >= {".jsonl", ".html", ".bin", ".sqlite"}

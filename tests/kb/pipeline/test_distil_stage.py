@@ -166,7 +166,7 @@ def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Pa
     path = tmp_path / "a.kb"
 
     def script(call: Call) -> Reaction:
-        return distil(call) if call.number <= 5 else HttpStatus(status=500)
+        return distil(call) if call.number <= 5 else HttpStatus(status=503)
 
     with OpenAIServer(script) as server:
         with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(3\)"):
