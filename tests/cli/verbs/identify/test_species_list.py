@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli.verbs import identify_notes as species_lists
 from kb.checklist.reconcile import UnmatchedName
-from kb.checklist.species_lists import MatchedList
+from kb.checklist.species_lists import MatchedNames
 from recognize.confidence.prior import ListFit, ListPrior, SpeciesList
 
 FILE = Path("list.txt")
@@ -24,9 +24,9 @@ def test_ten_unknown_names_are_listed_and_the_rest_counted() -> None:
 
 
 def test_the_first_species_outside_the_knowledge_base_are_named() -> None:
-    here = frozenset(f"here-{number}" for number in range(20))
+    here = tuple(f"here-{number}" for number in range(20))
     for n_absent, missing in ((0, ""), (1, " (missing: A 0)"), (7, " (missing: A 0, A 1, A 2, A 3, A 4, 2 more)")):
-        matched = MatchedList(taxon_ids=here, absent=tuple(f"A {number}" for number in range(n_absent)))
+        matched = MatchedNames(of_rows=here, absent=tuple(f"A {number}" for number in range(n_absent)), unmatched=())
         text = species_lists.summary(matched)
         assert text == f"{20 + n_absent} species, 20 of them in this knowledge base{missing}"
 
