@@ -302,11 +302,12 @@ def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
 
     So labels of fish, or of any list of names, match a knowledge base of these.
     """
-    from kb.checklist.reconcile import match_names
+    from kb.checklist.reconcile import Reconciler
+    from kb.checklist.wiki_checklist import WikiChecklist
 
     found = match_rows([(label,) for label in labels], store.checklist)
     missing = [name.name for name in found.unmatched]
-    own = match_names(missing, store.taxa())
+    own = Reconciler(WikiChecklist(store.taxa())).reconcile(missing).matched if missing else ()
     named = {match.name for match in own}
     return replace(
         found,

@@ -136,11 +136,10 @@ def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
 
     wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
     name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
-    journal = LookupJournal(settings.home / "look-ups" / f"{name}.sqlite")
+    journal = LookupJournal(settings.home / "look-ups" / f"{name}.jsonl")
     try:
         yield journal
     except (SourceUnavailable, KeyboardInterrupt):
-        journal.close()
         raise
     except BaseException:
         journal.remove()

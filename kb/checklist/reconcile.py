@@ -109,27 +109,6 @@ class Reconciled:
         return {species: tuple(given) for species, given in names.items() if len(given) > 1}
 
 
-def match_names(labels: Sequence[str], taxa: Iterable[Taxon]) -> list[MatchedName]:
-    """Return the labels that are names of the given taxa, apart from capitals, hyphens, numbers and underscores."""
-    by_name: dict[str, tuple[MatchKind, str, Taxon]] = {}
-    for taxon in taxa:
-        named: tuple[tuple[MatchKind, Sequence[str]], ...] = (
-            ("scientific name", (taxon.scientific_name,)),
-            ("English name", taxon.common_names),
-            ("synonym", taxon.synonyms),
-        )
-        for kind, names in named:
-            for name in names:
-                by_name.setdefault(fold(name), (kind, name, taxon))
-    found = []
-    for label in labels:
-        match = by_name.get(fold(_SEPARATORS.sub(" ", _NUMBER.sub("", label))))
-        if match is not None:
-            kind, name, taxon = match
-            found.append(MatchedName(name=label, taxon=taxon, kind=kind, matched_name=name))
-    return found
-
-
 class Reconciler:
     """Matches names with species; made once for many names.
 

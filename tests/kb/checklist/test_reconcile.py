@@ -8,7 +8,7 @@ import pytest
 
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
-from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler, match_names
+from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
 
@@ -171,8 +171,8 @@ def test_species_of_pages_are_found_by_name_and_have_no_tree() -> None:
 
 
 def test_labels_are_matched_with_given_species_alone() -> None:
-    found = match_names(["07.Rana_rubra", "red-frog", "Rana rufa", "Pica pica"], [FROG])
-    assert [(match.name, match.kind, match.matched_name) for match in found] == [
-        ("07.Rana_rubra", "scientific name", "Rana rubra"), ("red-frog", "English name", "Red Frog"),
+    found = Reconciler(WikiChecklist([FROG])).reconcile(["07.Rana_rubra", "red-frog", "Rana rufa", "Pica pica"])
+    assert [(match.name, match.rule, match.matched_name) for match in found.matched] == [
+        ("07.Rana_rubra", "scientific name", "Rana rubra"), ("red-frog", "common name (spelling)", "Red Frog"),
         ("Rana rufa", "synonym", "Rana rufa"),
     ]  # fmt: skip
