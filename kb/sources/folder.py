@@ -47,7 +47,6 @@ PHOTO_SUFFIXES = frozenset(
 )
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
-MAX_TEXT_BYTES = 5_000_000
 
 
 class FolderSource(ArticleSource):
@@ -87,7 +86,7 @@ class FolderSource(ArticleSource):
             path = self.folder_of(taxon)
             if path is None:
                 yield taxon, left_out(taxon, reasons.NO_PAGE)
-            elif not _may_have_text(path) and not _photos(path):
+            elif not _article_files(path) and not _photos(path):
                 detail = f"{path.name}: no article.txt and no photos"
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE, detail=detail)
             elif path.name in taken:
@@ -139,7 +138,7 @@ class FolderSource(ArticleSource):
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
             path = by_name.get(fold((title or name).rpartition("/")[2]))
-            if inside is None or path is None or not _may_have_text(path):
+            if inside is None or path is None or not _article_files(path):
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:
                 title = f"{inside.name}/{path.name}"
@@ -181,8 +180,6 @@ class FolderSource(ArticleSource):
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
         texts = []
         for file in files:
-            if file.stat().st_size > MAX_TEXT_BYTES:
-                raise BadInput(f"{file.name} is larger than {MAX_TEXT_BYTES:,} bytes")
             texts.append(file.read_text(encoding="utf-8-sig"))
         return FetchedPage(
             page=page,
@@ -285,26 +282,14 @@ def _unused(path: Path, credited: Iterable[str]) -> Iterator[LeftOut]:
             yield LeftOut(name=file, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
 
 
-def _may_have_text(path: Path) -> bool:
-    """Return whether a folder has a text; an unreadable folder counts, and fetching reports why."""
-    try:
-        return bool(_article_files(path))
-    except OSError:
-        return True
-
-
-def _revision(path: Path) -> int | None:
-    """Return a hash of texts, photos and credits, or None for an unreadable folder."""
-    try:
-        files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
-    except OSError:
-        return None
+def _revision(path: Path) -> int:
+    """Return a hash of texts, photos and credits; of a file that cannot be read, of the reason."""
+    files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
     digests = "\n".join(f"{file.name} {_digest(file)}" for file in files)
     return int(sha256_hex(digests)[:12], 16)
 
 
 def _digest(file: Path) -> str:
-    """Return the hash of a file, or why it cannot be read."""
     try:
         return sha256_hex(file.read_bytes())
     except OSError as error:

@@ -10,7 +10,6 @@ from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
-from kb.checklist.name_files import are_named_in_parts
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.tables import ID, Table, checklist_of_tables, heading
 from kb.checklist.stored.usage import ChecklistFile, licence_name
@@ -35,8 +34,6 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
             hint="Give the archive of a checklist; archives of occurrences have no taxonomy.",
         )
     core = _table(container, meta, cores[0])
-    if not {"scientificname", "canonicalname"} & set(core.columns) and not are_named_in_parts(core.columns):
-        raise BadInput(f"{container.place(meta)}: the core has no field scientificName, nor genus and specificEpithet.")
     others = [
         _table(container, meta, node)
         for node in root
@@ -73,8 +70,6 @@ def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
         raise BadInput(f"{container.place(meta)}: expected a number as index: {error}.") from error
     delimiter = _unescaped(node.get("fieldsTerminatedBy", ","))
     quote = _unescaped(node.get("fieldsEnclosedBy", '"'))
-    if len(delimiter) != 1 or len(quote) > 1:
-        raise BadInput(f"{container.place(meta)}: expected one character between fields, got {delimiter!r}.")
     return Table(
         files=tuple(file for file in files if file),
         columns=columns,

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from data.contracts import Checklist
-from data.records import LeftOut, PageRef, Taxon, taxon_id
+from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.checklist.names import fold
 from kb.checklist.wiki_checklist import WithTaxoboxes
-from kb.sources.mediawiki.locate import Locator, page_ref, without_brackets
+from kb.sources.mediawiki.locate import Locator, group_titled, page_ref
 from kb.sources.mediawiki.wiki_pages import WikiPage
 
 RANKS: Final = ("genus", "family")
@@ -71,11 +70,4 @@ def _entry_of(taxon: Taxon, entries: dict[tuple[str, str], WikiPage]) -> tuple[s
 
 def _group(species: Taxon, rank: str, name: str, page: WikiPage) -> Taxon:
     below = RANKS[: RANKS.index(rank) + 1]
-    title = without_brackets(page.title)
-    return Taxon(
-        taxon_id=taxon_id(name),
-        scientific_name=name,
-        rank=rank,
-        common_names=() if fold(title) == fold(name) else (title,),
-        lineage={each: above for each, above in species.lineage.items() if each not in below},
-    )
+    return group_titled(page, name, rank, {k: above for k, above in species.lineage.items() if k not in below})

@@ -50,9 +50,8 @@ class Locator:
         Raises:
             SourceError: if the wiki is not available.
         """
-        if not taxa:
-            return
-        found = self._find_by_listing(taxa) if self._should_list(len(taxa)) else self._find_by_title(taxa)
+        lists = bool(taxa) and self._should_list(len(taxa))
+        found = self._find_by_listing(taxa) if lists else self._find_by_title(taxa)
         for i, taxon in enumerate(taxa):
             page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
@@ -180,30 +179,31 @@ class Locator:
 
     def _find_by_title(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
         tries = [title_tries(taxon) for taxon in taxa]
-        rounds = [0, 1, 2]
         if sum(len(titles) for rank in tries for titles in rank) <= TITLES_PER_REQUEST:
-            tries, rounds = [[list(chain.from_iterable(rank))] for rank in tries], [0]
+            tries = [[list(chain.from_iterable(rank)), [], []] for rank in tries]
         seen: dict[str, WikiPage] = {}
         found: dict[int, WikiPage | LeftOut] = {}
-        for k in rounds:
-            missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
-            if not missing:
-                break
-            seen.update(self._pages.look_up(list(chain.from_iterable(tries[i][k] for i in missing))))
-            pages = [page for page in merged(seen) if page.namespace == 0]
-            found = assign(taxa, candidates(taxa, pages))
-        missing = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
-        if missing and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
-            found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in missing}
-        elif missing:
+
+        def look_up(titles: Iterable[str]) -> None:
+            seen.update(self._pages.look_up(list(titles)))
+            found.update(assign(taxa, candidates(taxa, [page for page in merged(seen) if page.namespace == 0])))
+
+        def missing() -> list[int]:
+            return [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
+
+        for k in range(3):
+            if titles := [title for i in missing() for title in tries[i][k]]:
+                look_up(titles)
+        if (left := missing()) and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
+            found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in left}
+        elif left:
             # Taxa hidden by a namesake come first.
-            missing.sort(key=lambda i: i not in found)
-            n_searches = MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND
-            for i in missing[: min(n_searches, MOST_SEARCHES_OF_ALL)]:
+            left.sort(key=lambda i: i not in found)
+            n_searches = min(MOST_SEARCHES + (len(taxa) - len(left)) // SEARCHES_PER_FOUND, MOST_SEARCHES_OF_ALL)
+            for i in left[:n_searches]:
                 hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
                 seen.update(self._pages.look_up(hits))
-            pages = [page for page in merged(seen) if page.namespace == 0]
-            found = assign(taxa, candidates(taxa, pages))
+            look_up([])
         return found
 
     def _search_term(self, name: str) -> WikiPage | None:
@@ -248,14 +248,15 @@ def group_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     elif not isinstance(checklist, WikiChecklist):
         known = checklist.find(name)
         return known if known is not None and known.rank in ("genus", "family") else None
+    lineage = {rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage}
+    return group_titled(page, name, "family" if rank == "family" else "genus", lineage)  # the fetched page tells
+
+
+def group_titled(page: WikiPage, name: str, rank: str, lineage: Mapping[str, str]) -> Taxon:
+    """Return a genus or family with the title of its page as its common name, unless that is scientific."""
     title = without_brackets(page.title)
-    return Taxon(
-        taxon_id=taxon_id(name),
-        scientific_name=name,
-        rank="family" if rank == "family" else "genus",  # the fetched page tells
-        common_names=() if fold(title) == fold(name) else (title,),
-        lineage={rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage},
-    )
+    common_names = () if fold(title) == fold(name) else (title,)
+    return Taxon(taxon_id=taxon_id(name), scientific_name=name, rank=rank, common_names=common_names, lineage=lineage)
 
 
 def _claimed(taxon: Taxon, page: WikiPage, title: str, taken: dict[str, str]) -> tuple[Taxon, PageRef] | LeftOut:
@@ -302,13 +303,8 @@ def without_brackets(title: str) -> str:
 
 
 def _groups_by_name(pages: Iterable[WikiPage], names: Sequence[str]) -> dict[str, WikiPage]:
-    wanted = set(names)
-    found: dict[str, WikiPage] = {}
-    for page in pages:
-        rank, name = page.clues.taxon
-        if name in wanted and rank in ("genus", "family", "group") and page.namespace == 0:
-            found.setdefault(name, page)
-    return found
+    groups = [page for page in pages if page.clues.taxon.rank in ("genus", "family", "group") and page.namespace == 0]
+    return {page.clues.taxon.name: page for page in reversed(groups) if page.clues.taxon.name in names}
 
 
 def _rejected(page: WikiPage, title: str, checklist: Checklist) -> LeftOut:
@@ -357,13 +353,8 @@ def title_tries(taxon: Taxon) -> list[list[str]]:
             third += [sentence_case(american), american]
     for name in english[1:]:
         third += [sentence_case(name), name]
-    seen: set[str] = set()
-    rounds = []
-    for titles in (first, second, third):
-        fresh = [title for title in dict.fromkeys(titles) if title not in seen]
-        seen.update(fresh)
-        rounds.append(fresh)
-    return rounds
+    second = [title for title in dict.fromkeys(second) if title not in first]
+    return [first, second, [title for title in dict.fromkeys(third) if title not in (*first, *second)]]
 
 
 def sentence_case(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from data.batches import grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
@@ -20,8 +21,6 @@ from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
 from kb.sources.parsers import soup_of
 
-# Wikimedia's file servers refuse other widths since 2026.
-THUMBNAIL_WIDTHS_PX = (20, 40, 60, 120, 250, 330, 500, 960, 1280, 1920, 3840)
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
@@ -40,6 +39,9 @@ class FileInfo:
     height: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     """As plain text, without HTML and extra spaces."""
+
+
+_NO_FILE: Final = FileInfo(version="")
 
 
 def read_file_info(page: Json) -> FileInfo | None:
@@ -79,15 +81,9 @@ class _Skipped(Exception):
 
 
 class PhotoFinder:
-    """Finds the free photos of articles; with `allow_any_licence`, all photos.
-
-    Raises:
-        ValueError: if Wikimedia does not serve the thumbnail width.
-    """
+    """Finds the free photos of articles; with `allow_any_licence`, all photos."""
 
     def __init__(self, pages: WikiPages, *, thumbnail_px: int, allow_any_licence: bool) -> None:
-        if thumbnail_px not in THUMBNAIL_WIDTHS_PX:
-            raise ValueError(f"expected a thumbnail width of {THUMBNAIL_WIDTHS_PX}, got {thumbnail_px}")
         self._pages = pages
         self.thumbnail_px = thumbnail_px
         self.allows_any_licence = allow_any_licence
@@ -128,7 +124,7 @@ class PhotoFinder:
             SourceError: if the wiki is not available.
         """
         found = self._describe([file for file in dict.fromkeys(files) if is_title(file)])
-        return {file: _version(found.get(file)) for file in files}
+        return {file: found.get(file, _NO_FILE).version for file in files}
 
     def reuse(self, anchors: Mapping[str, Anchor]) -> None:
         """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
@@ -165,8 +161,8 @@ class PhotoFinder:
         for figure in figures:
             if len(images) >= limit:
                 break
-            info = found.get(figure.file)
-            versions[figure.file] = _version(info)
+            info = found.get(figure.file, _NO_FILE)
+            versions[figure.file] = info.version
             try:
                 image = self._take_one(key, figure, info)
                 if any(image.anchor.sha256 == other.anchor.sha256 for other in images):
@@ -181,14 +177,8 @@ class PhotoFinder:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
-    def _take_one(self, key: str, figure: Figure, info: FileInfo | None) -> AnchorImage:
-        """Return the photo of a figure, reused or downloaded.
-
-        Raises:
-            _Skipped: if it is not usable.
-            SourceError: if another run may succeed.
-        """
-        info = info or FileInfo(version="")
+    def _take_one(self, key: str, figure: Figure, info: FileInfo) -> AnchorImage:
+        """Return the photo of a figure, reused or downloaded; `SourceError` if another run may succeed."""
         anchor = self._credited(key, figure, info)
         if stored := self._stored.get(info.version):
             return AnchorImage(
@@ -219,11 +209,7 @@ class PhotoFinder:
         )
 
     def _credited(self, key: str, figure: Figure, info: FileInfo) -> Anchor:
-        """Return the anchor of a free photo with its credit, still without the hash of its image.
-
-        Raises:
-            _Skipped: if the file is not a free photo.
-        """
+        """Return the anchor of a free photo with its credit, still without the hash of its image."""
         if not is_photo(figure.file):
             raise _Skipped(reasons.NOT_A_PHOTO)
         if is_map_or_icon(figure.file, figure.caption):
@@ -253,10 +239,6 @@ class PhotoFinder:
             caption=figure.caption,
             media_type=info.media_type,
         )
-
-
-def _version(info: FileInfo | None) -> str:
-    return info.version if info else ""
 
 
 def _failure(key: str, article: Article, error: SourceError) -> Failure:

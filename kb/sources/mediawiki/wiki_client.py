@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -74,7 +73,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     ) -> None:
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes part of the host
             raise UsageError(f"Expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
-        self.api_url = api_url or super()._build_url(language)
+        self.api_url = api_url or self._build_url(language)
         self.contact = contact
         check_url(self.api_url)
         require_contact(self.api_url, contact)
@@ -98,12 +97,6 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def host(self) -> str:
         """Host of the wiki, with the port unless it is the default; without user name and query."""
         return host_of(self.api_url)
-
-    def _build_url(self, language: str) -> str:  # the library's is fixed to LANG.wikipedia.org
-        return self.api_url
-
-    def _get(self, language: str, params: dict[str, Any]) -> Json:  # so that the library's own methods keep our limits
-        return self.request({**params, "formatversion": 1})  # the shape that they read
 
     def request(self, params: Mapping[str, str | int]) -> Json:
         """Return the JSON answer to one API request.

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote, unquote, urljoin
 from bs4 import Tag
 
 from data.codec import from_json, to_json
-from data.errors import BadInput, MalformedAnswer
+from data.errors import BadInput
 from kb.http import split_address
 from kb.sources.licences import short_licence
 from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, text
@@ -242,12 +242,8 @@ class WikiPages:
     def _read_site(self, answer: Answer) -> SiteInfo:
         general, rights = record(answer.fields, "general"), record(answer.fields, "rightsinfo")
         path = text(general, "server") + (text(general, "articlepath") or "/index.php?title=$1")
-        try:
-            address = urljoin(self.client.api_url, path)
-        except ValueError:
-            raise MalformedAnswer(f"{self.client.host} states an impossible address of its pages: {path!r}") from None
         return SiteInfo(
-            page_address=address,
+            page_address=urljoin(self.client.api_url, path),
             language=text(general, "lang") or "en",
             licence=short_licence(text(rights, "text"), text(rights, "url")),
             n_pages=number(record(answer.fields, "statistics"), "pages") or 0,

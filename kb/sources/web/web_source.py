@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from data.errors import Disallowed, FieldmarkError, MissingRequirement, PageNotFound, SourceError
+from data.errors import Disallowed, FieldmarkError, MissingRequirement, PageNotFound
 from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.distill.terms import term_id
@@ -23,7 +23,6 @@ from kb.sources.web.documents import Document, NotReadable, read_document, read_
 from kb.sources.web.page_client import PageClient
 
 Fetched = FetchedPage | LeftOut | Failure
-MAX_FILE_BYTES = 20_000_000
 KIND = "web"
 
 
@@ -99,8 +98,7 @@ class WebSource(ArticleSource):
         by_title: dict[str, Fetched] = {}
         for page in _in_turn(pages):
             found = self._fetched.pop(page.subject_id, None) or by_title.get(page.title) or self._read(page, {})
-            if found is None:  # not without validators
-                raise SourceError(f"{page.title}: unchanged since it was never fetched")
+            assert found is not None  # "unchanged" is no answer without validators
             by_title[page.title] = found
             yield page, replace(found, page=page) if isinstance(found, FetchedPage) else found
 
@@ -145,8 +143,6 @@ class WebSource(ArticleSource):
             return LeftOut(
                 name=page.title, reason=reasons.NO_PAGE, detail="no such file; a web address begins with https://"
             )
-        if file.stat().st_size > MAX_FILE_BYTES:
-            raise NotReadable(f"more than the limit of {MAX_FILE_BYTES:,} bytes")
         document = read_file(file.name, file.read_bytes())
         # The name alone: paths of this machine are private.
         source = Source(

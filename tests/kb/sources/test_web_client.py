@@ -17,7 +17,7 @@ from data.errors import (
     SourceUnavailable,
     TooLarge,
 )
-from kb.sources.http_client import RetryPolicy
+from kb.sources.http_client import RetryPolicy, is_public
 from kb.sources.page_keys import PageSettings
 from kb.sources.web.page_client import PageClient
 from tests.servers.ugly_site import Reply, UglySite, page
@@ -127,6 +127,8 @@ def test_private_addresses_are_refused_before_any_request(
         with pytest.raises(PrivateAddress, match="private_addresses=true"):
             client.fetch(url)
     assert site.requests == []
+    inner = ("10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254", "224.0.0.1", "::1")
+    assert [is_public(address) for address in ("93.184.215.14", "2606:4700::1111", *inner)] == [True] * 2 + [False] * 7
     # The address that the site listens on stands for a public one.
     monkeypatch.setattr("kb.sources.http_client.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)

@@ -62,20 +62,6 @@ def coldp_usages(folder: Path) -> Path:
     return _coldp(folder, {"NameUsage.tsv": "\n".join(rows)})
 
 
-def coldp_parts(folder: Path) -> Path:
-    """Write the same as a ColDP folder with `Name`, `Taxon` and `Synonym`."""
-    names, taxa, synonyms = ["ID,scientificName,rank"], ["ID,nameID,parentID"], ["taxonID,nameID,status"]
-    for line in TAXA.splitlines()[1:]:
-        key, parent, accepted, name, rank, _ = line.split("\t")
-        names.append(f'n{key},"{name}",{rank}')
-        if accepted:
-            synonyms.append(f"{accepted},n{key},synonym")
-        else:
-            taxa.append(f"{key},n{key},{parent}")
-    tables = {"Name.csv": names, "Taxon.csv": taxa, "Synonym.csv": synonyms}
-    return _coldp(folder, {name: "\n".join(rows) for name, rows in tables.items()})
-
-
 def _coldp(folder: Path, tables: dict[str, str]) -> Path:
     path = folder / "insects"
     path.mkdir()
@@ -104,4 +90,4 @@ def plain(folder: Path) -> Path:
     return path
 
 
-FORMATS = {"Darwin Core": darwin_core, "ColDP": coldp_usages, "ColDP in parts": coldp_parts, "CSV": plain}
+FORMATS = {"Darwin Core": darwin_core, "ColDP": coldp_usages, "CSV": plain}

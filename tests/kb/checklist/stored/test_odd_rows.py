@@ -44,11 +44,6 @@ PARTS = (
         fields=("taxonID", "genus", "specificEpithet", "infraspecificEpithet", "taxonRank"),
     ),
     {
-        "Name.csv": "ID,genus,specificEpithet,infraspecificEpithet,uninomial,rank\nn1,,,,Rana,genus\n"
-        "n2,Rana,temporaria,,,species\nn3,Salix,alba,vitellina,,variety\n",
-        "Taxon.csv": "ID,nameID,parentID\nt1,n1,\nt2,n2,t1\nt3,n3,\n",
-    },
-    {
         "NameUsage.tsv": "ID\tparentID\tstatus\trank\tuninomial\tgenericName\tspecificEpithet\tinfraspecificEpithet\n"
         "1\t\taccepted\tgenus\tRana\t\t\t\n2\t1\taccepted\tspecies\t\tRana\ttemporaria\t\n"
         "3\t\taccepted\tvariety\t\tSalix\talba\tvitellina\n",

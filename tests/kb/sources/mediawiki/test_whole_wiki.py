@@ -19,7 +19,6 @@ from data.records import Status
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from kb.sources.http_client import RetryPolicy, Timeouts
-from kb.sources.mediawiki.photos import THUMBNAIL_WIDTHS_PX
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import BUSY_S, ProxyRequest, Rates, WikiProxy
 from tests.toy.encoders import toy_encoders
@@ -96,7 +95,7 @@ def test_each_request_is_polite(whole: Whole) -> None:
             assert asked.fields["maxlag"] == "5"
             assert (asked.fields["format"], asked.fields["formatversion"]) == ("json", "2")
     widths = Counter(asked.width_px for asked in whole.requests if asked.width_px is not None)
-    assert set(widths) == {WIDTH_PX} <= set(THUMBNAIL_WIDTHS_PX)
+    assert set(widths) == {WIDTH_PX}
     assert sum(1 for asked in whole.requests if asked.kind == "photo" and asked.width_px) > 30
 
 
