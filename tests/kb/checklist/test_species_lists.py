@@ -86,7 +86,7 @@ def test_absent_species_differ_from_unknown_names_of_which_the_first_get_suggest
     monkeypatch.setattr("kb.checklist.species_lists.MOST_SUGGESTED", 3)
     typos = [f"Northern Cardnal {number}" for number in range(4)]
     found = matched(tmp_path, "\n".join(["Turdus merula", "Corvus corax", "Western/Clark's Grebe", "Turdus", *typos]))
-    assert (found.taxon_ids, found.absent) == ({"turdus-merula"}, ("Corvus corax",))
+    assert found.taxon_ids == {"turdus-merula"} and found.absent == ("Corvus corax",)
     reasons = ["several species", "not a species", *["unknown"] * 4]
     assert [name.reason for name in found.unmatched] == reasons
     assert [bool(name.suggestions) for name in found.unmatched[2:]] == [True, True, False, False]
@@ -103,7 +103,7 @@ def test_names_of_the_knowledge_base_match_where_the_checklist_has_none(tmp_path
     found = matched(
         tmp_path, "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n", own
     )
-    assert (found.taxon_ids, found.absent) == ({"parus-major"}, ("Turdus philomelos",))
+    assert found.taxon_ids == {"parus-major"} and found.absent == ("Turdus philomelos",)
 
 
 def test_files_without_a_list_are_refused(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_an_update_asks_whether_pages_have_changed(site: UglySite, source: WebSo
 def test_a_source_without_pages_of_its_own_has_none_and_no_photos() -> None:
     source, page = OwnSource(), PageRef(subject_id="a", title="A")
     kea = Taxon(taxon_id="nestor-notabilis", scientific_name="Nestor notabilis", rank="species")
-    article = source.parse(FetchedPage(page=page, body="Red.", media_type="", source=Source(title="A")))
+    article = source.parse(FetchedPage(page=page, body="Red.", media_type="text/plain", source=Source(title="A")))
     nothing = LeftOut(name="Nestor notabilis", reason="no page")
     assert list(source.locate([kea])) == list(source.newest([(kea, page)])) == [(kea, nothing)]
     assert list(source.locate_terms([("cere", None)])) == [("cere", LeftOut(name="cere", reason="no page"))]
