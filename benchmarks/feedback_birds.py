@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.memory_collection import MemoryCollection
 from data.arrays import FloatArray, as_unit_rows
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import ChatReply, ChatRequest
@@ -31,7 +32,6 @@ from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
 from recognize.starter.encoders import StarterPair, Weights
 from recognize.starter.heads import read_heads
 from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of
-from rerank.feedback.memory import MemoryCollection
 from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption

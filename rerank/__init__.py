@@ -47,45 +47,32 @@ if TYPE_CHECKING:
     from rerank.similarity import SimilarityReranker as SimilarityReranker
 
 _MODULES: Final = {
-    "FEEDBACK_PRESETS": "rerank.feedback.methods",
-    "METHODS": "rerank.methods",
-    "PRESETS": "rerank.settings",
-    "RETRIEVERS": "rerank.methods",
-    "CotrrReranker": "rerank.cotrr.reranker",
-    "CotrrSettings": "rerank.settings",
-    "DecomposeReranker": "rerank.decompose.reranker",
-    "DecomposeSettings": "rerank.settings",
-    "EncoderJudge": "rerank.judges.encoder",
-    "FairChat": "rerank.scheduling",
-    "FeedbackSearch": "rerank.feedback.search",
-    "FeedbackSettings": "rerank.feedback.methods",
-    "JudgementCache": "rerank.judgement_cache",
-    "RerankResources": "rerank.methods",
-    "RerankSettings": "rerank.settings",
-    "Retriever": "rerank.collection.retriever",
-    "RunFigures": "rerank.evaluation.report",
-    "SimilarityReranker": "rerank.similarity",
-    "SimilarityRetriever": "rerank.collection.retriever",
-    "VisionJudge": "rerank.judges.vision",
-    "VisionSettings": "rerank.settings",
-    "evaluate": "rerank.evaluation.report",
-    "evaluate_runs": "rerank.evaluation.report",
-    "find": "rerank.methods",
-    "first_stage": "rerank.ranked_images",
-    "job_of_folder": "rerank.job",
-    "make_reranker": "rerank.methods",
-    "make_retriever": "rerank.methods",
-    "open_collection": "rerank.collection.opening",
-    "plan_run": "rerank.run_plan",
-    "preset_settings": "rerank.settings",
-    "read_jobs": "rerank.job",
-    "rerank": "rerank.methods",
-    "run_jobs": "rerank.run",
-    "trec_lines": "rerank.job",
+    name: f"rerank.{module}"
+    for module, names in (
+        ("collection.opening", "open_collection"),
+        ("collection.retriever", "Retriever SimilarityRetriever"),
+        ("cotrr.reranker", "CotrrReranker"),
+        ("decompose.reranker", "DecomposeReranker"),
+        ("evaluation.report", "RunFigures evaluate evaluate_runs"),
+        ("feedback.methods", "FEEDBACK_PRESETS FeedbackSettings"),
+        ("feedback.search", "FeedbackSearch"),
+        ("job", "job_of_folder read_jobs trec_lines"),
+        ("judgement_cache", "JudgementCache"),
+        ("judges.encoder", "EncoderJudge"),
+        ("judges.vision", "VisionJudge"),
+        ("methods", "METHODS RETRIEVERS RerankResources find make_reranker make_retriever rerank"),
+        ("ranked_images", "first_stage"),
+        ("run", "run_jobs"),
+        ("run_plan", "plan_run"),
+        ("scheduling", "FairChat"),
+        ("settings", "CotrrSettings DecomposeSettings PRESETS RerankSettings VisionSettings preset_settings"),
+        ("similarity", "SimilarityReranker"),
+    )
+    for name in names.split()
 }
 """Public name -> its module."""
 
 fieldmark.check_packages()
 
-__all__ = list(_MODULES)
+__all__ = sorted(_MODULES, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 __getattr__, __dir__ = fieldmark.lazy_names(__name__, _MODULES)

@@ -23,10 +23,6 @@ def ranks_of(similarities: Scores) -> IntArray:
 
     Args:
         similarities: `(m, n)`, higher is better; the images in first-stage order, or in that of their collection.
-
-    Example:
-        >>> ranks_of(np.array([[0.1, 0.9, 0.9]])).tolist()
-        [[3, 1, 2]]
     """
     order = np.argsort(-similarities, axis=1, kind="stable")
     ranks = np.empty_like(order)
@@ -58,10 +54,6 @@ def fuse(
         VisRet (Wu et al., 2025), section 3.2 and appendix B: reciprocal rank fusion with lambda = 1. Differs: images
         equally similar to a drawing, and images of equal scores, keep first-stage order (in the authors' code, the
         later image goes first).
-
-    Example:
-        >>> fuse(np.array([[0.9, 0.1], [0.8, 0.2]])).tolist()
-        [1.0, 0.666666666667]
     """
     if similarities.ndim != 2 or not len(similarities):
         raise ValueError(f"expected similarities of shape (m, n) with m >= 1, got {similarities.shape}")

@@ -127,11 +127,6 @@ def check_ids(jobs: Iterable[Job]) -> None:
 
 
 def query_id_of(query: str) -> str:
-    """Return an id made of the words of a query; a long one ends with a hash, so that no two queries share an id.
-
-    Example:
-        >>> query_id_of("A red bird, flying")
-        'a-red-bird-flying'
-    """
+    """Return an id made of the words of a query; a long one ends with a hash, so that no two queries share an id."""
     words = re.sub(r"[\W_]+", "-", query.lower()).strip("-")
     return (words if len(words) <= 60 else f"{words[:51].rstrip('-')}-{sha256_hex(words)[:8]}") or "query"

@@ -35,12 +35,6 @@ class JudgementCache(Closing):
 
     Raises:
         MissingRequirement: from every method, if the disk is full or the file is not writable.
-
-    Example:
-        >>> with JudgementCache(None) as cache:
-        ...     cache.put("k", "[1, 2]")
-        ...     cache.get("k"), cache.get("other")
-        ('[1, 2]', None)
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -43,10 +43,6 @@ def query_of(job: Job) -> Query:
 
     Raises:
         BadInput: if there are no words, or the parts do not fit together.
-
-    Example:
-        >>> query_of(Job(query_id="q", text="", candidates=(), dialogue=("a man", "is he tall? yes"))).described
-        'what this dialogue describes: a man / is he tall? yes'
     """
     text, change = job.text.strip(), (job.modification or "").strip()
     turns = [text, *(turn.strip() for turn in job.dialogue or ())] if text else [*(job.dialogue or ())]
@@ -78,11 +74,6 @@ def reading_reference(job: Job) -> Iterator[None]:
 
 def check_decompose(query: Query, *, sees_photos: bool, by_rule: bool) -> None:
     """Refuse a query that decompose cannot judge.
-
-    Args:
-        query: the query.
-        sees_photos: whether the judge can be shown the reference photo; encoders cannot.
-        by_rule: whether a rule divides the query into questions.
 
     Raises:
         UsageError: for a composed query without a model that sees the reference photo, and for a composed query or a

@@ -27,13 +27,7 @@ class ScoredImage:
 
 
 def ranked_by_score(job: Job, scored: Sequence[ScoredImage], ranks: Sequence[int]) -> list[RankedImage]:
-    """Return the candidates by falling score, errors last, ties in first-stage order.
-
-    Args:
-        job: the job.
-        scored: one entry for each candidate, in the order of the job.
-        ranks: the first-stage rank of each candidate, from `first_stage_ranks`.
-    """
+    """Return the candidates by falling score, errors last, ties in first-stage order."""
     order = sorted(range(len(scored)), key=lambda i: (scored[i].error is not None, -scored[i].score, ranks[i]))
     return [
         RankedImage(
@@ -74,14 +68,7 @@ def first_stage_ranks(job: Job) -> list[int]:
 
 
 def first_stage(job: Job) -> list[RankedImage]:
-    """Return the images in first-stage order, the baseline of every re-ranking.
-
-    Example:
-        >>> from data.records import JobImage
-        >>> low, high = JobImage(image_id="low", path="", score=0.1), JobImage(image_id="high", path="", score=0.9)
-        >>> [image.image_id for image in first_stage(Job(query_id="q", text="", candidates=(low, high)))]
-        ['high', 'low']
-    """
+    """Return the images in first-stage order, the baseline of every re-ranking."""
     ranked = sorted(zip(first_stage_ranks(job), job.candidates, strict=True), key=lambda pair: pair[0])
     return [
         RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
@@ -95,12 +82,7 @@ def error_rows(job: Job, error: str) -> list[RankedImage]:
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
-    """Return the sum in US dollars; None if any cost is unknown.
-
-    Example:
-        >>> total_cost([0.25, 0.5]), total_cost([0.25, None]), total_cost([])
-        (0.75, None, 0)
-    """
+    """Return the sum in US dollars; None if any cost is unknown."""
     known = list(costs)
     return None if None in known else sum(cost for cost in known if cost is not None)
 

@@ -43,8 +43,12 @@ class Tally:
 
     def lines(self) -> list[str]:
         """Return the counts in words."""
-        return [plural(self.counts[name], *words) for i, (name, words) in enumerate(self.words.items())
-                if self.counts[name] or not i]  # fmt: skip
+        first = [plural(self.counts[name], *words) for name, words in self.words.items()][:1]
+        return first + self.in_words(dict([*self.words.items()][1:]))
+
+    def in_words(self, words: Mapping[str, tuple[str, str]]) -> list[str]:
+        """Return counts in words; zero counts are left out."""
+        return [plural(n, *words[name]) for name in words if (n := self.counts[name])]
 
     def warnings(self) -> list[str]:
         """Return the fallbacks that the user should know of."""
@@ -114,14 +118,7 @@ class DepthReranker:
 
 
 def first_of(job: Job, depth: int | None) -> Job:
-    """Return the job with the first `depth` images of the first stage, in the order of the job; None keeps all.
-
-    Example:
-        >>> from data.records import JobImage
-        >>> images = tuple(JobImage(image_id=name, path="", score=score) for name, score in (("a", 0.1), ("b", 0.9)))
-        >>> [image.image_id for image in first_of(Job(query_id="q", text="", candidates=images), 1).candidates]
-        ['b']
-    """
+    """Return the job with the first `depth` images of the first stage, in the order of the job; None keeps all."""
     if depth is None or len(job.candidates) <= depth:
         return job
     ranks = first_stage_ranks(job)

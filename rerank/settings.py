@@ -218,12 +218,7 @@ class VisretSettings:
     """Lambda of reciprocal rank fusion: 1 in the paper, 0 by default in the authors' code, 60 in other work."""
 
     def prompt_of(self, instruction: str) -> str:
-        """Return the prompt of the image generator.
-
-        Example:
-            >>> VisretSettings().prompt_of("legs of a redshank"), VisretSettings().prompt_of("a wren")
-            ('Generate a small image of the legs of a redshank', 'Generate a small image of a wren')
-        """
+        """Return the prompt of the image generator."""
         has_article = self.tidy and _ARTICLE.match(instruction)
         template = self.template.replace("the {instruction}", "{instruction}") if has_article else self.template
         return template.replace("{instruction}", instruction)
@@ -324,10 +319,6 @@ def preset_settings(preset: str, method: str = "decompose") -> RerankSettings:
 
     Raises:
         UsageError: if the method has no such preset.
-
-    Example:
-        >>> preset_settings("paper", "cotrr").cotrr.orders
-        1
     """
     known = [name for name in PRESETS if name != "authors" or method == "cotrr"]
     if preset not in known:

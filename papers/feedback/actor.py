@@ -123,7 +123,7 @@ async def _together(
                 return search.prepare(actor.session, following)
             except (BadInput, UsageError, SourceError, CostStop, MissingRequirement) as error:
                 actor.error = str(error)
-                search.tally.errors.append(error)
+                search.tally.failures.append(error)
                 return None
 
     cutoffs = [search.settings.k * (turn + 1) for turn in range(n_turns + 1)]

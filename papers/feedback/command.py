@@ -112,7 +112,7 @@ def feedback(
             with unfinished.of(method) as store:
                 runs[method], tally = _run(method, labelled, searched, opened, of_methods, n_turns, store)
                 tallies.append(tally)
-        errors = [error for tally in tallies for error in tally.errors]
+        errors = [error for tally in tallies for error in tally.failures]
         figures = figures_of(runs, k=of_methods.k, n_resamples=n_resamples, seed=seed, errors=errors)
         if not figures.failed:
             unfinished.remove()

@@ -28,21 +28,19 @@ N_OPEN: Final = 32  # photos in memory at a time
 
 @dataclass(slots=True, kw_only=True)
 class CaptionTally(Tally):
-    """Counts of texts about photos."""
+    """Counts of `captions`, and of `answers` to questions, of which some are `uncertain`."""
 
     scorer: str = ""
     """Name of the scorer of texts."""
-    n_captions: int = 0
-    n_answers: int = 0
-    n_uncertain: int = 0
     without_questions: list[str] = field(default_factory=list)
     """Queries for which no questions were written."""
 
     def lines(self) -> list[str]:
         """Return the counts in words."""
-        answers = f"{plural(self.n_answers, 'answer')}, {self.n_uncertain:,} uncertain" if self.n_answers else ""
-        by = f", compared with the query by {self.scorer}" if self.scorer else ""
-        return [plural(self.n_captions, "caption") + by, *([answers] if answers else [])]
+        lines = [f"{plural(self.counts['captions'], 'caption')}, compared with the query by {self.scorer}"]
+        if n := self.counts["answers"]:
+            lines.append(f"{plural(n, 'answer')}, {self.counts['uncertain']:,} uncertain")
+        return lines
 
     def warnings(self) -> list[str]:
         """Return the queries without questions."""
@@ -71,13 +69,6 @@ class CaptionReranker:
     """Ranks photos by the similarity of query and caption as texts; with `visa`, of query and answers with caption.
 
     A `Reranker` of texts and dialogues. A photo without a caption is an error row.
-
-    Args:
-        captioner: writes the captions.
-        scorer: scores texts for the query.
-        visa: asks questions; None ranks by captions alone.
-        settings: whether scores of the first stage are added.
-        root: folder of relative paths in jobs.
 
     Source:
         VisRet (Wu et al., 2025), appendix B: captioning re-ranking and VISA re-ranking of the first 30 photos
@@ -141,7 +132,7 @@ class CaptionReranker:
         try:
             caption = await self._captioner.caption(path)
             costs.append(caption.cost_usd)
-            self.tally.n_captions += 1
+            self.tally.counts["captions"] += 1
             if asked.questions and self._visa is not None:
                 jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
                 for question in asked.questions:
@@ -166,8 +157,8 @@ class CaptionReranker:
         except Refused as error:
             problem = error
             self.tally.failures.append(error)
-        self.tally.n_answers += 1
-        self.tally.n_uncertain += not text
+        self.tally.counts["answers"] += 1
+        self.tally.counts["uncertain"] += not text
         origin = "text" if text else "uncertain" if problem is None else f"refused: {problem}"
         return QuestionAnswer(question=question, answer=text or None, probability=None, obtained_by=origin)
 

@@ -33,12 +33,6 @@ class CaptionRetriever:
     Every photo is captioned once, with the first query, whose rows share the cost; photos without a caption are never
     rows, and are counted.
 
-    Args:
-        captioner: writes the captions.
-        scorer: scores texts for the query.
-        collection: the photos.
-        on_caption: progress.
-
     Source:
         VisRet (Wu et al., 2025), appendix B, corpus captioning: text-to-text retrieval over captions by BLIP-large of
         at least 10 tokens (`captions.captioner`). The paper names no text encoder; ours is the profile's sentence
@@ -101,11 +95,11 @@ class CaptionRetriever:
                 else:
                     captions[row] = made.text
                     costs.append(made.cost_usd)
-                    self.tally.n_captions += 1
+                    self.tally.counts["captions"] += 1
                 n_done += 1
                 self._on_caption(n_done, len(ids), len(self.tally.failures))
 
         await all_of([work() for _ in range(N_OPEN)])
-        if self.tally.failures and not self.tally.n_captions:
+        if self.tally.failures and not self.tally.counts["captions"]:
             raise self.tally.failures[0]
         return captions

@@ -44,24 +44,14 @@ class SentenceScorer:
 
 
 def bounded(scores: ArrayLike) -> NDArray[np.float64]:
-    """Return scores divided by the size of the largest, if that is above 1: logits are then no lower than -1.
-
-    Example:
-        >>> bounded([2.0, -4.0]).tolist(), bounded([0.5, -0.5]).tolist()
-        ([0.5, -1.0], [0.5, -0.5])
-    """
+    """Return scores divided by the size of the largest, if that is above 1: logits are then no lower than -1."""
     array = np.asarray(scores, dtype=np.float64)
     scaled: NDArray[np.float64] = array / max(1.0, float(np.abs(array).max(initial=0.0)))
     return scaled
 
 
 def min_max(scores: ArrayLike) -> NDArray[np.float64]:
-    """Return scores scaled to 0 to 1; equal scores become 0.
-
-    Example:
-        >>> min_max([2.0, 4.0, 3.0]).tolist(), min_max([5.0, 5.0]).tolist()
-        ([0.0, 1.0, 0.5], [0.0, 0.0])
-    """
+    """Return scores scaled to 0 to 1; equal scores become 0."""
     array = np.asarray(scores, dtype=np.float64)
     if not array.size or (low := array.min()) == (high := array.max()):
         return np.zeros(array.shape)

@@ -63,12 +63,6 @@ class Captioner(Protocol):
 class VisionCaptioner:
     """Captions by a vision model.
 
-    Args:
-        chat: the model.
-        prompts: the prompts.
-        prompt: name of the prompt.
-        max_tokens: limit of a caption.
-
     Source:
         VisRet (Wu et al., 2025), appendix B, captioning re-ranking: one prompt, without the query. Differs: our own
         words, which ask for at least ten words as the paper does of BLIP (ten tokens).
@@ -127,12 +121,7 @@ def _whole(text: str, model: str, cost_usd: float | None) -> str:
 
 
 class StoredCaptioner:
-    """A captioner whose captions are kept by file, size and time, so that a killed run resumes.
-
-    Args:
-        captioner: writes the captions.
-        cache: the stored captions.
-    """
+    """A captioner whose captions are kept by file, size and time, so that a killed run resumes."""
 
     def __init__(self, captioner: Captioner, cache: JudgementCache) -> None:
         self._captioner, self._cache = captioner, cache

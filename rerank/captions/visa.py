@@ -35,11 +35,6 @@ class VisaQuestions:
 class Visa:
     """Writes questions about queries, and answers them about photos.
 
-    Args:
-        text: writes the questions.
-        vision: answers them.
-        prompts: `visa_questions` and `visa_answer`.
-
     Source:
         VISA (Ding et al., ICML 2025) and its published code: key phrases and three questions of a query in one request
         at temperature 0.2, each question answered about each photo in a request of its own, answers that say Uncertain
@@ -85,12 +80,7 @@ class Visa:
 
 
 def is_uncertain(answer: str) -> bool:
-    """Return whether an answer is the word Uncertain, alone or at its start or end.
-
-    Example:
-        >>> is_uncertain("Uncertain."), is_uncertain("The owl looks uncertain of its perch.")
-        (True, False)
-    """
+    """Return whether an answer is the word Uncertain, alone or at its start or end."""
     words = re.findall(r"\w+", answer)
     return not words or _UNCERTAIN.fullmatch(words[0]) is not None or _UNCERTAIN.fullmatch(words[-1]) is not None
 

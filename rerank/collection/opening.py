@@ -48,14 +48,7 @@ class Indexed:
 
 
 class Collection:
-    """The photos of a folder in one space, unchanged whatever happens to folder and index; an `ImageCollection`.
-
-    Args:
-        index: the index.
-        folder: the folder of photos.
-        space: the space of the vectors.
-        update: counts of the update before.
-    """
+    """The photos of a folder in one space, unchanged whatever happens to folder and index; an `ImageCollection`."""
 
     def __init__(self, index: Index, folder: Path, space: str, update: Indexed) -> None:
         self.folder, self.space, self.update = folder, space, update
@@ -256,12 +249,7 @@ def _writing(own: Path, folder: Path) -> Iterator[None]:
 
 
 def _kind(reason: str) -> str:
-    """Return an error without its details.
-
-    Example:
-        >>> _kind("is damaged or incomplete (image file is truncated)")
-        'is damaged or incomplete'
-    """
+    """Return an error without its details."""
     for sign in (" (", ", ", ": ", "; "):
         reason = reason.partition(sign)[0]
     return reason

@@ -41,12 +41,6 @@ class SimilarityRetriever:
 
     The query is that of `rerank.SimilarityReranker`, which would rank all photos of the folder in the same order.
 
-    Args:
-        encoder: a text-image encoder of the space of the collection.
-        collection: the photos.
-        root: folder of the reference photos of queries.
-        seeker: rewrites or draws queries; by default they are compared as they are.
-
     Raises:
         SpaceMismatch: if the collection has vectors of another encoder.
     """

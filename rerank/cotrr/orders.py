@@ -16,12 +16,7 @@ RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
 
 
 def ranks_of(positions: Sequence[int], n: int) -> list[float]:
-    """Return the rank of each of `n` items; unnamed items share the mean of the remaining ranks.
-
-    Example:
-        >>> ranks_of([2, 0], 4)
-        [2.0, 3.5, 1.0, 3.5]
-    """
+    """Return the rank of each of `n` items; unnamed items share the mean of the remaining ranks."""
     ranks = [(len(positions) + 1 + n) / 2] * n
     for rank, position in enumerate(positions, start=1):
         ranks[position] = float(rank)
@@ -32,10 +27,6 @@ def fuse_ranks(rankings: Sequence[Sequence[float]], rule: RankFusion = "mean-ran
     """Return a score for each item from its ranks in several rankings, higher is better.
 
     `mean-rank` is minus the mean rank (Borda count); `rrf` is the sum of 1 / (60 + rank), which favours first places.
-
-    Example:
-        >>> fuse_ranks([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
-        [-1.0, -2.5, -2.5]
     """
     items = zip(*rankings, strict=True)
     if rule == "rrf":
@@ -44,12 +35,7 @@ def fuse_ranks(rankings: Sequence[Sequence[float]], rule: RankFusion = "mean-ran
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two rankings of the same items, None if one of them ties all items.
-
-    Example:
-        >>> kendall_tau([1, 2, 3], [1, 2, 3]), kendall_tau([1, 2, 3], [3, 2, 1])
-        (1.0, -1.0)
-    """
+    """Return Kendall's tau-b of two rankings of the same items, None if one of them ties all items."""
     a, b = (np.sign(np.subtract.outer(ranks, ranks)) for ranks in (one, other))
     scale = float(np.sum(a * a) * np.sum(b * b)) ** 0.5
     return float(np.sum(a * b)) / scale if scale else None
@@ -59,10 +45,6 @@ def input_orders(n: int, n_orders: int, *, seed: str) -> list[list[int]]:
     """Return orders to show `n` items in: the given one, its reverse, then shuffles, each followed by its reverse.
 
     Over an order and its reverse every item has the same mean position, so position bias cancels to first order.
-
-    Example:
-        >>> input_orders(3, 2, seed="q")
-        [[0, 1, 2], [2, 1, 0]]
     """
     random = Random(seed)
     orders: list[list[int]] = []
@@ -86,12 +68,7 @@ class PositionBias:
 
 
 def position_bias(shown: Sequence[Sequence[int]], rankings: Sequence[Sequence[float]]) -> PositionBias:
-    """Return the position bias of rankings of the same items.
-
-    Args:
-        shown: the orders from `input_orders`.
-        rankings: the rank of each item, one list per order.
-    """
+    """Return the position bias of rankings of the same items."""
     taus = [kendall_tau(_places(order), ranks) for order, ranks in zip(shown, rankings, strict=True)]
     # Over an order and its reverse, the merit of the items cancels out.
     pairs = zip(taus[::2], taus[1::2], strict=False)
@@ -122,12 +99,6 @@ def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
 
     Raises:
         ValueError: if not 1 <= step < size; a step equal to the size would let nothing move up.
-
-    Example:
-        >>> windows(10, 4, 2)
-        [(6, 10), (4, 8), (2, 6), (0, 4)]
-        >>> windows(3, 4, 2), windows(7, 4, 2)
-        ([(0, 3)], [(3, 7), (1, 5), (0, 4)])
     """
     if not 1 <= step < size:
         raise ValueError(f"expected 1 <= step < size, got a step of {step} and a size of {size}")

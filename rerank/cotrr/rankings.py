@@ -53,12 +53,6 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None) -> Ranking:
 
     Raises:
         MalformedAnswer: if the reply names no photo.
-
-    Example:
-        >>> parse_ranking('{"ranking": [3, 3, 9, 1]}', 3).positions
-        (2, 0)
-        >>> parse_ranking("[11] > [1]", 12, n_wanted=2).positions
-        (10, 0)
     """
     entries, is_wrapped = _entries(text)
     positions: list[int] = []
@@ -131,10 +125,6 @@ def parse_ranking_as_authors(text: str, n: int) -> Ranking:
 
     Raises:
         MalformedAnswer: if the reply is unusable.
-
-    Example:
-        >>> parse_ranking_as_authors('Here: {"ranking": [3, 3, 9, 1]}', 3).positions
-        (2, 0)
     """
     found = _OBJECT.search(text)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,16 +14,16 @@ from data.contracts import ChatModel
 from data.errors import BadInput, MalformedAnswer, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
+from data.words import plural
 from rerank.cotrr import replies
-from rerank.cotrr.orders import fuse_ranks, input_orders, position_bias, ranks_of, windows
+from rerank.cotrr.orders import PositionBias, fuse_ranks, input_orders, mean, position_bias, ranks_of, windows
 from rerank.cotrr.rankings import Ranking, json_in, parse_ranking, parse_ranking_as_authors
 from rerank.cotrr.replies import QueryParts
 from rerank.cotrr.requests import CotrrRequests
-from rerank.cotrr.tally import CotrrTally
 from rerank.prompting import Prompts
 from rerank.queries import Query, reading_reference
 from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, share_of, total_cost
-from rerank.reranker import FAILURES, begin
+from rerank.reranker import FAILURES, Tally, begin
 from rerank.scheduling import FairChat, all_of
 from rerank.settings import CotrrSettings
 
@@ -32,6 +32,68 @@ N_READERS: Final = 2  # threads that read photos
 ResultT = TypeVar("ResultT")
 Costs = list[float | None]
 """Cost of each call in US dollars; None if unknown."""
+
+
+FAULTS: Final[Mapping[str, tuple[str, str]]] = {
+    "not_json": ("ranking not in the requested JSON", "rankings not in the requested JSON"),
+    "duplicates": ("duplicate number removed", "duplicate numbers removed"),
+    "invalid": ("invalid number removed", "invalid numbers removed"),
+    "missing": ("missing photo added at the end", "missing photos added at the end"),
+}
+"""Fault of `rankings.Ranking` -> its words."""
+COUNTS: Final[Mapping[str, tuple[str, str]]] = {
+    "refused": ("reply refused", "replies refused"),
+    "retried": ("reply retried", "replies retried"),
+    "unusable": ("reply unusable after all tries", "replies unusable after all tries"),
+    "not_deconstructed": ("query used without deconstruction", "queries used without deconstruction"),
+    "not_evaluated": ("photo ranked without an evaluation", "photos ranked without an evaluation"),
+    "failed_rankings": ("failed ranking", "failed rankings"),  # other orders of the same photos may have succeeded
+    "failed_windows": ("window left in its order", "windows left in their order"),
+    "empty_rankings": ("ranking without a known number", "rankings without a known number"),  # replies = authors
+    **FAULTS,
+}
+"""Count -> its words."""
+FALLBACKS: Final[Mapping[str, tuple[str, str]]] = {
+    "not_deconstructed": (
+        "query could not be deconstructed and was used whole",
+        "queries could not be deconstructed and were used as they are",
+    ),
+    "failed_windows": ("window stayed in first-stage order", "windows stayed in first-stage order"),
+    "empty_rankings": (
+        "ranking named none of its photos and stayed in first-stage order",
+        "rankings named none of their photos and stayed in first-stage order",
+    ),
+}
+"""Count that the user is warned of -> its words."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CotrrTally(Tally):
+    """Counts of replies that were retried or repaired, of `evaluated` photos and `rankings`; and the position bias."""
+
+    biases: list[PositionBias] = field(default_factory=list)
+    """Position bias of each window that was shown in several orders."""
+
+    @property
+    def bias(self) -> PositionBias:
+        """Mean position bias."""
+        return PositionBias(
+            effect=mean(bias.effect for bias in self.biases), agreement=mean(bias.agreement for bias in self.biases)
+        )
+
+    def lines(self) -> list[str]:
+        """Return the counts in words; zero counts are left out."""
+        n_evaluated, n_faults = self.counts["evaluated"], sum(self.counts[fault] for fault in FAULTS)
+        lines = [plural(n_evaluated, "evaluation")] if n_evaluated else []
+        repaired = f", {plural(n_faults, 'fault')} repaired" if n_faults else ""
+        lines += [plural(self.counts["rankings"], "ranking") + repaired, *self.in_words(COUNTS)]
+        if self.bias.effect is not None:
+            lines.append(f"position bias {self.bias.effect:+.2f} (0 is none), agreement {self.bias.agreement or 0:.2f}")
+        return lines
+
+    def warnings(self) -> list[str]:
+        """Return the fallbacks that the user should know of."""
+        return self.in_words(FALLBACKS)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,13 +242,11 @@ class CotrrReranker:
         chat = self._vision if work.query.reference else self._text
         request = self._requests.deconstruction(work.query)
         try:
-            parts = await self._ask(chat, request, replies.parse_parts, work.costs)
+            return await self._ask(chat, request, replies.parse_parts, work.costs)
         except (MalformedAnswer, Refused) as error:
             self.tally.counts["not_deconstructed"] += 1
             self.tally.failures.append(error)
             return None
-        self.tally.parts[work.job.query_id] = parts
-        return parts
 
     async def _prepare(self, photo: _Photo, work: _Work, parts: QueryParts | None) -> None:
         """Read a photo, and have it evaluated if rankings are based on notes."""

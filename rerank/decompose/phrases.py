@@ -36,12 +36,6 @@ def shows(clauses: Sequence[str], names: Sequence[str], *, subject: str) -> str:
         clauses: parts of a query; names are `NAME` and a position in `names`.
         names: names as the query spells them.
         subject: the thing that the query is about, for clauses without a noun: "sitting in snow".
-
-    Example:
-        >>> shows(["red crown", "sitting in snow"], [], subject="a bird")
-        'Does this image show a bird with a red crown, sitting in snow?'
-        >>> shows([f"{NAME}0 standing in water"], ["Great Blue Heron"], subject="")
-        'Does this image show a Great Blue Heron standing in water?'
     """
     things = [_with_article(clause, names) for clause in clauses if not _needs_subject(clause)]
     doings = [clause for clause in clauses if _needs_subject(clause)]
@@ -63,12 +57,7 @@ def in_lower_case(text: str) -> str:
 
 
 def head_noun(text: str) -> str:
-    """Return the short noun phrase at the beginning of a query; empty if it begins otherwise.
-
-    Example:
-        >>> head_noun("a small bird with a red crown"), head_noun("sitting in snow")
-        ('a small bird', '')
-    """
+    """Return the short noun phrase at the beginning of a query; empty if it begins otherwise."""
     words: list[str] = []
     for word in _WORD.findall(text):
         if word.lower() in _PREPOSITIONS or (words and (_is_participle(word) or word.lower() in _LINKS)):

@@ -35,10 +35,6 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 def direct_question(query: str, parts: Sequence[QueryPart] = ()) -> Question:
     """Return the query itself as a question: the baseline, `Does this image show {query}?`.
 
-    Args:
-        query: the query.
-        parts: names that a knowledge base found in it.
-
     Source:
         Divide and Conquer, Figure 3 (a).
     """
@@ -66,14 +62,6 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
 
     Returns:
         At least one question, in the order taxa, terms, remainder; the direct question if the rule cannot divide it.
-
-    Example:
-        >>> frogs = QueryPart(kind="group", text="Water frogs", name="water frog")
-        >>> grip = QueryPart(kind="term", text="amplexus", name="amplexus", looks="One frog on another.")
-        >>> for question in plain_questions("Water frogs in amplexus by night", (frogs, grip), uses_looks=True):
-        ...     question.question, question.statement
-        ('Does this image show water frogs?', 'a photo of water frogs')
-        ('Does this image show water frogs in amplexus by night?', 'amplexus by night. One frog on another.')
     """
     questions: list[Question] = []
     rest, names = query.strip(), list[str]()
@@ -150,14 +138,7 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
 
 
 def alternatives(query: str, parts: Sequence[QueryPart]) -> list[QueryPart]:
-    """Return the parts with taxa that "or" joins made one: a photo of any of them fits.
-
-    Example:
-        >>> owl = QueryPart(kind="species", text="Snowy Owl", name="Snowy Owl", taxon_ids=("bubo-scandiacus",))
-        >>> jay = QueryPart(kind="species", text="Blue Jay", name="Blue Jay", taxon_ids=("cyanocitta-cristata",))
-        >>> [part.name for part in alternatives("a Snowy Owl or a Blue Jay on a post", [owl, jay])]
-        ['Snowy Owl or a Blue Jay']
-    """
+    """Return the parts with taxa that "or" joins made one: a photo of any of them fits."""
     found: list[QueryPart] = []
     for part in parts:
         before = found[-1] if found else None

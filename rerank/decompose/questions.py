@@ -92,13 +92,6 @@ def parse_questions(text: str) -> tuple[Question, ...]:
 
     Raises:
         ValueError: if the reply breaks a rule; the message names it.
-
-    Example:
-        >>> reply = '{"questions": [{"question": "Is it a frog?", "statement": "a frog", "negation": "no frog"}]}'
-        >>> parse_questions(reply)
-        Traceback (most recent call last):
-        ...
-        ValueError: expected 2 or 3 questions, got 1
     """
     payload, _ = json_object(text)
     if payload is None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
@@ -42,80 +42,59 @@ N_PHOTOS: Final = 128  # photos of a query in memory at once; the others wait on
 
 @dataclass(slots=True, kw_only=True)
 class DecomposeTally(Tally):
-    """Counts of a run of query decomposition."""
+    """Counts of `answers`, those `unscored` and `skipped` after a sure no, and of `cached` photos."""
 
-    n_answers: int = 0
-    n_unscored: int = 0
-    n_skipped: int = 0
-    """Questions not asked after a sure no."""
-    n_cached: int = 0
-    """Photos with answers from an earlier run."""
+    words: ClassVar = {
+        "answers": ("answer", "answers"),
+        "unscored": ("without a usable answer",) * 2,
+        "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
+        "cached": ("photo from the cache", "photos from the cache"),
+    }
+
     obtained_by: Counter[str] = field(default_factory=Counter)
-    plans: dict[str, QueryPlan] = field(default_factory=dict)
-    """Query id -> questions and context."""
-    silent: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Query id -> its questions without evidence, which do not count."""
-    unscored: dict[str, MissingAnswers] = field(default_factory=dict)
-    """Query id -> its missing answers, where the settings allow more of them than the default does."""
-
-    @property
-    def n_fallbacks(self) -> int:
-        """Queries asked as they are, because the model wrote no valid questions."""
-        return sum(plan.source == "fallback" for plan in self.plans.values())
+    whole: list[str] = field(default_factory=list)
+    """Queries that were not decomposed, because the model wrote no valid questions, and why."""
+    silent: list[str] = field(default_factory=list)
+    """Questions without evidence, which do not count."""
+    missing: list[MissingAnswers] = field(default_factory=list)
+    """Missing answers of queries, where the settings allow more of them than the default does."""
 
     @property
     def is_complete(self) -> bool:
         """Whether all photos were judged, all queries decomposed, and few answers missing."""
-        return not self.failures and not self.n_fallbacks and not self.unscored
+        return not self.failures and not self.whole and not self.missing
 
     @property
     def is_void(self) -> bool:
         """Whether the judge gave no usable answer at all."""
-        return 0 < self.n_answers == self.n_unscored
+        return 0 < self.counts["answers"] == self.counts["unscored"]
 
     def add(self, photo: PhotoAnswers, *, n_questions: int) -> None:
         """Count the answers on a photo."""
-        self.n_answers += len(photo.answers)
-        self.n_unscored += sum(
-            answer.probability is None and answer.obtained_by != NO_EVIDENCE for answer in photo.answers
-        )
-        self.n_skipped += n_questions - len(photo.answers)
+        is_unscored = (each.probability is None and each.obtained_by != NO_EVIDENCE for each in photo.answers)
+        n = len(photo.answers)
+        self.counts.update(answers=n, unscored=sum(is_unscored), skipped=n_questions - n)
         # Without the number of samples and the probability mass, which belong to a single answer.
         self.obtained_by.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
 
     def lines(self) -> list[str]:
         """Return the counts in words; zero counts are left out."""
         by = ", ".join(f"{name} {n:,}" for name, n in sorted(self.obtained_by.items()))
-        lines = [plural(self.n_answers, "answer") + (f" ({by})" if by else "")]
-        lines += [f"{self.n_unscored:,} without a usable answer"] if self.n_unscored else []
-        lines += [f"{plural(self.n_skipped, 'question')} skipped after a sure no"] if self.n_skipped else []
-        return lines + ([f"{plural(self.n_cached, 'photo')} from the cache"] if self.n_cached else [])
+        first, *others = Tally.lines(self)
+        return [first + (f" ({by})" if by else ""), *others]
 
     def warnings(self) -> list[str]:
         """Return missing answers, queries that were not decomposed, and questions that do not count."""
-        whole = [
-            f"query {query_id} was asked whole, not decomposed: {plan.note}"
-            for query_id, plan in self.plans.items()
-            if plan.source == "fallback"
-        ]
-        return (
-            self._missing()
-            + whole
-            + [
-                f"query {query_id}: the judge has no evidence on {question!r}, which does not count"
-                for query_id, questions in self.silent.items()
-                for question in questions
-            ]
-        )
+        return self._missing() + self.whole + self.silent
 
     def _missing(self) -> list[str]:
-        if not self.unscored:
+        if not self.missing:
             return []
-        found = self.unscored.values()
-        reason = next((f" ({one.reason})" for one in found if one.reason), "")
+        reason = next((f" ({one.reason})" for one in self.missing if one.reason), "")
         return [
-            f"The judge gave no usable answer to {sum(one.n_missing for one in found):,} of "
-            f"{plural(sum(one.n for one in found), 'question')} in {plural(len(found), 'query', 'queries')}{reason}; "
+            f"The judge gave no usable answer to {sum(one.n_missing for one in self.missing):,} of "
+            f"{plural(sum(one.n for one in self.missing), 'question')} in "
+            f"{plural(len(self.missing), 'query', 'queries')}{reason}; "
             "the order of their photos means little (kb doctor tests the endpoint)"
         ]
 
@@ -181,15 +160,19 @@ class DecomposeReranker:
                 reference = (await asyncio.get_running_loop().run_in_executor(self._readers, look)).jpeg
         try:
             plan = await self._plan(query, self._settings)
-            self.tally.plans[job.query_id] = plan
+            if plan.source == "fallback":
+                self.tally.whole.append(f"query {job.query_id} was asked whole, not decomposed: {plan.note}")
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)
             work = _QueryWork(query=query.described, plan=plan, missing=missing, reference=reference)
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
             if missing.n_missing > MAX_UNSCORED * missing.n:
-                self.tally.unscored[job.query_id] = missing
-            self.tally.silent[job.query_id] = tuple(questions_without_evidence(photos).values())
+                self.tally.missing.append(missing)
+            self.tally.silent += [
+                f"query {job.query_id}: the judge has no evidence on {question!r}, which does not count"
+                for question in questions_without_evidence(photos).values()
+            ]
         except (*FAILURES, NoEvidence) as error:
             self.tally.failures.append(error)
             photos = [PhotoAnswers(error=str(error)) for _ in job.candidates]
@@ -239,7 +222,7 @@ class DecomposeReranker:
             else:
                 photo = loads(PhotoAnswers, cached)
                 work.missing.add(photo.answers)
-                self.tally.n_cached += 1
+                self.tally.counts["cached"] += 1
         except TooManyUnscored:
             raise  # the whole query fails
         except (BadInput, *FAILURES) as error:

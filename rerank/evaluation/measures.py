@@ -56,11 +56,6 @@ def figures_of(
 
     Raises:
         MissingDependency: if ir-measures is not installed.
-
-    Example:
-        >>> tie, b = {"q": RankedList(image_ids=("a", "b"), scores=(0.5, 0.5))}, {"q": frozenset("b")}
-        >>> [figures_of(tie, b, cutoffs=(1,), ties=t)["q"]["MRR"] for t in ("first-stage", "expected", "best")]
-        [0.5, 0.75, 1.0]
     """
     if any(k < 1 for k in cutoffs):
         raise ValueError(f"expected cutoffs >= 1, got {', '.join(map(str, cutoffs))}")

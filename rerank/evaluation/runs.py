@@ -186,11 +186,6 @@ def rounds_of(jobs: Iterable[Job]) -> dict[str, tuple[str, ...]]:
     """Return query -> the queries of its dialogue up to it, for jobs with a dialogue.
 
     A job belongs to the dialogue that it begins: the same turns and the same relevant images.
-
-    Example:
-        >>> caption, both = (Job(query_id=str(n), text="", candidates=(), dialogue=("a", "b")[:n]) for n in (1, 2))
-        >>> rounds_of([both, caption])["2"]
-        ('1', '2')
     """
     chatted = [job for job in jobs if job.dialogue]
     ids = {(job.dialogue, job.relevant): job.query_id for job in chatted}

@@ -31,9 +31,6 @@ Captioner = Callable[[str, Path], Awaitable[Caption]]
 class ModelCaptioner:
     """Captions images by a model; a `Captioner`.
 
-    Args:
-        model: a vision model (`short_captions`) or a captioner on this machine.
-
     Source:
         Zhu et al. (ICMR 2024), section 3.3: InstructBLIP with the prompt "A short image caption:", fewer than 100
         tokens. Differs: any model; a longer caption, such as of a model that reasons, is cut off after 99 words and
@@ -113,12 +110,7 @@ class PhraseCaptioner:
 
 
 def phrases_of(descriptions: Sequence[str]) -> list[str]:
-    """Return the field marks in descriptions, each once, sorted: the vocabulary of `PhraseCaptioner`.
-
-    Example:
-        >>> phrases_of(["The crown is red and the bill black.", "A red crown."])
-        ['black bill', 'red crown']
-    """
+    """Return the field marks in descriptions, each once, sorted: the vocabulary of `PhraseCaptioner`."""
     return sorted(
         {
             replace(mark, sex_age="").shown

@@ -20,10 +20,6 @@ def joined(texts: Sequence[str]) -> str:
     """Return the texts one after the other; a text without a final punctuation mark gets a full stop before the next.
 
     Source: Zhu et al. (ICMR 2024), equation 1, which does not name the separator.
-
-    Example:
-        >>> joined(["a red bird", "A cardinal in snow."])
-        'a red bird. A cardinal in snow.'
     """
     kept = [" ".join(text.split()) for text in texts if text.strip()]
     return " ".join([*(text if text.endswith(_ENDS) else f"{text}." for text in kept[:-1]), *kept[-1:]])

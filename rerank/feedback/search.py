@@ -9,16 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import FloatArray, rank_descending
+from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.contracts import ChatModel, ImageCollection, TextImageEncoder
-from data.errors import BadInput, NothingReadable, UsageError
+from data.errors import BadInput, NoEvidence, NothingReadable, UsageError
 from data.words import plural
 from rerank.feedback.captions import Captioner
-from rerank.feedback.growth import FeedbackTally, NextQuery, QueryGrowth
-from rerank.feedback.methods import N_TURNS, FeedbackMethod, FeedbackSettings
-from rerank.feedback.queries import blind_note
-from rerank.feedback.session import Session, ShownImage, Turn, state_of
-from rerank.feedback.vectors import FindNames, QueryVectors
+from rerank.feedback.growth import FeedbackTally, NextQuery, denoise
+from rerank.feedback.methods import (
+    N_TURNS,
+    ROCCHIO,
+    FeedbackMethod,
+    FeedbackSettings,
+    needs_text_model,
+    text_form,
+)
+from rerank.feedback.queries import blind_note, encode_query, joined, original_and_captions, sampled
+from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
+from rerank.feedback.vectors import FindNames, NamedSpecies, rocchio
 from rerank.prompting import Prompts
 
 SayRelevant = Callable[[Sequence[str]], Iterable[str]]
@@ -66,17 +73,6 @@ class FeedbackSearch:
         searched, as section 4.1 and table 2 imply. Turn 1 appends captions (equation 1); from turn 2 a model denoises
         the original query with all captions so far. Differs: a query that cannot be denoised grows by captions; an
         edited query replaces the original one and the captions before it; without `max_tokens` no query is cut off.
-
-    Example:
-        >>> from recognize import load_encoders
-        >>> from rerank.feedback.memory import MemoryCollection
-        >>> encoder = load_encoders("starter").text_image[0]
-        >>> texts = ["a red bird", "a blue bird", "a red bird with a red bill"]
-        >>> collection = MemoryCollection(encoder.space, ["a", "b", "c"], encoder.encode_texts(texts))
-        >>> search = FeedbackSearch(encoder, collection, method="rocchio", settings=FeedbackSettings(k=1))
-        >>> session = search.run("a red bird", lambda shown: ["a", "c"], n_turns=2)
-        >>> session.seen, session.relevant
-        (('a', 'c', 'b'), ('a', 'c'))
     """
 
     def __init__(
@@ -98,24 +94,15 @@ class FeedbackSearch:
         self.settings = settings or FeedbackSettings()
         self._encoder, self._collection, self._method = encoder, collection, method
         self._rows = {image_id: row for row, image_id in enumerate(collection.ids)}
-        self._growth = QueryGrowth(
-            encoder,
-            collection,
-            method=method,
-            settings=self.settings,
-            captioner=captioner,
-            text=text,
-            prompts=prompts or Prompts(),
-        )
+        self._captioner, self._text, self._prompts = captioner, text, prompts or Prompts()
+        self.tally = FeedbackTally()
+        if text_form(method, self.settings) is not None and captioner is None:
+            raise UsageError(f"The method {method} needs a captioner.")
+        if needs_text_model(method, self.settings) and text is None:
+            raise UsageError(f"The method {method} needs a text model.", hint="Use the method captions, or rocchio.")
         self._names = names if self.settings.names == "knowledge" else None
         self._state = state_of(collection)
         self._limit = min(filter(None, (self.settings.max_tokens, encoder.max_tokens)), default=0)
-        self._vectors = QueryVectors(encoder, collection, self._rows, method=method, settings=self.settings)
-
-    @property
-    def tally(self) -> FeedbackTally:
-        """The counts so far."""
-        return self._growth.tally
 
     def begin(self, query: str, *, folder: str = "") -> Session:
         """Return a new session after turn 0.
@@ -163,7 +150,48 @@ class FeedbackSearch:
         """
         if not session.is_marked:
             raise UsageError("The last turn is not marked.")
-        return await self._growth.grow(session)
+        last = session.turns[-1]
+        form = text_form(self._method, self.settings)
+        if form is None or not last.relevant:
+            return session, NextQuery(text=last.query)
+        if not last.captions:
+            last = await self._captioned(session)
+            session = replace(session, turns=(*session.turns[:-1], last))
+        notes = tuple(f"no caption of {each.image_id}: {each.error}" for each in last.captions if each.error)
+        is_first = sum(bool(turn.relevant) for turn in session.turns) == 1
+        if all(caption.error for caption in last.captions) or (self._method == "rocchio-then-text" and is_first):
+            return session, NextQuery(text=last.query, notes=notes)
+        original, captions = original_and_captions(session)
+        grown = NextQuery(text=joined([original, *captions]), notes=notes)
+        if form == "captions" or len(session.turns) == 1:
+            return session, grown
+        assert self._text is not None  # checked in __init__
+        text, problem, cost = await denoise(
+            self._text, form, original, captions, prefix=self.settings.prefix, prompts=self._prompts
+        )
+        if not problem and not self._encoder.encode_texts([text])[0].any():
+            problem = "the encoder knows no word of the denoised query"
+        if not problem:
+            self.tally.counts["denoised"] += 1
+            return session, replace(grown, text=text, cost_usd=cost)
+        self.tally.failed_rewrites.append(problem)
+        notes = (*notes, f"not denoised, grown by captions alone: {problem}")
+        return session, replace(grown, notes=notes, cost_usd=cost)
+
+    async def _captioned(self, session: Session) -> Turn:
+        ids = sampled(session, len(session.turns) - 1)
+        captions = await asyncio.gather(*map(self._caption, ids))
+        self.tally.counts["captions"] += sum(caption.error is None for caption in captions)
+        self.tally.refused_captions += [f"{each.image_id}: {each.error}" for each in captions if each.error]
+        return replace(session.turns[-1], captions=tuple(captions))
+
+    async def _caption(self, image_id: str) -> Caption:
+        assert self._captioner is not None  # checked in __init__
+        try:
+            path = self._collection.path(image_id)
+        except BadInput as error:  # the photo left the collection between two turns
+            return Caption(image_id=image_id, error=str(error))
+        return await self._captioner(image_id, path)
 
     def search(self, session: Session, query: NextQuery, *, edited: str | None = None) -> Session:
         """Return the session with the next turn: the best unseen images, ties in the order of the collection.
@@ -184,14 +212,14 @@ class FeedbackSearch:
         """
         text = query.text if edited is None else " ".join(edited.split())
         named = self._names(text) if self._names else None
-        vector, n_cut = self._vectors.of(session, text, named)
+        vector, n_cut = self._vector_of(session, text, named)
         notes = query.notes
         is_own = named is None and (edited is not None or not session.turns)
         if is_own and (blind := blind_note(text, self._encoder)):
-            self.tally.n_blind += 1
+            self.tally.counts["blind"] += 1
             notes = (*notes, blind)
         if n_cut:
-            self.tally.n_truncated += 1
+            self.tally.counts["truncated"] += 1
             notes = (*notes, f"{plural(n_cut, 'word')} beyond {self._limit} tokens left out of the query")
         is_edited = edited is not None and text != query.text
         turn = Turn(
@@ -203,6 +231,51 @@ class FeedbackSearch:
             cost_usd=query.cost_usd,
         )
         return Prepared(session=session, vector=vector, turn=turn)
+
+    def _vector_of(self, session: Session, text: str, named: NamedSpecies | None) -> tuple[FloatArray, int]:
+        """Return the `(dim,)` vector of the next search of a session by a text, and the number of words left out.
+
+        Species that the text names are searched by their own vector, half and half with the text if that says more.
+        """
+        vector, n_cut = encode_query(text, self.settings.max_tokens, self._encoder)
+        if named is not None:
+            vector = named.vector if named.is_whole else as_unit_rows([vector + named.vector])[0]
+        if not vector.any():
+            raise NoEvidence(
+                f'The encoder {self._encoder.name} knows no word of the query "{text[:60]}".',
+                hint="Describe the photos in English, such as: a red bird with a black face.",
+            )
+        numbers = [number for number, turn in enumerate(session.turns) if turn.relevant]
+        is_text = self._method == "rocchio-then-text" and len(numbers) > 1
+        if self._method not in ROCCHIO or not numbers or is_text:
+            return vector, n_cut
+        if self.settings.rocchio_from == "original":
+            # Turns after the last relevant image change nothing, as in the methods of text.
+            return self._moved(session, vector, range(numbers[-1] + 1)), n_cut
+        for number in numbers:
+            vector = self._moved(session, vector, [number])
+        return vector, n_cut
+
+    def _moved(self, session: Session, vector: FloatArray, numbers: Sequence[int]) -> FloatArray:
+        settings, near, far = self.settings, list[str](), list[str]()
+        for number in numbers:
+            turn = session.turns[number]
+            relevant = turn.relevant or ()
+            near += sampled(session, number) if settings.rocchio_relevant == "sampled" else relevant
+            far += (image_id for image_id in turn.ids if image_id not in relevant)
+        return rocchio(
+            vector,
+            self._vectors_of(near),
+            self._vectors_of(far),
+            alpha=settings.alpha,
+            beta=settings.beta,
+            gamma=settings.gamma,
+        )
+
+    def _vectors_of(self, image_ids: Sequence[str]) -> FloatArray:
+        """Return the vectors of the images that are still in the collection."""
+        rows: IntArray = np.array([self._rows[each] for each in image_ids if each in self._rows], dtype=np.intp)
+        return self._collection.vectors(rows)
 
     def scores(self, searches: Sequence[Prepared]) -> NDArray[np.float64]:
         """Return the `(len(searches), n)` cosines of all photos, from one product."""

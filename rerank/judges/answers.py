@@ -27,14 +27,7 @@ _NUMBERED: Final = re.compile(
 
 
 def word_of(token: str, spelling: Spelling = "merged") -> YesNo | None:
-    """Return `yes` or `no` for a token that spells one of them, else None.
-
-    Example:
-        >>> [word_of(token) for token in ("Yes", " yes", "YES", "Yes.", "▁No", '"no"', "Nothing")]
-        ['yes', 'yes', 'yes', 'yes', 'no', 'no', None]
-        >>> word_of(" yes", "exact") is None
-        True
-    """
+    """Return `yes` or `no` for a token that spells one of them, else None."""
     if spelling == "exact":
         return {"Yes": "yes", "No": "no"}.get(token)  # type: ignore[return-value]
     word = token.strip(_AROUND).lower()
@@ -49,12 +42,6 @@ def probability_of_yes(token: TokenLogprobs, spelling: Spelling = "merged") -> t
     Source:
         Divide and Conquer, section 3.3, the equation of p_ij, on a scale of 1 instead of 100. Differs: `merged`
         adds up spellings first; `exact` counts the tokens `Yes` and `No` only.
-
-    Example:
-        >>> token = TokenLogprobs(token="Yes", logprob=-0.1, top=(("Yes", math.log(0.6)), ("No", math.log(0.2))))
-        >>> probability, mass = probability_of_yes(token)
-        >>> round(probability, 4), round(mass, 4)
-        (0.75, 0.8)
     """
     alternatives = dict(token.top)
     alternatives.setdefault(token.token, token.logprob)
@@ -78,11 +65,6 @@ def answer_span(text: str, *, is_reasoned: bool) -> tuple[int, int] | None:
 
     With `is_reasoned` the answer is the last `Answer: Yes`, or a last line of one word; without, it is a yes or
     no at the start of the reply, else the last `Answer: Yes`.
-
-    Example:
-        >>> text = "No. It has no crest."
-        >>> text[slice(*answer_span(text, is_reasoned=False))]
-        'No'
     """
     first = re.compile(r"\s*[\"'“‘`*_(]*(yes|no)\b", re.IGNORECASE).match(text)
     if first and not is_reasoned:  # before reasons, which may hold another "answer: yes"
@@ -107,13 +89,7 @@ def _single(found: re.Match[str], text: str, *, group: int = 1) -> tuple[int, in
 
 
 def numbered_spans(text: str, n: int) -> list[tuple[int, int] | None]:
-    r"""Return the spans of the answers 1 to `n` in a reply such as `1. Yes`, None for each missing one.
-
-    Example:
-        >>> text = "1. Yes\n3) no"
-        >>> [span and text[slice(*span)] for span in numbered_spans(text, 3)]
-        ['Yes', None, 'no']
-    """
+    r"""Return the spans of the answers 1 to `n` in a reply such as `1. Yes`, None for each missing one."""
     # The last answer to a number counts: the final one after reasons.
     spans = {int(found[1]): _single(found, text, group=2) for found in _NUMBERED.finditer(text)}
     return [spans.get(i) for i in range(1, n + 1)]
@@ -135,13 +111,7 @@ def text_of(reply: ChatReply) -> str:
 
 
 def reason_of(text: str, answer: tuple[int, int] | None) -> str:
-    """Return the reasons in a reply, without the word of the answer and the line or mark around it.
-
-    Example:
-        >>> text = "No. It has no crest."
-        >>> reason_of(text, answer_span(text, is_reasoned=False))
-        'It has no crest.'
-    """
+    """Return the reasons in a reply, without the word of the answer and the line or mark around it."""
     if answer is None:
         return text.strip()
     finals = list(_FINAL.finditer(text))

@@ -35,19 +35,6 @@ class EncoderJudge:
     Args:
         encoders: one or several text-image encoders.
         species: scores photos as showing species; without it their names and descriptions are compared like others.
-
-    Example:
-        >>> import asyncio, tempfile
-        >>> from data.starter.drawings import drawings_of
-        >>> from recognize import load_encoders
-        >>> judge = EncoderJudge(load_encoders("starter").text_image)
-        >>> question = Question(question="Is it red?", statement="a red bird", negation="a blue bird")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = (Path(folder) / "a.png").write_bytes(drawings_of("cardinalis-cardinalis", "query")[0].png())
-        ...     image = judge.look(Path(folder) / "a.png")
-        ...     judgement = asyncio.run(judge.judge(image, question, query="a red bird", context="", earlier=()))
-        >>> judgement.answer, judgement.obtained_by
-        ('yes', 'cosines')
     """
 
     def __init__(self, encoders: Sequence[TextImageEncoder], *, species: SpeciesScorer | None = None) -> None:

@@ -78,11 +78,7 @@ Draw = Callable[[str, int], Awaitable[DrawnFiles]]
 
 
 class PromptGenerator:
-    """Draws from a prompt, through an images API or a model on this machine.
-
-    Args:
-        draw: makes the files.
-    """
+    """Draws from a prompt, through an images API or a model on this machine."""
 
     needs_instruction = True
 
@@ -134,9 +130,6 @@ class AnchorGenerator:
     """Takes the anchors of the species that a query names in place of drawings: real photos, offline.
 
     They carry no pose, part or scene of the query, so ranking by them is recognition of the species.
-
-    Args:
-        find: text and number -> that many anchors of each species that the text names, if it names any.
     """
 
     needs_instruction = False

@@ -40,12 +40,6 @@ class Instruction:
 class InstructionWriter:
     """Writes the instructions of VisRet, which are also the rewritten queries of its baseline.
 
-    Args:
-        chat: the model; without one, the query itself is the instruction.
-        prompt: the prompt; see `VisretSettings.prompt`.
-        is_tidy: whether replies are cleaned by `tidied`.
-        prompts: the prompts `visret_*`.
-
     Source:
         VisRet (Wu et al., 2025), figures 6 to 8 and appendix B: one prompt for each kind of query, temperature 0, at
         most 300 tokens. Differs: our own prompts; where the model declines, the query is used and the row says so.
@@ -116,10 +110,6 @@ class RewriteTally(Tally):
 class Rewriter:
     """Rewrites the query of a job by the instruction that VisRet would draw; a `Seeker`.
 
-    Args:
-        writer: writes instructions.
-        encoder: reads the rewritten query; longer ones are cut off, which the note says.
-
     Source:
         VisRet (Wu et al., 2025), appendix B, "LLM rephrase": the prompts and temperature of the instructions.
     """
@@ -145,12 +135,7 @@ class Rewriter:
 
 
 def tidied(reply: str) -> str:
-    r"""Return the instruction in a reply: its first paragraph, without label, quotation marks, capital article or stop.
-
-    Example:
-        >>> tidied('Sure! The phrase:\n\n"A wren with its tail raised."\n\nShall I go on?')
-        'a wren with its tail raised'
-    """
+    """Return the first paragraph of a reply, without label, quotation marks, capital article or full stop."""
     lines = [line.strip(" *`") for line in reply.strip().splitlines()]
     if len(lines) > 1 and lines[0].endswith(":"):
         lines = lines[1:]

@@ -63,13 +63,6 @@ class Visualizer:
     Where a query cannot be drawn, its photos are ranked by the similarity of its text, which their rows and the report
     say; a provider that is down, or the cost limit, makes error rows instead, for the next run to complete.
 
-    Args:
-        encoder: a text-image encoder.
-        generator: makes the drawings.
-        text: writes the instruction; without it the query itself is drawn.
-        settings: prompt, number of drawings, fusion.
-        prompts: the prompts `visret_*`.
-
     Source:
         VisRet (Wu et al., 2025), section 3.2 and appendix B: one instruction per query at temperature 0 (figures 6 to
         8), three images of it, cosine to each drawing, reciprocal rank fusion with lambda = 1. Differs: our own

@@ -151,7 +151,7 @@ def test_captions_of_other_peoples_photos() -> None:
 
     chat, captions = Recording(), ["a red bird", *(f"a bird {attack}" for attack in ATTACKS), "a bird on a branch"]
     for form in ("summary", "keywords", "cot"):
-        made = wait_for(denoise(chat, form, "a bird", captions, prefix="", prompts=Prompts()))  # type: ignore[arg-type]
-        assert (made.problem, "zebra" in made.text) == (None, False)
+        text, problem, _ = wait_for(denoise(chat, form, "a bird", captions, prefix="", prompts=Prompts()))  # type: ignore[arg-type]
+        assert (problem, "zebra" in text) == ("", False)
         assert chat.text.rpartition("Captions:\n")[2].count("\n- ") == len(captions) - 1
         assert MARK not in outside(chat.text), form

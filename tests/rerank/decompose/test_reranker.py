@@ -100,7 +100,7 @@ def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_pre
     table = TABLE | {"b": (None, None, None)}
     ranked, reranker = run(job, TableJudge(table), PRESETS["paper"].decompose)
     assert {row.image_id: row.score for row in ranked}["b"] == 0
-    assert (reranker.tally.n_unscored, reranker.tally.failures) == (3, [])
+    assert (reranker.tally.counts["unscored"], reranker.tally.failures) == (3, [])
     ranked, reranker = run(job, TableJudge(table), PRESETS["default"].decompose)
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
@@ -138,7 +138,7 @@ def test_cached_answers_are_not_requested_again_but_failed_photos_and_missing_an
     with JudgementCache(tmp_path / "cache.sqlite") as cache:
         ranked, reranker = run(job, second, PRESETS["paper"].decompose, cache=cache, chat=chat)
     assert {image for image, *_ in second.asked} == {"c", "d"}
-    assert (reranker.tally.n_cached, reranker.tally.n_unscored) == (2, 0)
+    assert (reranker.tally.counts["cached"], reranker.tally.counts["unscored"]) == (2, 0)
     assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
 
 

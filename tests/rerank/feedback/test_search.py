@@ -11,11 +11,11 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from benchmarks.memory_collection import MemoryCollection
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
 from rerank.feedback.captions import PhraseCaptioner, shortened
 from rerank.feedback.growth import NextQuery, query_in
-from rerank.feedback.memory import MemoryCollection
 from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from rerank.feedback.queries import cut, sampled
 from rerank.feedback.search import FeedbackSearch
@@ -182,8 +182,8 @@ def test_the_preset_of_the_paper_cuts_off_at_77_tokens_and_ours_reads_all() -> N
     first = paper.begin(long)
     assert first.turns[0].ids == search("none").begin(" ".join(["a red bird"] * 20)).turns[0].ids
     assert first.turns[0].notes == ("6,000 words beyond 60 tokens left out of the query",)
-    assert paper.tally.n_truncated == 1
-    assert ours.begin(long).turns[0].ids != first.turns[0].ids and ours.tally.n_truncated == 0
+    assert paper.tally.counts["truncated"] == 1
+    assert ours.begin(long).turns[0].ids != first.turns[0].ids and ours.tally.counts["truncated"] == 0
 
 
 def test_undo_takes_back_marks_and_then_the_turn_before() -> None:
@@ -267,7 +267,7 @@ def test_words_that_the_encoder_cannot_see_are_a_warning() -> None:
     photos = MemoryCollection(pair.space, ["a", "b"], pair.encode_texts(["a red bird", "a blue bird"]))
     made = FeedbackSearch(pair, photos, method="none")
     (note,) = made.begin("two birds standing in water").turns[0].notes
-    assert "can see little of these words" in note and made.tally.n_blind == 1
+    assert "can see little of these words" in note and made.tally.counts["blind"] == 1
     assert "1 query has few words" in made.tally.warnings()[0]
     assert made.begin("a red bird").turns[0].notes == ()
 

@@ -13,14 +13,7 @@ from data.errors import BadInput
 
 
 class MemoryCollection:
-    """Photos with given vectors; an `ImageCollection`.
-
-    Args:
-        space: the encoder space.
-        ids: the photos, sorted.
-        vectors: `(n, dim)` unit rows.
-        folder: folder of the files, which are named by their ids.
-    """
+    """Photos with given vectors; an `ImageCollection`."""
 
     def __init__(self, space: str, ids: Sequence[str], vectors: FloatArray, *, folder: str | Path = ".") -> None:
         if len(set(ids)) != len(ids) or len(ids) != len(vectors):
