@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from data.codec import loads
 from data.errors import CONVERT_HINT, BadInput, StoreError, UsageError
 from data.files import read_lines
-from data.records import Job, JobImage
+from data.records import Job, JobImage, RankedImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,23 +83,7 @@ def located(job: Job, folder: Path) -> Job:
 MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
 
 
-class PlacedImage(Protocol):
-    """An image of a run: a row of a TREC file, or a `RankedImage`."""
-
-    @property
-    def image_id(self) -> str:
-        """Id of the image."""
-
-    @property
-    def rank(self) -> int:
-        """Rank, from 1; it decides ties."""
-
-    @property
-    def score(self) -> float:
-        """Score; higher is better."""
-
-
-FirstStage = Mapping[str, Sequence[PlacedImage]]
+FirstStage = Mapping[str, Sequence[RankedImage]]
 """Query -> the images of a run."""
 
 
@@ -165,7 +149,7 @@ def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
     )
 
 
-def _in_order_of(ranked: Sequence[PlacedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
+def _in_order_of(ranked: Sequence[RankedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
     """Return the job with images of a run as candidates, by falling score, ties by rank."""
     best_first = sorted(ranked, key=lambda image: (-image.score, image.rank))
     candidates = (

@@ -60,11 +60,7 @@ class Sought:
         return fuse(cosines(self.drawings), fusion=self.fusion.fusion, damping=self.fusion.damping, text=text)
 
     def check_text(self, encoder: TextImageEncoder) -> None:
-        """Refuse a query that was not drawn, and of whose words the encoder sees nothing.
-
-        Raises:
-            NoEvidence: if so.
-        """
+        """Refuse a query that was not drawn, and of whose words the encoder sees nothing."""
         if self.drawings is not None and not self.is_drawn:
             try:
                 check_visible(self.job, encoder)
@@ -112,21 +108,6 @@ class SimilarityReranker:
         root: folder of relative paths in jobs.
         vectors: of photos that were encoded before, by `rerank.photo_vectors.encode_ahead`.
         seeker: rewrites or draws queries; by default they are compared as they are.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from data.records import Job, JobImage
-        >>> from recognize import load_encoders
-        >>> encoder = load_encoders("starter").text_image[0]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     for colour in ("blue", "red"):
-        ...         Image.new("RGB", (48, 48), colour).save(Path(folder) / f"{colour}.png")
-        ...     candidates = tuple(JobImage(image_id=c, path=f"{c}.png", score=0.5) for c in ("blue", "red"))
-        ...     job = Job(query_id="q", text="a crimson bird", candidates=candidates)
-        ...     [image.image_id for image in SimilarityReranker(encoder, root=folder).rerank(job)]
-        ['red', 'blue']
     """
 
     def __init__(
@@ -145,13 +126,7 @@ class SimilarityReranker:
         self.tally = self._seeker.tally
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first.
-
-        Raises:
-            UsageError: if the query does not fit the method.
-            BadInput: if the job has neither words nor a reference image, or lists an image twice.
-            BadImage: if the reference image cannot be read.
-        """
+        """Return all images of the job, best first."""
         current_query.set(job.query_id)
         ranks = first_stage_ranks(job)
         if not ranks:
@@ -204,11 +179,7 @@ class SimilarityReranker:
         ]
 
     def _text_of(self, sought: Sought) -> FloatArray:
-        """Return the `(dim,)` vector of words and reference photo.
-
-        Raises:
-            NoEvidence: if the encoder knows none of the words.
-        """
+        """Return the `(dim,)` vector of words and reference photo."""
         query, job = self.encode_query(sought.job), sought.job
         if sought.drawings is None:
             if not np.any(query):

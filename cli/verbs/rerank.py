@@ -106,7 +106,7 @@ def rerank(
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
-    from rerank.evaluation.runs import read_first_stage
+    from rerank.evaluation.runs import read_run
     from rerank.forecast import forecast
     from rerank.job import check_ids, read_jobs
 
@@ -123,7 +123,7 @@ def rerank(
         )
     given = options.method_settings("rerank", JobSettings)
     with paused_collector():
-        first_stage = None if given.first_stage is None else read_first_stage(given.first_stage)
+        first_stage = None if given.first_stage is None else read_run(given.first_stage).images
         jobs = read_jobs(job, query=query, within_subset=given.within_subset, first_stage=first_stage)
     check_jobs(plan, jobs)
     if form == "trec" or stem is not None:

@@ -96,12 +96,7 @@ class CaptionReranker:
         """Do nothing: no threads or files stay open."""
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first.
-
-        Raises:
-            UsageError: for a composed query.
-            BadInput: if the job has no words, or lists an image twice.
-        """
+        """Return all images of the job, best first."""
         if job.reference_image is not None:
             raise UsageError("Captions are compared with words; use --method similarity for a reference image.")
         ranks, asked_for = begin(job)

@@ -54,14 +54,7 @@ class CaptionRetriever:
         self.tally = CaptionTally(scorer=scorer.name)
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
-        """Return the best `k` photos.
-
-        Raises:
-            BadInput: if the job has no words.
-            SourceUnavailable, RateLimited, CostStop, NotCached: if the model cannot be reached now; captions so far are
-                stored.
-            BadImage, SourceError: of the first photo, if no photo has a caption.
-        """
+        """Return the best `k` photos."""
         query = query_of(job).text
         costs: list[float | None] = []
         async with self._turn:

@@ -124,18 +124,6 @@ def open_collection(
         KnowledgeBaseLocked: if another process is indexing it.
         StoreError: if the index is damaged.
         MissingRequirement: if the disk is full or not writable.
-
-    Example:
-        >>> import tempfile
-        >>> from PIL import Image
-        >>> from recognize import load_encoders
-        >>> encoder = load_encoders("starter").text_image[0]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     for colour in ("blue", "red"):
-        ...         Image.new("RGB", (48, 48), colour).save(Path(folder) / f"{colour}.png")
-        ...     with open_collection(folder, encoder, home=Path(folder) / ".home") as collection:
-        ...         collection.ids
-        ('blue.png', 'red.png')
     """
     folder = Path(folder).expanduser().resolve()
     present, skipped = _present(folder)

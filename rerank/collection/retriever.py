@@ -60,15 +60,7 @@ class SimilarityRetriever:
         self.tally = self._seeker.tally
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
-        """Return the best `k` photos.
-
-        Raises:
-            UsageError: if the query does not fit the method.
-            BadInput: if the job has neither words nor a reference photo.
-            BadImage: if the reference photo cannot be read.
-            NoEvidence: if the encoder can see none of the words in photos, and the query is not drawn.
-            SourceError, CostStop, NotCached: if a model cannot be reached now.
-        """
+        """Return the best `k` photos."""
         sought = await self._seeker.seek(job)
         found = await asyncio.to_thread(self._find, sought, k)
         share = share_of(sought.cost_usd, len(found))
@@ -125,11 +117,7 @@ class ShortlistRetriever:
         return self._reranker.tally
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
-        """Return the best `k` photos of the shortlist; photos that can no longer be read are left out.
-
-        Raises:
-            BadInput: if none of the shortlist could be judged.
-        """
+        """Return the best `k` photos of the shortlist; photos that can no longer be read are left out."""
         shortlist = await asyncio.to_thread(self._shortlist, max(k, DEPTH))
         ranked = await self._reranker.rank(replace(job, candidates=shortlist))
         rows = [row for row in ranked if row.status == "ok"]

@@ -168,12 +168,7 @@ class CotrrReranker:
         self.tally = CotrrTally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first.
-
-        Raises:
-            BadInput: if the query has no words, the reference image cannot be read, or an image is listed twice.
-            FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
-        """
+        """Return all images of the job, best first."""
         ranks, query = begin(job)
         if not ranks:
             return []
@@ -342,12 +337,7 @@ class CotrrReranker:
         *,
         n_tried: int = 0,
     ) -> ResultT:
-        """Return the parsed reply; after an unusable one, the request is sent again as the settings say.
-
-        Raises:
-            MalformedAnswer: if the last reply is unusable too.
-            SourceError: if the provider failed for good, or the model refused.
-        """
+        """Return the parsed reply; after an unusable one, the request is sent again as the settings say."""
         as_authors, is_last = self._settings.replies == "authors", n_tried + 1 >= self._settings.tries
         reply: ChatReply | None = None
         problem = ""

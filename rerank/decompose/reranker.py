@@ -25,8 +25,7 @@ from rerank.decompose.photo_answers import (
     photo_scores,
     questions_without_evidence,
 )
-from rerank.decompose.query_plan import QueryPlan, plan_query
-from rerank.decompose.questions import QuestionWriter
+from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, reading_reference
@@ -144,13 +143,7 @@ class DecomposeReranker:
         self.tally = DecomposeTally()
 
     async def rank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first.
-
-        Raises:
-            BadInput: if the query has no words, the reference image cannot be read, or an image is listed twice.
-            UsageError: if judge and questions do not fit the task of the query.
-            FieldmarkError: if the whole run cannot continue (a key is missing, the provider rejects us).
-        """
+        """Return all images of the job, best first."""
         ranks, query = begin(job)
         check_decompose(query, sees_photos=self._judge.sees_references, by_rule=self._by_rule)
         reference = b""

@@ -195,7 +195,7 @@ def evaluate_runs(
         cutoffs=tuple(cutoffs),
         shown=tuple(shown),
         runs=figures,
-        comparisons=_comparisons(figures, groups, baseline, shown[:1], n_resamples, seed) if baseline else (),
+        comparisons=_comparisons(figures, groups, baseline, shown[0], n_resamples, seed) if baseline else (),
     )
 
 
@@ -265,11 +265,7 @@ def _figures(
 
 
 def _counted(run: Run, query_id: str, truth: Truth) -> list[RankedImage]:
-    """Return the images of a query that its ranking may contain.
-
-    Raises:
-        BadInput: if the run has an image that the collection, or that of the query, lacks.
-    """
+    """Return the images of a query that its ranking may contain."""
     images, known = run.images.get(query_id, ()), truth.pools.get(query_id, truth.collection)
     unknown = next((image.image_id for image in images if known and image.image_id not in known), None)
     if unknown is not None:
@@ -311,7 +307,7 @@ def _comparisons(
     figures: Sequence[RunFigures],
     groups: Sequence[tuple[Mapping[str, str], Sequence[str]]],
     baseline: str,
-    tested: Sequence[str],
+    name: str,
     n_resamples: int,
     seed: int,
 ) -> tuple[Comparison, ...]:
@@ -319,20 +315,13 @@ def _comparisons(
     others = [run for run in figures if run is not base]
     found: list[Comparison] = []
     for labels, queries in groups:
-        for name in tested:
-            tests = [
-                paired_test(
-                    [run.by_query[query][name] - base.by_query[query][name] for query in queries],
-                    n_resamples=n_resamples,
-                    seed=seed,
-                )
-                for run in others
-            ]
-            corrected = holm([test.p_value for test in tests])
-            found += [
-                Comparison(run=run.name, baseline=baseline, measure=name, labels=labels, test=test, p_corrected=p)
-                for run, test, p in zip(others, tests, corrected, strict=True)
-            ]
+        differences = ([run.by_query[query][name] - base.by_query[query][name] for query in queries] for run in others)
+        tests = [paired_test(each, n_resamples=n_resamples, seed=seed) for each in differences]
+        corrected = holm([test.p_value for test in tests])
+        found += [
+            Comparison(run=run.name, baseline=baseline, measure=name, labels=labels, test=test, p_corrected=p)
+            for run, test, p in zip(others, tests, corrected, strict=True)
+        ]
     return tuple(found)
 
 

@@ -12,10 +12,10 @@ from data.codec import loads
 from data.errors import BadInput, StoreError
 from data.files import read_lines
 from data.records import Job, RankedImage
-from data.trec import TrecRow, parse_run, read_qrels
+from data.trec import parse_run, read_qrels
 from rerank.evaluation.measures import RankedList
 from rerank.evaluation.request import FIRST_STAGE
-from rerank.query_set import FirstStage, QuerySet
+from rerank.query_set import QuerySet
 from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
 
 
@@ -116,23 +116,6 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
                 )
             )
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
-
-
-def read_first_stage(path: Path) -> FirstStage:
-    """Return query -> images of a run, in TREC format or JSON lines as in `read_run`.
-
-    Raises:
-        BadInput: as in `read_run`.
-    """
-    lines = read_lines(path)
-    if next((line for line in lines if line.strip()), "").lstrip().startswith("{"):
-        return read_run(path).images
-    images: dict[str, list[TrecRow]] = {}
-    for row in parse_run(lines, name=path.name):
-        images.setdefault(row.query_id, []).append(row)
-    if not images:
-        raise BadInput(f"{path} is empty")
-    return images
 
 
 def first_stage_run(jobs: Iterable[Job]) -> Run:

@@ -41,12 +41,7 @@ class ModelCaptioner:
         self._model = model
 
     async def __call__(self, image_id: str, path: Path) -> Caption:
-        """Return the caption.
-
-        Raises:
-            SourceError: if the provider failed.
-            CostStop: if the caption could exceed the cost limit.
-        """
+        """Return the caption."""
         try:
             made = await self._model.caption(path)
         except REASONS as error:

@@ -115,11 +115,7 @@ class FeedbackSearch:
         return self.search(session, following)
 
     def start(self, query: str, *, folder: str = "") -> tuple[Session, NextQuery]:
-        """Return a new session before turn 0, and the query of that turn.
-
-        Raises:
-            UsageError: if the query is empty.
-        """
+        """Return a new session before turn 0, and the query of that turn."""
         if not query.strip():
             raise UsageError("The query is empty.")
         query = " ".join(query.split())
@@ -141,13 +137,7 @@ class FeedbackSearch:
         return replace(session, turns=(*session.turns[:-1], marked))
 
     async def grow(self, session: Session) -> tuple[Session, NextQuery]:
-        """Return the session with captions of the marked images, and the query of the next turn.
-
-        Raises:
-            UsageError: if the last turn is not marked.
-            SourceError: if a provider failed; the session can be resumed.
-            CostStop: if a request could exceed the cost limit.
-        """
+        """Return the session with captions of the marked images, and the query of the next turn."""
         if not session.is_marked:
             raise UsageError("The last turn is not marked.")
         last = session.turns[-1]
@@ -205,11 +195,7 @@ class FeedbackSearch:
         return self.show(prepared, self.scores([prepared])[0])
 
     def prepare(self, session: Session, query: NextQuery, *, edited: str | None = None) -> Prepared:
-        """Return the next search of a session, so that `scores` can run those of many sessions at once.
-
-        Raises:
-            NoEvidence: if the encoder knows none of its words.
-        """
+        """Return the next search of a session, so that `scores` can run those of many sessions at once."""
         text = query.text if edited is None else " ".join(edited.split())
         named = self._names(text) if self._names else None
         vector, n_cut = self._vector_of(session, text, named)

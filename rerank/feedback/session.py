@@ -6,8 +6,6 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
-from weakref import WeakKeyDictionary
 
 from data.codec import dumps, loads
 from data.contracts import ImageCollection
@@ -118,20 +116,12 @@ class Session:
         return tuple(image_id for turn in self.turns for image_id in turn.ids)
 
 
-_STATES: Final[WeakKeyDictionary[ImageCollection, CollectionState]] = WeakKeyDictionary()
-"""Collection -> its state: a collection does not change after it was opened, and each method asks."""
-
-
 def state_of(collection: ImageCollection) -> CollectionState:
-    """Return the state of a collection: its space, and a hash of ids, sizes and modification times; read once."""
-    if (known := _STATES.get(collection)) is not None:
-        return known
+    """Return the state of a collection: its space, and a hash of ids, sizes and modification times."""
     digest = hashlib.sha256()
     for image_id in collection.ids:
         digest.update(f"{image_id}\0{file_state(collection.path(image_id))}\n".encode(errors="surrogateescape"))
-    state = CollectionState(space=collection.space, n=len(collection.ids), digest=digest.hexdigest())
-    _STATES[collection] = state
-    return state
+    return CollectionState(space=collection.space, n=len(collection.ids), digest=digest.hexdigest())
 
 
 def changes_since(session: Session, collection: ImageCollection) -> str | None:

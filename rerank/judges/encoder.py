@@ -15,11 +15,12 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray
-from data.contracts import SeenImage, SeesWords, SpeciesScorer, TextImageEncoder
+from data.contracts import SeenImage, SpeciesScorer, TextImageEncoder
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
 from rerank.judges.judgements import NO_EVIDENCE
+from rerank.visible_words import is_visible
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1; CLIP learned 100 for its own.
 SCALE: Final = 10.0
@@ -44,7 +45,6 @@ class EncoderJudge:
         self._species = species
         self._photos: dict[object, tuple[FloatArray, ...]] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
-        self._visible: dict[tuple[int, str], bool] = {}
 
     costs_money = False
     sees_references = False
@@ -85,7 +85,7 @@ class EncoderJudge:
         probabilities = [
             1 / (1 + float(np.exp(-SCALE * (float(np.dot(seen, yes)) - float(np.dot(seen, no))))))
             for encoder, seen, yes, no in zip(self._encoders, seen_by, for_it, against, strict=True)
-            if np.any(yes) and any(self._sees(encoder, text) for text in (question.statement, statement))
+            if np.any(yes) and any(is_visible(text, encoder) for text in (question.statement, statement))
         ]
         if not probabilities:
             why = f"the encoder can see nothing of {question.statement!r} in a photo"
@@ -97,13 +97,6 @@ class EncoderJudge:
     ) -> list[Judgement] | None:
         """Return None: questions are answered one by one."""
         return None
-
-    def _sees(self, encoder: TextImageEncoder, statement: str) -> bool:
-        """Return whether an encoder can see a word of a statement in photos."""
-        key = id(encoder), statement  # the encoders live as long as the judge
-        if key not in self._visible:
-            self._visible[key] = not isinstance(encoder, SeesWords) or bool(encoder.visible_words(statement))
-        return self._visible[key]
 
     def vectors_of_photo(self, path: Path) -> tuple[FloatArray, ...]:
         """Return the vector of a photo in each space; each photo is encoded once."""

@@ -119,12 +119,7 @@ class Rewriter:
         self.tally = RewriteTally()
 
     async def seek(self, job: Job) -> Sought:
-        """Return the rewritten query.
-
-        Raises:
-            UsageError: for a composed query.
-            SourceError, CostStop, NotCached: if the model cannot be reached now.
-        """
+        """Return the rewritten query."""
         if job.reference_image is not None:
             raise UsageError("The method rewrite takes words; use --method similarity for a reference image.")
         made = await self._writer.write(job)

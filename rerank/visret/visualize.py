@@ -89,14 +89,7 @@ class Visualizer:
         self.tally = VisretTally()
 
     async def seek(self, job: Job) -> Sought:
-        """Return the drawings of a query.
-
-        Raises:
-            UsageError: for a composed query.
-            BadInput: if the job has no words.
-            SpaceMismatch: if the anchors are vectors of another encoder.
-            SourceError, CostStop, NotCached: if a model cannot be reached now, for the next run to complete.
-        """
+        """Return the drawings of a query."""
         if job.reference_image is not None:
             raise UsageError("The method visret draws words; use --method similarity for a reference image.")
         notes: list[str] = []
