@@ -39,37 +39,35 @@ def abilities(outcome: Any) -> dict[tuple[str, str], bool]:
     }
 
 
-def test_all_abilities_of_a_full_model_are_found(cli: Any, tmp_path: Path) -> None:
+def test_abilities_of_models_are_found_and_missing_ones_explained(cli: Any, tmp_path: Path) -> None:
+    outcome = cli.call("doctor", check=True)
+    assert "No model set: [llm.text]" in outcome.stdout
+    assert "not set (Wikimedia requires one" in outcome.stdout
+    assert "extractive, until a build chooses another" in outcome.stdout
     with OpenAIServer(ideal) as server:
         settings(tmp_path, server.base_url, "text", "vision", "search")
-        outcome = cli.call("doctor", "--format", "json", check=True)
-    found = abilities(outcome)
-    assert len(found) == 14
-    assert all(found.values())
-
-
-@pytest.mark.parametrize(
-    ("server", "lacking"),
-    [
+        found = abilities(cli.call("doctor", "--format", "json", check=True))
+    assert len(found) == 14 and all(found.values())
+    dog = '{"legs": 4, "animal": "dog"}'
+    no_images = Status(status=400, error={"message": "no images"})
+    for server, lacking in (
         (OpenAIServer(ideal, gives_logprobs=False), {"logprobs"}),
         (OpenAIServer(ideal, knows_json_schema=False), {"JSON schema"}),
-        (OpenAIServer(lambda call: '{"legs": 4, "animal": "dog"}' if "dog" in call.text else ideal(call)),
-         {"JSON schema"}),
+        (OpenAIServer(lambda call: dog if "dog" in call.text else ideal(call)), {"JSON schema"}),
         (OpenAIServer(lambda call: "I see nothing." if call.images else ideal(call)), {"vision"}),
-        (OpenAIServer(lambda call: Status(status=400, error={"message": "no images"}) if call.images else ideal(call)),
-         {"vision"}),
+        (OpenAIServer(lambda call: no_images if call.images else ideal(call)), {"vision"}),
         (OpenAIServer(as_kind(ideal, Kind(name="", thinking="tags"))), {"answers at once"}),
-    ],
-    ids=["no logprobs", "no schema", "schema ignored", "blind", "images refused", "thinks"],
-)  # fmt: skip
-def test_missing_abilities_of_a_vision_model_are_found(
-    cli: Any, tmp_path: Path, server: OpenAIServer, lacking: set[str]
-) -> None:
-    with server:
-        settings(tmp_path, server.base_url, "vision")
-        outcome = cli.call("doctor", "--format", "json")
-    assert outcome.exit_code == (3 if "vision" in lacking else 0)
-    assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
+    ):
+        with server:
+            settings(tmp_path, server.base_url, "vision")
+            outcome = cli.call("doctor", "--format", "json")
+        assert outcome.exit_code == (3 if "vision" in lacking else 0)
+        assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
+    with OpenAIServer("ready") as server:
+        settings(tmp_path, server.base_url, "search", more="")
+        text = cli.call("doctor", check=True).stdout
+    assert "its answers cannot be checked; they are used with a warning" in text
+    assert "--max-cost is not available" in text
 
 
 def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggested(cli: Any, tmp_path: Path) -> None:
@@ -95,33 +93,26 @@ def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggeste
         assert {call.payload["max_tokens"] for call in server.calls[n_before:] if "gulls" not in call.text} == {8192}
 
 
-@pytest.mark.parametrize("thinking", ["hidden", "hidden, stop"])
-def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path, thinking: Any) -> None:
-    with OpenAIServer(as_kind(ideal, Kind(name="", thinking=thinking, n_thoughts=1_800))) as server:
-        settings(tmp_path, server.base_url, "text")
-        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-        asked = [call for call in server.calls if "gulls" in call.text]
-    at_once = next(each for each in found if each["ability"] == "answers at once")
-    assert not at_once["is_there"]
-    assert re.search(r"reasons first, 1,80\d tokens", at_once["seen"])
-    assert "saves most" not in at_once["without"]  # no setting helps here
-    assert len(asked) <= 4  # the question once, and three settings
+def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path) -> None:
+    uncounted = as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))
 
-
-def test_reasoning_that_is_neither_shown_nor_counted_is_found_with_many_tokens_allowed(
-    cli: Any, tmp_path: Path
-) -> None:
-    served = as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))
-
-    def uncounted(call: Call) -> Reaction:
-        reaction = served(call)
+    def without_usage(call: Call) -> Reaction:
+        reaction = uncounted(call)
         return replace(reaction, has_usage=False, more={}) if isinstance(reaction, Answer) else reaction
 
-    with OpenAIServer(uncounted) as server:
-        settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
-        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-    at_once = next(each for each in found if each["ability"] == "answers at once")
-    assert not at_once["is_there"] and "reasons first" in at_once["seen"]
+    for script, more, seen in (
+        (as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800)), "", r"reasons first, 1,80\d tokens"),
+        (as_kind(ideal, Kind(name="", thinking="hidden, stop", n_thoughts=1_800)), "", r"reasons first, 1,80\d tokens"),
+        (without_usage, "max_tokens = 8192\n", "reasons first"),
+    ):
+        with OpenAIServer(script) as server:
+            settings(tmp_path, server.base_url, "text", more=more)
+            found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+            asked = [call for call in server.calls if "gulls" in call.text]
+        at_once = next(each for each in found if each["ability"] == "answers at once")
+        assert not at_once["is_there"] and re.search(seen, at_once["seen"])
+        assert more or "saves most" not in at_once["without"]  # no setting helps here
+        assert more or len(asked) <= 4  # the question once, and three settings
 
 
 def test_settings_against_reasoning_keep_what_is_in_extra_body(cli: Any, tmp_path: Path) -> None:
@@ -136,14 +127,6 @@ def test_settings_against_reasoning_keep_what_is_in_extra_body(cli: Any, tmp_pat
         outcome = cli.call("doctor", "--format", "json", check=True)
     advice = " ".join(each["without"] for each in json.loads(outcome.stdout)["endpoints"])
     assert "extra_body = {top_k = 20, chat_template_kwargs = {enable_thinking = false}} saves most" in advice
-
-
-def test_the_report_explains_the_effect_of_missing_abilities(cli: Any, tmp_path: Path) -> None:
-    with OpenAIServer("ready") as server:
-        settings(tmp_path, server.base_url, "search", more="")
-        text = cli.call("doctor", check=True).stdout
-    assert "its answers cannot be checked; they are used with a warning" in text
-    assert "--max-cost is not available" in text
 
 
 def test_a_rejected_api_key_exits_with_3_after_one_call(
@@ -174,13 +157,6 @@ def test_an_image_generator_draws_one_picture(cli: Any, tmp_path: Path) -> None:
         server.script = lambda _call: refusal
         outcome = cli.call("doctor")
         assert outcome.exit_code == 3 and "no   answers: " in outcome.stdout and "Unknown model" in outcome.stdout
-
-
-def test_doctor_without_a_model_explains_how_to_configure_one(cli: Any) -> None:
-    outcome = cli.call("doctor", check=True)
-    assert "No model set: [llm.text]" in outcome.stdout
-    assert "not set (Wikimedia requires one" in outcome.stdout
-    assert "extractive, until a build chooses another" in outcome.stdout
 
 
 def test_doctor_encoders_lists_profiles_without_loading_models(

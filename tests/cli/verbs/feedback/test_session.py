@@ -25,7 +25,7 @@ def shown(session: Any) -> list[list[str]]:
     return [[image["image_id"] for image in turn["shown"]] for turn in session["turns"]]
 
 
-def test_a_session_lists_marks_grows_and_shows_unseen_photos(converse: Any, models: Any, own_home: Path) -> None:
+def test_a_session_lists_marks_grows_and_resumes_where_it_stopped(converse: Any, models: Any, own_home: Path) -> None:
     done, session = converse(TWO_TURNS, *K)
     assert done.exit_code == 0, done.stderr
     assert session["method"] == "cot" and len(session["turns"]) == 3
@@ -41,15 +41,15 @@ def test_a_session_lists_marks_grows_and_shows_unseen_photos(converse: Any, mode
     for number in range(3):
         page = Path(f"s-turn{number}.html").read_text()
         assert page.count("data:image/jpeg;base64,") == 5 and shown(session)[number][4] in page
-
-
-def test_an_interrupted_session_resumes_where_it_stopped(converse: Any, models: Any) -> None:
-    _, whole = converse(TWO_TURNS, *K)
     for number, typed in enumerate(("1 3\n", "\n1-2\n", "\nq\n")):
-        done, session = converse(typed, *K, file="parts.json")
+        done, parts = converse(typed, *K, file="parts.json")
         assert done.exit_code == 0 and ("Resuming turn" in done.stderr) is (number > 0), done.stderr
-    assert [turn["query"] for turn in session["turns"]] == [turn["query"] for turn in whole["turns"]]
-    assert shown(session) == shown(whole)  # only the costs differ: the second session paid nothing
+    assert [turn["query"] for turn in parts["turns"]] == [turn["query"] for turn in session["turns"]]
+    assert shown(parts) == shown(session)  # only the costs differ: the second session paid nothing
+    models.script = lambda call: Answer(refusal="I cannot describe this.") if call.images else "a red bird"
+    done, session = converse("6-7\n\nq\n", "--set", "k=7", query="a red bird", file="refused.json")
+    assert done.exit_code == 0 and session["turns"][1]["query"] == "a red bird"
+    assert "could not be captioned" in done.stderr
 
 
 @pytest.mark.integration
@@ -76,7 +76,7 @@ def test_a_killed_session_keeps_every_answer(cli: Any, coloured: Path, tmp_path:
     assert len(json.loads((tmp_path / "s.json").read_text())["turns"]) == 2
 
 
-def test_undo_edit_and_wrong_numbers(converse: Any) -> None:
+def test_undo_edit_wrong_numbers_and_the_end_of_the_photos(converse: Any) -> None:
     done, session = converse("0\n9-2\nred\n1\nu\n2\na blue bird\nu\n3\n\nq\n", *K)
     assert done.exit_code == 0
     assert done.stderr.count('Expected numbers from 1 to 5, got "') == 3
@@ -86,10 +86,7 @@ def test_undo_edit_and_wrong_numbers(converse: Any) -> None:
     assert edited["turns"][1]["query"] == "a blue bird" and edited["turns"][1]["is_edited"]
     refused, kept = converse("2\nzzz\n\nq\n", *K, file="r.json")
     assert 'knows no word of the query "zzz"' in refused.stderr and kept["turns"][1]["query"] == QUERY
-
-
-def test_no_relevant_photo_shows_the_next_ones_until_all_are_seen(converse: Any) -> None:
-    done, session = converse("\n\n\n\n\n\n\n\n", "--set", "k=15")
+    done, session = converse("\n" * 8, "--set", "k=15", file="all.json")
     assert [len(ids) for ids in shown(session)] == [15, 15, 10] and session["turns"][2]["query"] == QUERY
     assert "All 40 photos have been shown." in done.stderr
 
@@ -104,51 +101,35 @@ def test_the_marks_are_exported_as_a_job(converse: Any, cli: Any) -> None:
     assert run.exit_code == 0 and "R@10" in cli.call("eval", "rerank", "run.trec", "--jobs", "marks.jsonl").stdout
 
 
-def test_a_changed_collection_is_said_and_nothing_is_lost(
+def test_a_changed_collection_is_said_and_another_one_refused(
     cli: Any, coloured: Path, converse: Any, tmp_path: Path
 ) -> None:
     photos = shutil.copytree(coloured, tmp_path / "own")
-    arguments = ["feedback", QUERY, "--images", str(photos), "--session", "s.json", *K]
-    cli.call(*arguments, stdin="1 2\n", check=True)
+    arguments = ["feedback", QUERY, "--images", str(photos), *K]  # the same command resumes, without a session file
+    assert "Turn 0" in cli.call(*arguments, "--session", "s.json", stdin="1 2\n", check=True).stderr
     before = json.loads((tmp_path / "s.json").read_text())
     (photos / before["turns"][0]["shown"][0]["image_id"]).unlink()
     Image.new("RGB", (40, 40), "red").save(photos / "new.png")
-    done = cli.call(*arguments, stdin="\nq\n", check=True)
+    done = cli.call(*arguments, "--session", "s.json", stdin="\nq\n", check=True)
     assert "40 photos then, 40 now; 1 of the 5 photos shown are gone" in done.stderr
     after = json.loads((tmp_path / "s.json").read_text())
     assert after["turns"][0]["relevant"] == before["turns"][0]["relevant"] and "new.png" in shown(after)[1]
-
-
-def test_a_session_of_other_photos_is_refused(cli: Any, coloured: Path, converse: Any, tmp_path: Path) -> None:
-    converse("1 2\n", *K)
     (tmp_path / "other").mkdir()
-    Image.new("RGB", (40, 40), "red").save(tmp_path / "other" / "new.png")
+    Image.new("RGB", (40, 40), "red").save(tmp_path / "other" / "new2.png")
     done = cli.call("feedback", QUERY, "--images", str(tmp_path / "other"), "--session", "s.json", *K, stdin="q\n")
-    assert done.exit_code == 2 and f"is of photos in {coloured}; none of them is in this folder" in done.stderr
-
-
-def test_a_refused_caption_is_counted(converse: Any, models: Any, own_home: Path) -> None:
-    models.script = lambda call: Answer(refusal="I cannot describe this.") if call.images else "a red bird"
-    done, session = converse("1 2\n\nq\n", *K, query="a red bird")
-    assert done.exit_code == 0 and session["turns"][1]["query"] == "a red bird"
-    assert "2 images could not be captioned" in done.stderr
+    assert done.exit_code == 2 and f"is of photos in {photos}; none of them is in this folder" in done.stderr
+    for typed, said in (("1\n", "Turn 0"), ("\nq\n", "Resuming turn 0")):
+        assert said in cli.call(*arguments, stdin=typed, check=True).stderr
 
 
 def test_a_setting_changes_the_session(converse: Any, models: Any) -> None:
     def told(method: str, *sets: str) -> Any:  # without costs: later replies come from the cache, for nothing
         arguments = [part for each in sets for part in ("--set", each)]
-        done, session = converse(
-            "1 2 4\n\n1 3 5\n\n2 3 4\n\nq\n", "--method", method, *K, *arguments, file=f"{method} {' '.join(sets)}.json"
-        )
+        typed, file = "1 2 4\n\n1 3 5\n\n2 3 4\n\nq\n", f"{method} {' '.join(sets)}.json"
+        done, session = converse(typed, "--method", method, *K, *arguments, file=file)
         assert done.exit_code == 0, done.stderr
-        return [
-            (
-                turn["query"],
-                [(shown["image_id"], shown["score"]) for shown in turn["shown"]],
-                [each["text"] for each in turn["captions"]],
-            )
-            for turn in session["turns"]
-        ]
+        return [(turn["query"], [(shown["image_id"], shown["score"]) for shown in turn["shown"]],
+                 [each["text"] for each in turn["captions"]]) for turn in session["turns"]]  # fmt: skip
 
     for method, settings in (
         ("cot", ("captioned=1",)),
@@ -226,7 +207,12 @@ def test_a_session_keeps_its_query_method_and_settings(converse: Any) -> None:
     assert 'the query "a red bird with a white belly", not "a blue bird"' in converse("", query="a blue bird")[0].stderr
 
 
-def test_without_a_session_file_the_same_command_resumes(cli: Any, coloured: Path, converse: Any) -> None:
-    command = ("feedback", "a green bird", "--images", str(coloured), *K)
-    assert "Turn 0" in cli.call(*command, stdin="1\n", check=True).stderr
-    assert "Resuming turn 0" in cli.call(*command, stdin="\nq\n", check=True).stderr
+def test_a_named_species_is_searched_by_reference_photos_unless_names_are_text(cli: Any, drawings: Path) -> None:
+    for more, species in (((), "Snowy Owl"), (("--preset", "paper"), ""), (("--set", "names=text"), "")):
+        Path("s.json").unlink(missing_ok=True)
+        command = ("feedback", "Snowy Owl", "--session", "s.json", "--images", str(drawings), *more)
+        done = cli.call(*command, stdin="q\n", check=True)
+        turn = json.loads(Path("s.json").read_text())["turns"][0]
+        assert turn["species"] == species
+        assert ("Searched by reference photos and descriptions: Snowy Owl" in done.stderr) is bool(species)
+        assert not species or turn["shown"][0]["image_id"] == "bubo-scandiacus.png"
