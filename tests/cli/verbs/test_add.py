@@ -56,32 +56,6 @@ def test_a_second_call_adds_names_and_lineage_and_reads_earlier_texts_again(cli:
     assert "nothing new" in cli.call(*name, *given, check=True).stdout
 
 
-def test_a_photo_is_added_under_any_name_of_the_species(cli: Any, folder_kb: str, drawings: Path) -> None:
-    photo = drawings / "bubo-scandiacus.png"
-    outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
-    assert "added to          Bubo scandiacus" in outcome.stdout
-    row = json.loads(cli.call("identify", photo, "--kb", folder_kb, "--format", "jsonl", check=True).stdout)
-    owl = row["candidates"][0]
-    assert owl["scientific_name"] == "Bubo scandiacus"
-    assert owl["scores"]["visual"] == 1
-    assert owl["anchors"][0]["credit"] == "Ann, licence unknown"
-
-
-@pytest.mark.usefixtures("toy_paper_profile")
-def test_a_new_knowledge_base_uses_the_given_profile(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "admiral.txt").write_text(TEXT)
-    given = ("add", "--kb", "a.kb", *ADMIRAL, "--text", "admiral.txt", "--profile", "paper", "--format", "json")
-    added = json.loads(cli.call(*given, check=True).stdout)
-    assert (added["name"], added["is_new"], added["new_texts"]) == ("Vanessa atalanta", True, 1)
-    assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["profile"] == "paper"
-
-
-def test_a_term_is_added(cli: Any, folder_kb: str, tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text("An osmeterium is a forked orange organ behind the head of a caterpillar.")
-    cli.call("add", "--kb", folder_kb, "--term", "osmeterium", "--text", "t.txt", check=True)
-    assert "forked orange organ" in cli.call("context", "an osmeterium", "--kb", folder_kb, check=True).stdout
-
-
 def test_invalid_additions_are_refused_with_a_reason(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "song.txt").write_text("It sings at dawn.")
     (tmp_path / "latin1.txt").write_bytes("Flügel".encode("latin-1"))
@@ -103,32 +77,39 @@ def test_invalid_additions_are_refused_with_a_reason(cli: Any, folder_kb: str, t
         assert (outcome.exit_code, why in outcome.stderr) == (code, True), (arguments, outcome.stderr)
 
 
-def test_as_is_stores_the_text_unchanged_with_its_url(cli: Any, folder_kb: str, tmp_path: Path) -> None:
+def test_terms_photos_and_whole_texts_are_added(cli: Any, folder_kb: str, drawings: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("An osmeterium is a forked orange organ behind the head of a caterpillar.")
+    cli.call("add", "--kb", folder_kb, "--term", "osmeterium", "--text", "t.txt", check=True)
+    assert "forked orange organ" in cli.call("context", "an osmeterium", "--kb", folder_kb, check=True).stdout
+    photo = drawings / "bubo-scandiacus.png"
+    outcome = cli.call("add", "--kb", folder_kb, "--name", "snowy owl", "--photo", photo, "--author", "Ann", check=True)
+    assert "added to          Bubo scandiacus" in outcome.stdout
+    row = json.loads(cli.call("identify", photo, "--kb", folder_kb, "--format", "jsonl", check=True).stdout)
+    owl = row["candidates"][0]
+    assert (owl["scientific_name"], owl["scores"]["visual"]) == ("Bubo scandiacus", 1)
+    assert owl["anchors"][0]["credit"] == "Ann, licence unknown"
     (tmp_path / "notes.txt").write_text("It is common in gardens. Its wings are black with a red band.\n")
     given = ("add", "--kb", folder_kb, *ADMIRAL, "--text", "notes.txt", "--url", "https://example.org/admiral")
     ranks = ("--lineage", "order=Lepidoptera", "--lineage", "genus=Pyrameis")
-    cli.call(*given, *ranks, "--as-is", check=True)
-    shown = cli.call("show", "--kb", folder_kb, "Red Admiral", "--format", "json", check=True).stdout
-    found = json.loads(shown)
+    mixed = cli.call(*given, *ranks, "--as-is", check=True)
+    assert "1 species of this knowledge base is no bird" in mixed.stderr
+    assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr
+    found = json.loads(cli.call("show", "--kb", folder_kb, "Red Admiral", "--format", "json", check=True).stdout)
     assert "It is common in gardens." in found["summary"]["text"]
     assert found["source"]["url"] == "https://example.org/admiral"
     assert (found["taxon"]["lineage"]["order"], found["taxon"]["lineage"]["genus"]) == ("Lepidoptera", "Pyrameis")
 
 
-def test_an_added_species_that_is_no_bird_makes_a_general_knowledge_base_or_warns(
-    cli: Any, folder_kb: str, tmp_path: Path
-) -> None:
-    (tmp_path / "admiral.txt").write_text(TEXT)
-    admiral = ("--name", "Vanessa atalanta", "--common-name", "Red Admiral", "--lineage", "class=Insecta")
-    new = cli.call("add", "--kb", "new.kb", *admiral, "--text", "admiral.txt", check=True)
-    assert "trained on birds" not in new.stderr
-    bird = cli.call("add", "--kb", "bird.kb", "--name", "Snowy Owl", "--text", "admiral.txt", "--as-is", check=True)
-    assert "trained on birds" not in bird.stderr
-    profiles = [
-        json.loads(cli.call("status", "--kb", kb, "--format", "json", check=True).stdout)["profile"]
-        for kb in ("new.kb", "bird.kb", folder_kb)
-    ]
-    assert profiles == ["general", "starter", "starter"]
-    mixed = cli.call("add", "--kb", folder_kb, *admiral, "--text", "admiral.txt", check=True)
-    assert "1 species of this knowledge base is no bird" in mixed.stderr
-    assert "models trained on birds" in cli.call("status", "--kb", folder_kb, check=True).stderr
+@pytest.mark.usefixtures("toy_paper_profile")
+def test_a_new_knowledge_base_has_the_given_profile_or_that_of_its_group(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    for number, (more, profile) in enumerate((
+        ((*ADMIRAL, "--profile", "paper"), "paper"), (ADMIRAL, "general"),
+        (("--name", "Snowy Owl", "--as-is"), "starter"),
+    )):  # fmt: skip
+        done = cli.call("add", "--kb", f"{number}.kb", *more, "--text", "a.txt", "--format", "json", check=True)
+        assert "trained on birds" not in done.stderr
+        added = json.loads(done.stdout)
+        assert (added["is_new"], added["new_texts"]) == (True, 1)
+        status = cli.call("status", "--kb", f"{number}.kb", "--format", "json", check=True).stdout
+        assert json.loads(status)["profile"] == profile

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from PIL import Image
 
 import kb
 from cli.main import commands
@@ -57,6 +56,13 @@ def test_the_demo_builds_a_knowledge_base_of_the_starter_species(demo: Demo) -> 
     assert f"{counts.species} species, {counts.summaries} summaries" in demo.text
     assert f"{counts.anchors} reference drawings, {counts.terms} terms" in demo.text
     assert not counts.failures
+    pictures = sorted((demo.folder / "pictures").iterdir())
+    assert str(demo.folder / "pictures") in demo.text
+    assert [path.stem for path in pictures] == sorted(plate.name for plate in PLATES)
+    anchors = {path.read_bytes() for path in (demo.folder / "birds.kb" / "anchors").rglob("*") if path.is_file()}
+    assert len(anchors) == 60 and not [path for path in pictures if path.read_bytes() in anchors]
+    commands = re.findall(r"(?m)^  (kb \w+.*)$", demo.text.split("Next:")[1])
+    assert {command.split()[1] for command in commands} >= {"identify", "show", "build"}
 
 
 @pytest.mark.parametrize(("step", "n"), [(3, len(DESCRIPTIONS)), (5, len(PLATES))])
@@ -69,35 +75,15 @@ def test_totals_equal_the_counted_lines(demo: Demo, step: int, n: int) -> None:
     assert first >= 0.6 * n
 
 
-def test_pictures_are_in_the_printed_folder_and_differ_from_anchors(demo: Demo) -> None:
-    pictures = sorted((demo.folder / "pictures").iterdir())
-    assert str(demo.folder / "pictures") in demo.text
-    assert [path.stem for path in pictures] == sorted(plate.name for plate in PLATES)
-    anchors = {path.read_bytes() for path in (demo.folder / "birds.kb" / "anchors").rglob("*") if path.is_file()}
-    assert len(anchors) == 60
-    for path in pictures:
-        assert path.read_bytes() not in anchors
-        with Image.open(path) as picture:
-            picture.verify()
-
-
-def test_the_demo_ends_with_suggested_commands(demo: Demo) -> None:
-    commands = re.findall(r"(?m)^  (kb \w+.*)$", demo.text.split("Next:")[1])
-    assert {command.split()[1] for command in commands} >= {"identify", "show", "build"}
-
-
 def run(*arguments: str, home: Path) -> Result:
     return CliRunner(env={"FIELDMARK_HOME": str(home)}).invoke(commands, ["demo", *arguments], prog_name="kb")
 
 
-def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_or_in_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "birds.kb").write_text("mine")
     result = run("--workdir", str(tmp_path), home=tmp_path / "home")
     assert (result.exit_code, "is not empty" in result.output) == (UsageError.exit_code, True)
     assert (tmp_path / "birds.kb").read_text() == "mine"
-
-
-def test_two_demos_cannot_share_a_folder(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "demo" / "lock"):
         assert run(home=tmp_path).exit_code == KnowledgeBaseLocked.exit_code
 

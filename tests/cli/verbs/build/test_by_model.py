@@ -132,17 +132,18 @@ def test_missing_price_key_or_endpoint_is_named(
 ) -> None:
     settings = tmp_path / "fieldmark.toml"
     whole = settings.read_text()
-    settings.write_text(whole.replace("price_out = 2.0\n", ""))
-    priceless = cli.call(*owls, "--distiller", "model", "--max-cost", "1")
-    assert (priceless.exit_code, "The price of scripted@" in priceless.stderr) == (2, True)
+    without_price = whole.replace("price_out = 2.0\n", "")
+    settings.write_text(without_price)
     assert "unknown: set price_in" in cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout
-    settings.write_text(whole)
     monkeypatch.delenv("TEST_KEY")
-    keyless = cli.call(*owls, "--distiller", "model")
-    assert (keyless.exit_code, "TEST_KEY, which is not set" in keyless.stderr) == (3, True)
-    settings.write_text("")
-    bare = cli.call(*owls, "--distiller", "model")
-    assert (bare.exit_code, "has no [llm.text]" in bare.stderr) == (3, True)
+    for text, more, code, said in (
+        (without_price, ("--max-cost", "1", "--offline"), 2, "The price of scripted@"),
+        (whole, (), 3, "TEST_KEY, which is not set"),
+        ("", (), 3, "has no [llm.text]"),
+    ):
+        settings.write_text(text)
+        outcome = cli.call(*owls, "--distiller", "model", *more)
+        assert (outcome.exit_code, said in outcome.stderr) == (code, True), outcome.stderr
     assert server.n_calls == 0
 
 

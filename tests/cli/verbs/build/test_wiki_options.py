@@ -37,34 +37,29 @@ def contact_is_sent(wiki: FaultyWiki) -> set[bool]:
     return {"me@example.org" in headers["User-Agent"] for headers in wiki.headers}
 
 
-def test_build_and_update_send_the_given_contact(cli: Any, wiki: FaultyWiki) -> None:
-    build(cli, wiki)
-    assert contact_is_sent(wiki) == {False}
-    wiki.headers.clear()
-    cli.call("update", "--kb", "a.kb", "--contact", "me@example.org", check=True)
-    assert contact_is_sent(wiki) == {True}
-    wiki.headers.clear()
-    cli.call(
-        "build", "--taxon", "Tyto alba", "--kb", "b.kb", "--api-url", wiki.api_url, "--contact", "me@example.org",
-        check=True,
-    )  # fmt: skip
-    assert contact_is_sent(wiki) == {True}
-
-
-def test_the_language_setting_is_recorded_as_origin(cli: Any, wiki: FaultyWiki) -> None:
-    build(cli, wiki, "--set", "language=de")
+def test_build_and_update_send_the_given_contact_and_record_the_language(cli: Any, wiki: FaultyWiki) -> None:
+    build(cli, wiki, "--language", "de")
     with kb.open("a.kb") as store:
         assert [origin["language"] for origin in store.origins().values()] == ["de"]
+    assert contact_is_sent(wiki) == {False}
+    contact = ("--contact", "me@example.org")
+    for command in (
+        ("update", "--kb", "a.kb"),
+        ("build", "--taxon", "Tyto alba", "--kb", "b.kb", "--api-url", wiki.api_url),
+    ):
+        wiki.headers.clear()
+        cli.call(*command, *contact, check=True)
+        assert contact_is_sent(wiki) == {True}
 
 
-@pytest.mark.parametrize("chosen", [("--list", "List of owls"), ("--category", "Owls")])
-def test_a_list_page_or_category_selects_species(cli: Any, wiki: FaultyWiki, chosen: tuple[str, str]) -> None:
+def test_a_list_page_or_category_selects_species(cli: Any, wiki: FaultyWiki) -> None:
     wiki.pages["Snowy Owl"] = OWL.replace("barn owl", "snowy owl").replace("Tyto alba", "Bubo scandiacus")
     wiki.pages["List of owls"] = '<ul><li><a href="/wiki/Western_Barn_Owl">Western barn owl</a></li></ul>'
     wiki.categories["Category:Owls"] = ["Western Barn Owl"]
-    cli.call("build", *chosen, "--kb", "a.kb", "--api-url", wiki.api_url, check=True)
-    with kb.open("a.kb") as store:
-        assert store.taxon_ids == ("tyto-alba",)
+    for chosen in (("--list", "List of owls"), ("--category", "Owls")):
+        cli.call("build", *chosen, "--api-url", wiki.api_url, check=True)
+        with kb.open("list-of-owls.kb" if chosen[0] == "--list" else "owls.kb") as store:
+            assert store.taxon_ids == ("tyto-alba",)
 
 
 def test_wiki_credentials_are_sent_but_not_recorded(cli: Any, wiki: FaultyWiki) -> None:

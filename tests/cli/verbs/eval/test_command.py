@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from data.codec import dumps
+from data.metrics.ranked import Measured
 from data.records import Job, JobImage, RankedImage
 from rerank.query_set import QuerySet
 from tests.cli.conftest import documented_keys
@@ -74,15 +76,31 @@ def test_csv_has_a_row_per_run_stratum_and_measure(cli: CommandLine, folder: Any
     assert len(rows) == 2 * 9 * 12  # runs, strata (1 + 3 + 2 + 3), measures (4 + 8)
 
 
-def test_options_choose_strata_judgements_and_baseline(cli: CommandLine, folder: Any) -> None:
+def test_options_choose_strata_judgements_baseline_measures_and_resamples(cli: CommandLine, folder: Any) -> None:
     def found(*given: str) -> Any:
         return data(cli.call("eval", "rerank", *given, "--format", "json"))
 
     assert found("--jobs", "set.json", "--without", "Species")["n_queries"] == 2
-    plain = found("turned.run", "--qrels", "qrels.txt")
-    assert len(plain["runs"][0]["strata"]) == 1 and plain["comparisons"] == []
-    compared = found("turned.run", "--jobs", "jobs.jsonl", "--baseline", "turned")["comparisons"]
-    assert {comparison["baseline"] for comparison in compared} == {"turned"}
+    (folder / "turned.run").rename(folder / "k=5.run")  # an equals sign in a file name is no label
+    plain = found("k=5.run", "--qrels", "qrels.txt")
+    assert [run["name"] for run in plain["runs"]] == ["k=5"] and plain["comparisons"] == []
+    compared = found("k=5.run", "--jobs", "jobs.jsonl", "--baseline", "k=5")["comparisons"]
+    assert {comparison["baseline"] for comparison in compared} == {"k=5"}
+    done = cli.call("eval", "rerank", "k=5.run", "--jobs", "jobs.jsonl", "-m", "P@10", "--measure", "MRR", check=True)
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
+    # Eight queries with the relevant image at rank 1 to 8, so that the resamples differ.
+    (folder / "mixed.qrels").write_text("".join(f"q{i} 0 x{i} 1\n" for i in range(8)))
+    lines = [f"q{i} Q0 x{n} {n + 1} {8 - n} t" for i in range(8) for n in range(8)]
+    (folder / "mixed.run").write_text("\n".join(lines) + "\n")
+
+    def intervals(*more: str) -> Any:
+        measures = found("mixed.run", "--qrels", "mixed.qrels", *more)["runs"][0]["strata"][0]["measures"]
+        return [measured["macro_interval"] for measured in measures]
+
+    first = intervals("--resamples", "101", "--seed", "1")
+    assert first == intervals("--resamples", "101", "--seed", "1") != intervals("--resamples", "101", "--seed", "2")
+    assert first != intervals("--seed", "1", "--resamples", "1000")
 
 
 def test_a_query_set_has_its_own_measures_and_pools(cli: CommandLine, folder: Any) -> None:
@@ -109,7 +127,7 @@ def test_a_query_set_has_its_own_measures_and_pools(cli: CommandLine, folder: An
         assert refused.exit_code == 5 and message in refused.stderr, message
 
 
-def test_missing_queries_and_candidates_and_queries_without_a_job_are_warnings(cli: CommandLine, folder: Any) -> None:
+def test_problems_of_runs_are_printed_as_warnings(cli: CommandLine, folder: Any) -> None:
     (folder / "part.run").write_text("128 Q0 128-3 1 0.5 t\n")
     (folder / "more.run").write_text((folder / "turned.run").read_text() + "130 Q0 x 1 0.5 t\n")
     done = cli.call("eval", "rerank", "part.run", "more.run", "--jobs", "jobs.jsonl", check=True)
@@ -118,9 +136,6 @@ def test_missing_queries_and_candidates_and_queries_without_a_job_are_warnings(c
         "warning: part: 3 candidates missing; counted as not found",
         "warning: more: 1 query is not in the jobs; ignored",
     ]
-
-
-def test_problems_of_a_run_are_printed_as_warnings(cli: CommandLine, folder: Any) -> None:
     rows = [
         RankedImage(query_id=q, image_id=f"{q}-{n}", rank=n + 1, score=-1.0, first_stage_rank=n + 1, status="error")
         for q in ("128", "269")
@@ -129,7 +144,7 @@ def test_problems_of_a_run_are_printed_as_warnings(cli: CommandLine, folder: Any
     rows[4] = replace(rows[4], status="ok", score=-2.0)  # ranked first, with the least score
     (folder / "down.jsonl").write_text("".join(dumps(row) + "\n" for row in rows))
     (folder / "qrels.txt").write_text("128 0 128-3 1\n269 0 269-3 1\n19 0 19-3 0\n")
-    done = cli.call("eval", "rerank", "down.jsonl", "--qrels", "qrels.txt", check=True)
+    done = cli.call("eval", "rerank", "down.jsonl", "--qrels", "qrels.txt", "--quiet", check=True)
     assert done.stderr.splitlines() == [
         "warning: down: 7 images could not be judged",
         "warning: down: 1 query of 2 failed as a whole; measured in first-stage order",
@@ -159,24 +174,6 @@ def test_invalid_arguments_are_refused(cli: CommandLine, folder: Any) -> None:
         assert (done.exit_code, done.stdout, message in done.stderr) == (code, "", True), (arguments, done.stderr)
 
 
-def test_a_file_name_with_an_equals_sign_is_not_split(cli: CommandLine, folder: Any) -> None:
-    (folder / "turned.run").rename(folder / "k=5.run")
-    found = data(cli.call("eval", "rerank", "k=5.run", "--qrels", "qrels.txt", "--format", "json"))
-    assert [run["name"] for run in found["runs"]] == ["k=5"]
-
-
-def test_common_options_follow_the_subcommand(cli: CommandLine, folder: Any) -> None:
-    assert cli.call("eval", "rerank", "--jobs", "jobs.jsonl", "--quiet").exit_code == 0
-    assert cli.call("eval").exit_code == 2
-
-
-def test_requested_measures_are_shown_and_the_first_is_tested(cli: CommandLine, folder: Any) -> None:
-    given = ("eval", "rerank", "turned.run", "--jobs", "jobs.jsonl", "-m", "P@10", "--measure", "MRR")
-    done = cli.call(*given, check=True)
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "run P@10 MRR" in lines and any(line.startswith("P@10: mean with 95 % interval") for line in lines)
-
-
 def test_the_ties_option_orders_equal_scores(cli: CommandLine, folder: Any) -> None:
     (folder / "flat.run").write_text("".join(f"{q} Q0 {q}-{n} {n + 1} 0.5 t\n" for q in TEXTS for n in range(4)))
     given = ("eval", "rerank", "flat.run", "--qrels", "qrels.txt", "--format", "json")
@@ -190,16 +187,11 @@ def test_the_ties_option_orders_equal_scores(cli: CommandLine, folder: Any) -> N
     assert mrr("--ties", "trec") == ("trec", 1.0)  # by falling id
 
 
-def test_resamples_and_seed_decide_the_intervals(cli: CommandLine, folder: Any) -> None:
-    # Eight queries with the relevant image at rank 1 to 8, so that the resamples differ.
-    (folder / "mixed.qrels").write_text("".join(f"q{i} 0 x{i} 1\n" for i in range(8)))
-    lines = [f"q{i} Q0 x{n} {n + 1} {8 - n} t" for i in range(8) for n in range(8)]
-    (folder / "mixed.run").write_text("\n".join(lines) + "\n")
-    given = ("eval", "rerank", "mixed.run", "--qrels", "mixed.qrels", "--format", "json", "--resamples", "101")
-
-    def intervals(*more: Any) -> Any:
-        found = data(cli.call(*given, *more))
-        return [measured["macro_interval"] for measured in found["runs"][0]["strata"][0]["measures"]]
-
-    assert intervals("--seed", "1") == intervals("--seed", "1") != intervals("--seed", "2")
-    assert intervals("--seed", "1") != intervals("--seed", "1", "--resamples", "1000")
+def test_cells_are_in_percent_with_intervals_signs_and_counts() -> None:
+    gain = Measured(name="gain", micro=0.1234, macro=-0.05, micro_interval=(0.02, 0.2), macro_interval=(-0.1, 0.03))
+    assert figure_cell([gain], "gain", "micro", wide=False) == "12.3"
+    assert figure_cell([gain], "gain", "micro", wide=True) == "12.3 (2.0 to 20.0)"
+    assert figure_cell([gain], "gain", "macro", wide=True, sign="+") == "-5.0 (-10.0 to +3.0)"
+    assert figure_cell([gain], "accuracy", "micro", wide=True) == ""
+    assert difference_cells(0.012, (-0.004, 0.03), 7, 2) == ["+1.2", "-0.4 to +3.0", "7/2"]
+    assert [p_text(p) for p in (0.0009, 0.001, 0.25, 1.0)] == ["< .001", ".001", ".250", "1.000"]

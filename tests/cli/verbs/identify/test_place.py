@@ -46,16 +46,30 @@ def identify(cli: Any, birds: Path) -> Any:
     return run
 
 
-def test_the_species_whose_text_names_the_place_is_first(identify: Any) -> None:
-    for place, first, text in (
-        ("Greenland", "Bubo scandiacus", "said to breed in Greenland"),
-        ("-10.0,-52.0", "Bubo virginianus", "said to live all year in Brazil"),
+def test_the_species_whose_text_names_the_place_is_first(identify: Any, tmp_path: Path) -> None:
+    boosts = []
+    for place, odds, first, text in (
+        ("Greenland", "5", "Bubo scandiacus", "said to breed in Greenland"),
+        ("-10.0,-52.0", "5", "Bubo virginianus", "said to live all year in Brazil"),
+        ("Greenland", "50", "Bubo scandiacus", "said to breed in Greenland"),
     ):
-        row = identify("--place", place)
+        row = identify("--place", place, "--set", f"place_odds={odds}")
         candidate = row["candidates"][0]
         assert (candidate["scientific_name"], candidate["range_text"]) == (first, text)
         assert text.split()[-1] in candidate["range_sentence"]
         assert candidate["scores"]["place"] > 0 > row["candidates"][1]["scores"]["place"]
+        boosts.append(candidate["scores"]["place"])
+    assert boosts[2] > boosts[0]
+    assert identify("--place", "Greenland", "--set", "place_odds=1")["place_name"] is None
+    outcome = identify("--place", "Greenlnd", code=5)
+    assert 'Unknown place "Greenlnd"' in outcome.stderr and "Did you mean Greenland" in outcome.stderr
+    (tmp_path / "list.txt").write_text("Great Horned Owl\n", encoding="utf-8")
+    options = ("--species-list", tmp_path / "list.txt", "--set", "off_list_share=0.000001")
+    row = identify(*options, *TO_SPECIES, "--place", "Greenland")
+    scores = {each["scientific_name"]: each["scores"] for each in row["candidates"]}
+    assert scores["Bubo virginianus"]["list"] > 0 > scores["Bubo virginianus"]["place"]
+    assert scores["Bubo scandiacus"]["place"] > 0 == scores["Bubo scandiacus"]["list"]
+    assert row["answer_without_place"]["name"] == "Bubo virginianus", "the answer with the list alone"
 
 
 def test_gps_data_and_date_of_a_photo_give_place_and_month(identify: Any, birds: Path, tmp_path: Path) -> None:
@@ -70,16 +84,6 @@ def test_gps_data_and_date_of_a_photo_give_place_and_month(identify: Any, birds:
     assert identify("--place", "Brazil", photo=tmp_path / "photo.jpg")["place_name"] == "Brazil in January"
 
 
-def test_list_and_place_count_both(identify: Any, tmp_path: Path) -> None:
-    (tmp_path / "list.txt").write_text("Great Horned Owl\n", encoding="utf-8")
-    options = ("--species-list", tmp_path / "list.txt", "--set", "off_list_share=0.000001")
-    row = identify(*options, *TO_SPECIES, "--place", "Greenland")
-    boosts = {each["scientific_name"]: each["scores"] for each in row["candidates"]}
-    assert boosts["Bubo virginianus"]["list"] > 0 > boosts["Bubo virginianus"]["place"]
-    assert boosts["Bubo scandiacus"]["place"] > 0 == boosts["Bubo scandiacus"]["list"]
-    assert row["answer_without_place"]["name"] == "Bubo virginianus", "the answer with the list alone"
-
-
 def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any) -> None:
     places = ("Greenland", "Brazil")
     tables = [identify(*TO_SPECIES, "--place", place, "--scores", form="table").stdout for place in places]
@@ -88,17 +92,3 @@ def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any
     first, second = TEXTS
     assert (f"Without the place:\n    {second} (" in tables[0]) != (f"Without the place:\n    {first} (" in tables[1])
     assert all(" place " in table for table in tables)
-
-
-def test_odds_of_one_ignore_places(identify: Any) -> None:
-    row = identify("--place", "Greenland", "--set", "place_odds=1")
-    assert row["place_name"] is None
-    more = identify("--place", "Greenland", "--set", "place_odds=50")["candidates"][0]["scores"]["place"]
-    assert more > identify("--place", "Greenland")["candidates"][0]["scores"]["place"]
-    identify("--set", "place_odds=0.5", code=2)
-
-
-def test_an_unknown_place_is_answered_with_near_names(identify: Any) -> None:
-    outcome = identify("--place", "Greenlnd", code=5)
-    assert 'Unknown place "Greenlnd"' in outcome.stderr
-    assert "Did you mean Greenland" in outcome.stderr

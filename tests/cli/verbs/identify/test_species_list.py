@@ -16,39 +16,33 @@ def unknown(n: int) -> list[UnmatchedName]:
     return [UnmatchedName(name=f"Bird {number}", reason="unknown") for number in range(n)]
 
 
-def test_ten_unknown_names_are_listed_and_the_rest_counted() -> None:
+def test_ten_unknown_names_and_five_missing_species_are_listed_and_the_rest_counted() -> None:
     text = species_lists.unknown_text(FILE, unknown(1_012))
     assert text.startswith("1,012 names of list.txt match no species: Bird 0 (unknown); Bird 1 (unknown);")
     assert text.endswith("Bird 9 (unknown); and 1,002 more")
     assert "more" not in species_lists.unknown_text(FILE, unknown(10))
-
-
-def test_the_first_species_outside_the_knowledge_base_are_named() -> None:
     here = tuple(f"here-{number}" for number in range(20))
     for n_absent, missing in ((0, ""), (1, " (missing: A 0)"), (7, " (missing: A 0, A 1, A 2, A 3, A 4, 2 more)")):
-        matched = MatchedNames(of_rows=here, absent=tuple(f"A {number}" for number in range(n_absent)), unmatched=())
-        text = species_lists.summary(matched)
+        absent = tuple(f"A {number}" for number in range(n_absent))
+        text = species_lists.summary(MatchedNames(of_rows=here, absent=absent, unmatched=()))
         assert text == f"{20 + n_absent} species, 20 of them in this knowledge base{missing}"
 
 
-def test_a_list_without_effect_says_why() -> None:
-    every = ListPrior(SpeciesList(taxon_ids=frozenset("ab")), ("a", "b"), temperature=1.0)
-    assert species_lists.boost_text(every) == (
-        "The list holds every species of the knowledge base, so it has no effect."
-    )
-    loose = ListPrior(SpeciesList(taxon_ids=frozenset("a"), off_list_share=0.9), ("a", "b"), temperature=1.0)
-    assert species_lists.boost_text(loose) == "The list has no effect: the setting off_list_share is too large."
-
-
-def test_the_boost_is_printed_in_units_of_the_score() -> None:
+def test_the_boost_is_printed_in_units_of_the_score_and_a_list_without_effect_says_why() -> None:
     """Odds of .9 on one species to .1 on nine: 81 to 1; their logarithm, 4.394, times the temperature."""
     ids = tuple("abcdefghij")
     listed = SpeciesList(taxon_ids=frozenset("a"), quarters={"a": frozenset([1])}, off_list_share=0.1)
-    text = species_lists.boost_text(ListPrior(listed, ids, temperature=0.5, is_fitted=False))
-    assert text == (
+    assert species_lists.boost_text(ListPrior(listed, ids, temperature=0.5, is_fitted=False)) == (
         "Species on your list are favoured 81 to 1: +2.197 on their scores; the weeks of the list apply by the date of "
         "each photo; estimated, because it was not fitted for these models"
     )
+    for listed, why in (
+        (SpeciesList(taxon_ids=frozenset("ab")),
+         "The list holds every species of the knowledge base, so it has no effect."),
+        (SpeciesList(taxon_ids=frozenset("a"), off_list_share=0.9),
+         "The list has no effect: the setting off_list_share is too large."),
+    ):  # fmt: skip
+        assert species_lists.boost_text(ListPrior(listed, ("a", "b"), temperature=1.0)) == why
 
 
 def test_a_short_list_gets_a_warning() -> None:

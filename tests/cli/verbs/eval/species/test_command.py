@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -159,16 +158,6 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
 
 
-def test_photos_found_by_several_tests_are_not_added_up() -> None:
-    leaks = {"same file": 1, "near by embedding": 2}
-    report: Any = SimpleNamespace(n_leaks=2, leaks=leaks, n_trained=0, unreadable={})
-    skipped: Any = SimpleNamespace(lines=lambda rest: [], unmatched=())
-    assert list(tables.warnings(report, skipped, leaks_kept=False)) == [
-        "2 photos equal or nearly equal to reference photos "
-        "(1 same file, 2 near by embedding; some by several tests): skipped"
-    ]
-
-
 def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
     presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
     arguments = ("--kb", built_kb, "--set", "keep_leaks=true", *presets)
@@ -265,27 +254,6 @@ def test_three_evenly_spread_photos_of_the_train_split_are_anchors(tmp_path: Pat
         dataset = read_dataset(folder, split=None, train=train, anchors=("train",))
         assert [photo.path.stem for photo in dataset.anchors["train"]] == ["0", "2", "4"]
         assert [photo.path.stem for photo in dataset.photos] == [tested]
-
-
-def test_published_folders_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
-    from data.errors import BadInput
-    from recognize.evaluation.datasets import read_dataset
-
-    own = tmp_path / "own"
-    draw(JAY, own / "Cyanocitta cristata" / "1.png", 1)
-    (own / "photos.csv").write_text("path,label\n")
-    assert len(read_dataset(own, split=None, train=None, anchors=()).photos) == 1
-    for folder, *files in (
-        ("CUB_200_2011", "images.txt"), ("LaSBiRD", "species_counts.json"),
-        ("birds", "photos.csv", "descriptions.jsonl"),
-        ("Birds_25", "train/Asian Green Bee-Eater/1.jpg"), ("archive", "Birds_25/train/Asian Green Bee-Eater/1.jpg"),
-    ):  # fmt: skip
-        for file in files:
-            (tmp_path / folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / folder / file).touch()
-        with pytest.raises(BadInput, match="is a published data set") as refused:
-            read_dataset(tmp_path / folder, split=None, train=None, anchors=())
-        assert "`python -m papers convert`, from a checkout of Fieldmark" in str(refused.value.hint), folder
 
 
 def test_copies_of_training_photos_of_the_starter_are_excluded(
