@@ -27,7 +27,7 @@ class Recipe:
 
 
 class ShardTask(Protocol[ItemT, ResultT]):
-    """Work on many items with models that are loaded once."""
+    """Work on many items with models that are loaded once; a subclass may ship its items as they are."""
 
     @property
     def shard_size(self) -> int:
@@ -42,6 +42,7 @@ class ShardTask(Protocol[ItemT, ResultT]):
 
     def ship(self, item: ItemT) -> Any:  # noqa: ANN401  # any JSON value
         """Return what a node needs of an item, as JSON values; equal values have equal results."""
+        return item
 
     def receive(self, shipped: Any) -> ItemT:  # noqa: ANN401  # any JSON value
         """Return the item on a node.
@@ -49,9 +50,12 @@ class ShardTask(Protocol[ItemT, ResultT]):
         Raises:
             MissingRequirement: if the node does not see its files.
         """
+        item: ItemT = shipped
+        return item
 
     def is_final(self, results: Sequence[ResultT]) -> bool:
         """Return whether no result is an error that may pass; others are not kept for a run that resumes."""
+        return True
 
     def pack(self, results: Sequence[ResultT]) -> bytes:
         """Return the results of a shard in bytes."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from data.codec import loads, to_json
 from data.contracts import Encoders
-from data.errors import BadInput, KnowledgeBaseLocked, StoreError
+from data.errors import BadInput, StoreError
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry
 from data.version import fieldmark_version
@@ -36,7 +36,7 @@ from kb.bundle.tables import (
     term_row,
     write_table,
 )
-from kb.bundle.withheld import n_texts, withheld_pages, without_pages
+from kb.bundle.withheld import withheld_pages, without_pages
 from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
@@ -44,7 +44,7 @@ from kb.store.ledger import Ledger
 from kb.store.published_texts import TEXTS
 from kb.store.rows import term_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
-from kb.store.verify import lost_files, verify
+from kb.store.verify import lost_files, verify_ledger
 
 
 def export_bundle(
@@ -78,15 +78,11 @@ def export_bundle(
     layout, target = Layout(Path(path)), Path(out)
     info = layout.require()
     bundle.require_new(target)
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        generation = ledger.generation()
-    verification = verify(path)
-    if lost := lost_files(verification):
-        raise StoreError(f"{layout.root} is incomplete: {lost[0]}")
     work = target.parent / f".{target.name}.exporting"
-    with writer_lock(layout.lock), closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        if ledger.generation() != generation:
-            raise KnowledgeBaseLocked(f"{layout.root} changed during the export", hint="Run the same command again.")
+    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
+        verification = verify_ledger(layout, ledger)
+        if lost := lost_files(verification):
+            raise StoreError(f"{layout.root} is incomplete: {lost[0]}")
         shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
         try:
             pages = withheld_pages(ledger, with_unfree=with_unfree_pages)
@@ -94,7 +90,7 @@ def export_bundle(
                 copy = target.parent / f".{target.name}.ledger"
                 with without_pages(layout, info, ledger, pages, load_encoders, copy) as (shared, digest):
                     exported = _export(layout, info, shared, work, digest, with_vectors=with_vectors)
-                exported = replace(exported, withheld_pages=n_texts(ledger, pages))
+                exported = replace(exported, withheld_pages=len(pages))
             else:
                 exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
             if target.is_dir():

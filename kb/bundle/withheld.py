@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.index import publish
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.licences import licence_freedom
-from kb.sources.page_keys import is_page, is_web_address, owner_of
-from kb.store.additions import held_pages
+from kb.sources.page_keys import is_web_address, owner_of
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
 from kb.store.rows import term_of
@@ -39,20 +38,6 @@ def withheld_pages(ledger: Ledger, *, with_unfree: bool = False) -> dict[str, st
         terms = [term_of(entry.record) for entry in ledger.entries("term")]
         found |= {term.term_id: term.name for term in terms if isinstance(term, WebAnswer)}
     return found
-
-
-def n_texts(ledger: Ledger, pages: Collection[str]) -> int:
-    """Return the number of texts among such pages and answers, as credits count them.
-
-    A page without text has none, and two addresses of one page, such as a redirect, have one.
-    """
-    held = (item for found in held_pages(ledger).values() for item in found.items())
-    sources = {
-        output.source
-        for key, output in held
-        if key in pages and output.source is not None and (output.summary is not None or output.term is not None)
-    }
-    return len(sources) + sum(not is_page(key) for key in pages)
 
 
 @contextmanager

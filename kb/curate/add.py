@@ -324,7 +324,7 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
             if key not in ledger.subjects("term"):
                 ledger.add_subjects([(key, "term", subject, "")])
         else:
-            held = ledger.subjects_of([key], "taxon").get(key)
+            held = ledger.subjects("taxon", ids=[key]).get(key)
             taxon = with_own_names(with_lineage(loads(Taxon, held) if held else None, subject), addition)
             ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(taxon))])
         ledger.drop_left_out([subject if isinstance(subject, str) else subject.scientific_name])

@@ -48,7 +48,7 @@ def additions(ledger: Ledger) -> dict[str, Addition]:
 
 
 def joined_summary(addition: Addition, summary: Summary | None) -> Summary | None:
-    """Return one summary of the added texts and the article, whose spans point into `joined_text`.
+    """Return one summary of the added texts and the article, whose spans point into the texts, joined by `BETWEEN_TEXTS`.
 
     A sentence that an earlier text has, word for word, is left out: pages copy each other.
     """
@@ -83,11 +83,6 @@ def source_of(statement: Statement, texts: Sequence[AddedText], article: Source 
     return article
 
 
-def joined_text(own: Sequence[str], article: str | None) -> str:
-    """Return added texts and article as one text."""
-    return BETWEEN_TEXTS.join([*own, *([article] if article is not None else [])])
-
-
 def joined_anchors(addition: Addition, anchors: Sequence[Anchor]) -> tuple[Anchor, ...]:
     """Return the added photos, then the other photos of the source."""
     own = {anchor.anchor_id for anchor in addition.anchors}
@@ -112,8 +107,8 @@ def held_pages(ledger: Ledger) -> dict[str, dict[str, DistilOutput]]:
     pages = ledger.subject_names("page")
     found: dict[str, dict[str, DistilOutput]] = {}
     for group in grouped(pages, READ):
-        fetched = ledger.steps_of(group, "fetch")
-        for key, output in ledger.outputs_of(group, "distil", DistilOutput).items():
+        fetched = ledger.steps("fetch", ids=group)
+        for key, output in ledger.outputs("distil", DistilOutput, ids=group).items():
             if key not in fetched or fetched[key].status != "left-out":
                 found.setdefault(owner_of(key), {})[key] = output
     return found

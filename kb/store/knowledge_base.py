@@ -19,10 +19,11 @@ from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import SpaceMismatch, StoreError
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
+from kb.store.additions import BETWEEN_TEXTS
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
 from kb.store.matrices import matrix
-from kb.store.published_texts import SpeciesTexts
+from kb.store.published_texts import sources, texts_of
 from kb.store.rows import end_of_mark, term_of
 from kb.store.stage_outputs import read_origins
 from kb.store.status import skipped_photos, status_of
@@ -67,7 +68,6 @@ class KnowledgeBase(Closing):
             self.ledger.close()
             raise
         self._tables: dict[str, VectorTable] = {}
-        self._texts = SpeciesTexts(self.layout, self.ledger)
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
 
@@ -154,15 +154,19 @@ class KnowledgeBase(Closing):
         Raises:
             StoreError: if the text is missing or damaged.
         """
-        return self._texts.text(taxon_id)
+        held = texts_of(self.layout, self.ledger, taxon_id)
+        hashes = [*(text.sha256 for text in held.texts), *([held.article] if held.article is not None else [])]
+        return BETWEEN_TEXTS.join(self.layout.articles.read(sha256).decode() for sha256 in hashes) if hashes else None
 
     def statement_sources(self, entry: SpeciesEntry) -> list[Source | None]:
         """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
-        return self._texts.sources(entry)
+        return sources(texts_of(self.layout, self.ledger, entry.taxon.taxon_id), entry)
 
     def sources_of_text(self, entry: SpeciesEntry, text: str) -> list[Source]:
         """Return the sources of the statements of a species that a text quotes, each once."""
-        return self._texts.sources_quoted(entry, text)
+        statements = entry.summary.statements if entry.summary is not None else ()
+        pairs = zip(statements, self.statement_sources(entry), strict=True)
+        return list(dict.fromkeys(source for each, source in pairs if source is not None and each.text in text))
 
     def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
         """Return the range statements in the texts of these species, in this order; empty for those without."""

@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
-from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -70,7 +68,7 @@ def _chroma_table(
             raise ChromaDiffers(f"Chroma lacked rows of {name}")
         return [found[row] for row in ids]
 
-    return _table(ledger, kind, read, lambda shape: _mapped(shape, layout.cache))
+    return _table(ledger, kind, read)
 
 
 def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
@@ -92,16 +90,11 @@ def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind
             found += ledger.vectors.of_items(collection, key, [item for _, item in group])
         return found
 
-    return _table(ledger, kind, read, lambda shape: np.empty(shape, dtype=np.float32))
+    return _table(ledger, kind, read)
 
 
-def _table(
-    ledger: Ledger,
-    kind: CollectionKind,
-    read: Callable[[Sequence[Place]], list[FloatArray]],
-    new: Callable[[tuple[int, int]], FloatArray],
-) -> VectorTable:
-    """Return a table with rows by species in `new(shape)`; owners are positions in the species or terms."""
+def _table(ledger: Ledger, kind: CollectionKind, read: Callable[[Sequence[Place]], list[FloatArray]]) -> VectorTable:
+    """Return a table with rows by species; owners are positions in the species or terms."""
     owners: list[int] = []
     places: list[Place] = []
     for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
@@ -112,20 +105,6 @@ def _table(
     for start in range(0, len(places), PAGE):
         page = np.stack(read(places[start : start + PAGE]))
         if start == 0:
-            vectors = new((len(places), page.shape[1]))
+            vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
         vectors[start : start + len(page)] = page
     return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
-
-
-def _mapped(shape: tuple[int, int], folder: Path) -> FloatArray:
-    """Return a matrix in an unnamed file.
-
-    Raises:
-        OSError: if `folder` has no room.
-    """
-    with TemporaryFile(dir=folder) as file:  # the map keeps it open
-        # Its room is taken at once, since a write to a map on a full disk kills the process.
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
-        found: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
-        return found

@@ -79,8 +79,7 @@ def verify(path: str | Path) -> Verification:
     if not layout.ledger.is_file():
         layout.require()
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
-        ledger.check()
-        return _verify(layout, ledger)
+        return verify_ledger(layout, ledger)
 
 
 def lost_files(verification: Verification) -> list[str]:
@@ -88,7 +87,9 @@ def lost_files(verification: Verification) -> list[str]:
     return [problem for problem in verification.problems if _LOST in problem]
 
 
-def _verify(layout: Layout, ledger: Ledger) -> Verification:
+def verify_ledger(layout: Layout, ledger: Ledger) -> Verification:
+    """Return the same for the holder of the writer's lock."""
+    ledger.check()
     mended = _restore_info(layout, ledger)
     info = layout.require()
     problems = [

@@ -60,10 +60,10 @@ class Subjects:
 
     def _made(self, ids: Sequence[str]) -> Iterator[Subject]:
         ledger = self.run.ledger
-        taxa = ledger.subjects_of(ids, "taxon")
-        fetched = {key: step.status for key, step in ledger.steps_of(ids, "fetch").items()}
-        distilled = ledger.outputs_of(ids, "distil", DistilOutput, *DISTILLED)
-        anchors = ledger.outputs_of(ids, "anchor", AnchorOutput)
+        taxa = ledger.subjects("taxon", ids=ids)
+        fetched = {key: step.status for key, step in ledger.steps("fetch", ids=ids).items()}
+        distilled = ledger.outputs("distil", DistilOutput, *DISTILLED, ids=ids)
+        anchors = ledger.outputs("anchor", AnchorOutput, ids=ids)
         for key in ids:
             pages = self.pages.get(key, {})
             output, photos = distilled.get(key, DistilOutput()), anchors.get(key, AnchorOutput())

@@ -53,7 +53,7 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
     for group in grouped(subjects, IN_MEMORY):
         ids = [subject_id(subject) for subject in group]
         for collection, (kind, _) in run.collections.items():
-            done = run.ledger.steps_of(ids, "encode", collection)
+            done = run.ledger.steps("encode", collection, ids=ids)
             for key, subject in zip(ids, group, strict=True):
                 if items_of(subject, kind):
                     mark = _mark(run, subject, collection, kind, done.get(key))

@@ -14,7 +14,7 @@ import numpy as np
 
 from data.arrays import FloatArray, check_vectors
 from data.contracts import Encoders, ImageEncoder, TextEncoder
-from data.engines.contract import Loaders, Recipe
+from data.engines.contract import Loaders, Recipe, ShardTask
 from data.engines.packing import pack, unpack
 from data.errors import BadImage, FieldmarkError, MissingRequirement, SpaceMismatch, StoreError
 from data.images.decode import ENCODER_SIDE, read_image
@@ -23,15 +23,15 @@ from kb.store.layout import Layout
 
 DECODERS = 2  # threads
 
-Texts = tuple[str, ...]
-Pictures = tuple[tuple[str, tuple[str, ...]], ...]
+Texts = Sequence[str]
+Pictures = Sequence[tuple[str, Sequence[str]]]
 """Hash of each anchor, and the spaces to encode it in. Twice as many are in memory: the next ones are decoded."""
 Made = list[str | dict[str, FloatArray]]
 """For each anchor its vector in each space, or the reason why it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EncodeTexts:
+class EncodeTexts(ShardTask[Texts, FloatArray]):
     """Texts in groups -> `(n, dim)` vectors of each group."""
 
     encoders: Encoders
@@ -59,18 +59,6 @@ class EncodeTexts:
             none: FloatArray = np.zeros((0, encoder.dim), dtype=np.float32)
             yield check_vectors(encoder.encode_texts(texts), dim=encoder.dim) if texts else none
 
-    def ship(self, item: Texts) -> list[str]:
-        """Return the texts."""
-        return list(item)
-
-    def receive(self, shipped: list[str]) -> Texts:
-        """Return the texts."""
-        return tuple(shipped)
-
-    def is_final(self, results: Sequence[FloatArray]) -> bool:
-        """Return true."""
-        return True
-
     def pack(self, results: Sequence[FloatArray]) -> bytes:
         """Return vectors in bytes."""
         return pack(None, results)
@@ -81,7 +69,7 @@ class EncodeTexts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EncodeAnchors:
+class EncodeAnchors(ShardTask[Pictures, Made]):
     """Groups of reference photos in a knowledge base -> their vectors; each is decoded once for all encoders."""
 
     layout: Layout
@@ -114,14 +102,6 @@ class EncodeAnchors:
             while waiting:
                 pictures, views = waiting.popleft()
                 yield self._encode(pictures, [each.result() for each in views])
-
-    def ship(self, item: Pictures) -> list[Any]:
-        """Return hashes and spaces."""
-        return [[sha256, list(spaces)] for sha256, spaces in item]
-
-    def receive(self, shipped: list[Any]) -> Pictures:
-        """Return hashes and spaces."""
-        return tuple((sha256, tuple(spaces)) for sha256, spaces in shipped)
 
     def is_final(self, results: Sequence[Made]) -> bool:
         """Return whether every photo was read: one that is missing or damaged is downloaded again."""

@@ -83,7 +83,7 @@ def _complete_lineage(run: BuildRun, taxon: Taxon, page: FetchedPage) -> None:
 
 def _warn_of_another_species(run: BuildRun, page: FetchedPage) -> None:
     owner = owner_of(page.page.subject_id)
-    record = run.ledger.subjects_of([owner], "taxon").get(owner)
+    record = run.ledger.subjects("taxon", ids=[owner]).get(owner)
     taxon = loads(Taxon, record) if record else None
     if taxon is not None and not names_species(run.source.parse(page), taxon):
         name = f"{taxon.common_name} ({taxon.scientific_name})"

@@ -40,7 +40,7 @@ def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[st
                 _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
                 n_changed += len(changed)
             species = [entry.subject_id for entry in new if entry.kind == "taxon"]
-            noted = set(ledger.steps_of(species, TEXTS)).difference(entry.subject_id for entry in changed)
+            noted = set(ledger.steps(TEXTS, ids=species)).difference(entry.subject_id for entry in changed)
             note_texts(run.layout, ledger, pages, (key for key in species if key not in noted))
         if withdrawn := sorted(key for key in lost if ledger.entry(key) is not None):
             ledger.publish([], gone=withdrawn)
@@ -56,7 +56,7 @@ def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
     ids = [subject_id(subject) for subject in subjects]
     lacking: set[str] = set()
     for name, (kind, _) in run.collections.items():
-        steps = run.ledger.steps_of(ids, "encode", name)
+        steps = run.ledger.steps("encode", name, ids=ids)
         done = {key for key, step in steps.items() if step.status == "done"}
         lacking.update(
             key for key, subject in zip(ids, subjects, strict=True) if key not in done and items_of(subject, kind)

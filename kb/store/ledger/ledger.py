@@ -73,9 +73,10 @@ class Ledger(LedgerFile):
             for _ in self.stream(table):
                 pass
 
-    def _of(self, ids: Sequence[str], table: str, where: str = "", *values: str) -> Iterator[Any]:
-        """Yield the rows of a table that belong to subjects and satisfy a condition."""
-        return self.stream(table, f"WHERE subject_id IN ({', '.join('?' * len(ids))}) {where}", (*ids, *values))
+    def _rows(self, table: str, ids: Sequence[str] | None, where: str = "TRUE", *values: str) -> Iterator[Any]:
+        """Yield the rows of a table that satisfy a condition, sorted by key; with `ids`, those of some hundreds."""
+        among = "" if ids is None else f" AND subject_id IN ({', '.join('?' * len(ids))})"
+        return self.stream(table, f"WHERE {where}{among}", (*values, *(ids or ())))
 
     def rows(self, table: Literal["subjects", "steps", "left_out"]) -> Iterator[dict[str, Any]]:
         """Yield the rows of a table as column -> text, sorted by key."""
@@ -118,13 +119,9 @@ class Ledger(LedgerFile):
         """Add or replace `(subject_id, kind, name, record JSON)`."""
         self.put("subjects", rows)
 
-    def subjects(self, kind: SubjectKind) -> dict[str, str]:
-        """Return subject_id -> record JSON of all subjects of a kind, sorted by id."""
-        return {key: record for key, _, _, record in self.stream("subjects", "WHERE kind = ?", (kind,))}
-
-    def subjects_of(self, ids: Sequence[str], kind: SubjectKind) -> dict[str, str]:
-        """Return subject_id -> record JSON, for the subjects of a kind among some hundreds."""
-        return {key: record for key, _, _, record in self._of(ids, "subjects", "AND kind = ?", kind)}
+    def subjects(self, kind: SubjectKind, *, ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Return subject_id -> record JSON of all subjects of a kind, or of some hundreds of `ids`, sorted by id."""
+        return {key: record for key, _, _, record in self._rows("subjects", ids, "kind = ?", kind)}
 
     def subject_names(self, kind: SubjectKind) -> dict[str, str]:
         """Return subject_id -> name of all subjects of a kind."""
@@ -169,43 +166,32 @@ class Ledger(LedgerFile):
         """Add or replace results of stages."""
         self.put("steps", steps)
 
-    def steps(self, stage: str, space: str = "") -> dict[str, Step]:
-        """Return subject_id -> result of a stage, sorted by subject."""
-        return {step.subject_id: step for step in self.each_step(stage, space)}
+    def steps(self, stage: str, space: str = "", *, ids: Sequence[str] | None = None) -> dict[str, Step]:
+        """Return subject_id -> result of a stage, sorted by subject; with `ids`, those of some hundreds."""
+        return {step.subject_id: step for step in self.each_step(stage, space, ids=ids)}
 
-    def each_step(self, stage: str, space: str = "") -> Iterator[Step]:
-        """Yield the results of a stage, sorted by subject."""
-        for row in self.stream("steps", "WHERE stage = ? AND space = ?", (stage, space)):
+    def each_step(self, stage: str, space: str = "", *, ids: Sequence[str] | None = None) -> Iterator[Step]:
+        """Yield the values of `steps`; few are in memory."""
+        for row in self._rows("steps", ids, "stage = ? AND space = ?", stage, space):
             yield Step(*row)
-
-    def outputs(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> dict[str, RecordT]:
-        """Return subject_id -> output of a stage, sorted by subject, of steps with one of `statuses` if any."""
-        return dict(self.each_output(stage, record, *statuses))
-
-    def each_output(self, stage: str, record: type[RecordT], *statuses: StepStatus) -> Iterator[tuple[str, RecordT]]:
-        """Yield the items of `outputs`; one output is in memory at a time."""
-        for step in self.each_step(stage):
-            if step.output is not None and (not statuses or step.status in statuses):
-                yield step.subject_id, loads(record, step.output)
-
-    def steps_of(self, ids: Sequence[str], stage: str, space: str = "") -> dict[str, Step]:
-        """Return subject_id -> result of a stage, for some hundreds of subjects; one without a result is left out."""
-        return {row[0]: Step(*row) for row in self._of(ids, "steps", "AND stage = ? AND space = ?", stage, space)}
-
-    def outputs_of(
-        self, ids: Sequence[str], stage: str, record: type[RecordT], *statuses: StepStatus
-    ) -> dict[str, RecordT]:
-        """Return the items of `outputs` of some hundreds of subjects."""
-        return {
-            key: loads(record, step.output)
-            for key, step in self.steps_of(ids, stage).items()
-            if step.output is not None and (not statuses or step.status in statuses)
-        }
 
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
-        rows = self.select("steps", "WHERE stage = ? AND space = ? AND subject_id = ?", (stage, space, subject_id))
-        return Step(*rows[0]) if rows else None
+        return self.steps(stage, space, ids=[subject_id]).get(subject_id)
+
+    def outputs(
+        self, stage: str, record: type[RecordT], *statuses: StepStatus, ids: Sequence[str] | None = None
+    ) -> dict[str, RecordT]:
+        """Return subject_id -> output of a stage as `steps`, of results with one of `statuses` if any."""
+        return dict(self.each_output(stage, record, *statuses, ids=ids))
+
+    def each_output(
+        self, stage: str, record: type[RecordT], *statuses: StepStatus, ids: Sequence[str] | None = None
+    ) -> Iterator[tuple[str, RecordT]]:
+        """Yield the items of `outputs`; one output is in memory at a time."""
+        for step in self.each_step(stage, ids=ids):
+            if step.output is not None and (not statuses or step.status in statuses):
+                yield step.subject_id, loads(record, step.output)
 
     def n_marked_otherwise(self, stage: str, spaces: Sequence[str], *, end: str) -> int:
         """Return the number of subjects with a result in one of the spaces whose mark ends otherwise."""
@@ -227,7 +213,7 @@ class Ledger(LedgerFile):
     def outdate_steps(self, subject_ids: Sequence[str], stage: str) -> None:
         """Make the next build repeat a stage; its results are used until then."""
         for group in grouped(subject_ids, 500):
-            self.record(step._replace(fingerprint="") for step in self.steps_of(group, stage).values())
+            self.record(step._replace(fingerprint="") for step in self.each_step(stage, ids=group))
 
     def failures(self) -> list[Failure]:
         """Return the current failures, by name and stage."""
@@ -255,7 +241,7 @@ class Ledger(LedgerFile):
     def entries(self, kind: SubjectKind | None = None) -> Iterator[Entry]:
         """Yield the finished subjects, species before terms, each sorted by id; few are in memory."""
         for each in ("taxon", "term") if kind is None else (kind,):
-            yield from map(_entry, self.stream("entries", "WHERE kind = ?", (each,)))
+            yield from map(_entry, self._rows("entries", None, "kind = ?", each))
 
     def items(self, kind: SubjectKind | None = None) -> Iterator[tuple[str, dict[str, list[str]]]]:
         """Yield id and items of the finished subjects in the order of `entries`, without comparing checksums.
@@ -283,16 +269,15 @@ class Ledger(LedgerFile):
 
     def documents(self, kind: SubjectKind) -> list[str]:
         """Return the summaries or definitions of the finished subjects of a kind, sorted by id."""
-        return [row[3] for row in self.stream("entries", "WHERE kind = ?", (kind,))]
+        return [entry.document for entry in self.entries(kind)]
 
     def entry(self, subject_id: str) -> Entry | None:
         """Return a finished subject, or None."""
-        rows = self.select("entries", "WHERE subject_id = ?", (subject_id,))
-        return _entry(rows[0]) if rows else None
+        return self.entries_of([subject_id]).get(subject_id)
 
     def entries_of(self, ids: Sequence[str]) -> dict[str, Entry]:
         """Return subject_id -> entry, for the finished subjects among some hundreds."""
-        return {row[0]: _entry(row) for row in self._of(ids, "entries")}
+        return {row[0]: _entry(row) for row in self._rows("entries", ids)}
 
     def generation(self, kind: SubjectKind | None = None) -> str:
         """Return the name of the current state, or of that of all species or terms; empty before the first entry."""
