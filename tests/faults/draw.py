@@ -36,9 +36,6 @@ class Draw:
                 failures.append(f"seed {seed}: {type(error).__name__}: {error}")
                 sys.stdout.write(f"{failures[-1]}\n")
             counts[outcome] += 1
-            if self.is_full and (seed + 1) % -(-many // 20) == 0:
-                sys.stdout.write(f"{seed + 1} of {many}: {dict(counts)}\n")
-                sys.stdout.flush()
         summary = ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
         self.record(summary)
         assert not failures, "\n\n".join([summary, *failures[:20]])

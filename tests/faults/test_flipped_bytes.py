@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,6 +20,7 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.endpoints.reply_cache import ReplyCache
 from kb.store.calibrations import save_calibration
+from kb.store.knowledge_base import KnowledgeBase
 from rerank import open_collection
 from rerank.feedback.session import CollectionState, Session, Turn, read_session, write_session
 from rerank.judgement_cache import JudgementCache
@@ -33,6 +34,8 @@ pytestmark = pytest.mark.integration
 N = 4
 REMEDY = re.compile(r"repaired|filled again|restored|kb build|kb verify|kb calibrate|[Rr]emove|[Dd]elete|next build")
 REQUESTS = [ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), seed=n) for n in range(40)]
+REPLIES = [f"Yes {n}" for n in range(40)]
+JUDGEMENTS = {f"key {n}": f"judgement {n} " * 9 for n in range(40)}
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +62,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
             collection=CollectionState(space="s", n=3, digest="0"),
         ),
     )  # fmt: skip
-    with ReplyCache(folder / "replies.sqlite") as replies, JudgementCache(folder / "judgements.sqlite") as judgements:
-        for number, request in enumerate(REQUESTS):
-            replies.put("m", request, reply=ChatReply(text=f"Yes {number}", model="m"))
-            judgements.put(f"key {number}", f"judgement {number} " * 9)
+    with Replies(folder / "replies.sqlite") as replies, JudgementCache(folder / "judgements.sqlite") as judgements:
+        for request, reply in zip(REQUESTS, REPLIES, strict=True):
+            replies.put(request, reply)
+        for key, judgement in JUDGEMENTS.items():
+            judgements.put(key, judgement)
     shutil.copy(Shelf(folder / "home").add(darwin_core(folder)).path, folder / "checklist.sqlite")
     return folder
 
@@ -70,25 +74,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
 def answers(path: Path, encoders: Encoders) -> list[object]:
     """Return what readers of a knowledge base get, each an error of Fieldmark where there is one."""
     [vector] = encoders.sentence.encode_texts(["red crown"])
+    questions: tuple[Callable[[KnowledgeBase], object], ...] = (
+        lambda store: store.species(store.taxon_ids),
+        lambda store: [store.article_text(taxon_id) for taxon_id in store.taxon_ids],
+        lambda store: store.query_species(vector, N),
+        lambda store: kb.context(store, "Bird 003 in amplexus", encoders.sentence).passage,
+        lambda store: [store.chunk_vectors(space).vectors.tobytes() for space in store.info.text_image],
+        lambda store: [store.anchor_vectors(space).vectors.tobytes() for space in store.info.anchor_spaces],
+        lambda store: store.left_out(),
+    )
     found: list[object] = []
-    try:
-        with kb.open(path) as store:
-            questions: tuple[Callable[[], object], ...] = (
-                lambda: store.species(store.taxon_ids),
-                lambda: [store.article_text(taxon_id) for taxon_id in store.taxon_ids],
-                lambda: store.query_species(vector, N),
-                lambda: kb.context(store, "Bird 003 in amplexus", encoders.sentence).passage,
-                lambda: [store.chunk_vectors(space).vectors.tobytes() for space in store.info.text_image],
-                lambda: [store.anchor_vectors(space).vectors.tobytes() for space in store.info.anchor_spaces],
-                store.left_out,
-            )
-            for question in questions:
-                try:
-                    found.append(question())
-                except FieldmarkError as error:
-                    found.append(error)
-    except FieldmarkError as error:
-        found.append(error)
+    for question in questions:
+        try:
+            with kb.open(path) as store:
+                found.append(question(store))
+        except FieldmarkError as error:
+            found.append(error)
     return found
 
 
@@ -97,9 +98,9 @@ def check_knowledge_base(path: Path, expected: list[object], encoders: Encoders)
 
     def has_refusal() -> bool:
         found = answers(path, encoders)
-        for answer, right in zip(found, expected, strict=False):
+        for answer, right in zip(found, expected, strict=True):
             assert isinstance(answer, FieldmarkError) or answer == right, "a wrong answer in silence"
-        return len(found) < len(expected) or any(isinstance(answer, FieldmarkError) for answer in found)
+        return any(isinstance(answer, FieldmarkError) for answer in found)
 
     is_refused = has_refusal()
     try:
@@ -117,68 +118,56 @@ def check_knowledge_base(path: Path, expected: list[object], encoders: Encoders)
     return "mended"
 
 
-def check_bundle(folder: Path, digest: str, encoders: Encoders) -> str:
-    target = folder.with_name("imported.kb")
-    try:
-        assert kb.import_bundle(folder, target, encoders).digest == digest
-    except FieldmarkError:
-        assert not target.exists()
-        return "refused"
-    return "harmless"
-
-
-def check_index(folder: Path, encoders: Encoders) -> str:
-    """Check that an index opens with all photos, or that the error names what to delete, and never the photos."""
-    try:
-        with open_collection(folder.with_name("photos"), encoders.text_image[0], home=folder) as found:
-            assert len(found.ids) == 3
-    except FieldmarkError as error:
-        assert "Delete the folder" in (error.hint or "") and "/photos." not in (error.hint or ""), error
-        return "refused"
-    return "harmless"
-
-
-def check_session(path: Path) -> str:
-    try:
-        read_session(path)
-    except FieldmarkError as error:
-        assert "--session" in (error.hint or "")
-        return "refused"
-    return "harmless"
-
-
-def check_replies(path: Path) -> str:
-    """Check that a reply comes back as it was or not at all, and that the cache takes new ones.
+def check_cache(cache: Any, keys: Sequence[Any], expected: Sequence[Any]) -> str:
+    """Check that a value comes back as it was or not at all, and that the cache takes new ones.
 
     One whose place in an index is damaged may be asked for again each time.
     """
-    expected = [f"Yes {number}" for number in range(len(REQUESTS))]
-    with ReplyCache(path) as cache:
-        found = [one and one.text for one in (cache.get("m", request) for request in REQUESTS)]
-        assert all(text in (None, right) for text, right in zip(found, expected, strict=True))
-        for request, text in zip(REQUESTS, expected, strict=True):
-            cache.put("m", request, reply=ChatReply(text=text, model="m"))
-        again = [one and one.text for one in (cache.get("m", request) for request in REQUESTS)]
-        assert all(text in (None, right) for text, right in zip(again, expected, strict=True))
+    with cache:
+        found = [cache.get(*key) for key in keys]
+        for key, value in zip(keys, expected, strict=True):
+            cache.put(*key, value)
+        again = [cache.get(*key) for key in keys]
+    assert all(
+        value in (None, right) for values in (found, again) for value, right in zip(values, expected, strict=True)
+    )
     return "harmless" if found == expected else "mended"
 
 
-def check_judgements(path: Path) -> str:
-    expected = [f"judgement {number} " * 9 for number in range(len(REQUESTS))]
-    with JudgementCache(path) as cache:
-        found = [cache.get(f"key {number}") for number in range(len(REQUESTS))]
-        assert all(text in (None, right) for text, right in zip(found, expected, strict=True))
-        cache.put("key 7", "again")
-        assert cache.get("key 7") == "again"
-    return "harmless" if found == expected else "mended"
+def check(path: Path, digest: str, encoders: Encoders) -> str:
+    """Check a file or folder of another kind: it is whole, or refused with a remedy."""
+    try:
+        match path.name:
+            case "bundle":
+                assert kb.import_bundle(path, path.with_name("imported.kb"), encoders).digest == digest
+            case "index":
+                with open_collection(path.with_name("photos"), encoders.text_image[0], home=path) as found:
+                    assert len(found.ids) == 3
+            case "session.json":
+                read_session(path)
+            case "replies.sqlite":
+                return check_cache(Replies(path), [(request,) for request in REQUESTS], REPLIES)
+            case "judgements.sqlite":
+                return check_cache(JudgementCache(path), [(key,) for key in JUDGEMENTS], list(JUDGEMENTS.values()))
+            case _:
+                StoredChecklist(path).close()
+                raise AssertionError("a kept checklist whose bytes changed is never read")
+    except FieldmarkError as error:
+        remedy = {"index": "Delete the folder", "session.json": "--session", "checklist.sqlite": "--checklist FILE"}
+        assert remedy.get(path.name, "") in (error.hint or "") and "/photos." not in (error.hint or ""), error
+        assert not path.with_name("imported.kb").exists()
+        return "refused"
+    return "harmless"
 
 
-def check_checklist(path: Path) -> str:
-    """Check that a kept checklist whose bytes changed is never read."""
-    with pytest.raises(FieldmarkError) as caught, closing(StoredChecklist(path)):
-        pass
-    assert "kb build --checklist FILE" in (caught.value.hint or "")
-    return "refused"
+class Replies(ReplyCache):
+    """The cache of one model's replies, as texts."""
+
+    def get(self, request: ChatRequest) -> Any:  # type: ignore[override]
+        return (reply := super().get("m", request)) and reply.text
+
+    def put(self, request: ChatRequest, text: str) -> None:  # type: ignore[override]
+        super().put("m", request, reply=ChatReply(text=text, model="m"))
 
 
 PLACES = (
@@ -193,41 +182,25 @@ def test_damaged_bytes_are_found_or_harmless(whole: Path, encoders: Encoders, dr
     assert not any(isinstance(answer, FieldmarkError) for answer in expected)
     digest = kb.verify(tmp_path / "expected.kb").digest
 
-    def check(seed: int) -> str:
+    def damage(seed: int) -> str:
         folder, at_random = tmp_path / f"{seed}", random.Random(seed)
         place = PLACES[seed % len(PLACES)]
         kind = place.split("/")[0]
-        shutil.copytree(whole / kind, folder / kind) if (whole / kind).is_dir() else folder.mkdir()
-        if kind == "index":
-            shutil.copytree(whole / "photos", folder / "photos")
-        elif "/" not in place:
-            shutil.copy(whole / kind, folder)
-        files = [file for file in sorted(folder.glob(place)) if file.is_file() and file.stat().st_size]
-        file = at_random.choice(files)
+        folder.mkdir()
+        for name in (kind, "photos") if kind == "index" else (kind,):
+            (shutil.copytree if (whole / name).is_dir() else shutil.copy)(whole / name, folder / name)
+        file = at_random.choice([file for file in sorted(folder.glob(place)) if file.is_file() and file.stat().st_size])
         content = file.read_bytes()
         while (changed := damaged(content, at_random.randrange(10_000))) == content:
             pass
         file.write_bytes(changed)
         try:
-            match kind:
-                case "a.kb":
-                    outcome = check_knowledge_base(folder / kind, expected, encoders)
-                case "bundle":
-                    outcome = check_bundle(folder / kind, digest, encoders)
-                case "index":
-                    outcome = check_index(folder / kind, encoders)
-                case "session.json":
-                    outcome = check_session(folder / kind)
-                case "replies.sqlite":
-                    outcome = check_replies(folder / kind)
-                case "judgements.sqlite":
-                    outcome = check_judgements(folder / kind)
-                case _:
-                    outcome = check_checklist(folder / kind)
+            is_kb = kind == "a.kb"
+            outcome = (check_knowledge_base if is_kb else check)(folder / kind, expected if is_kb else digest, encoders)
         except Exception as error:
             raise AssertionError(f"{file.relative_to(folder)}: {type(error).__name__}: {error}") from error
         shutil.rmtree(folder)
         return outcome
 
-    counts = draw.each(28, 420, check)
+    counts = draw.each(28, 420, damage)
     assert draw.is_one or min(counts["refused"], counts["mended"]) >= 3

@@ -1,4 +1,4 @@
-"""A wiki that sends one answer with one wrong value in it, and knows which pages and files that may concern."""
+"""A wiki that sends one answer with one wrong value in it."""
 
 from __future__ import annotations
 
@@ -23,21 +23,17 @@ DELETED: Final = object()
 
 
 class MutatingWiki(FaultyWiki):
-    """After `mutate(seed)`, one answer has one wrong value; `concerned` are the titles beside it, None for all."""
+    """After `mutate(seed)`, one answer has one wrong value."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seed: int | None = None
         self._asked: list[str] = []
         self._chosen = ""
-        self.concerned: set[str] | None = set()
-        self.mutation = ""
 
-    def mutate(self, seed: int) -> None:
-        """Choose one of the requests that were made before the first mutation."""
-        known = sorted(dict.fromkeys(self._asked))
-        self._seed, self._chosen = seed, random.Random(seed).choice(known)
-        self.concerned, self.mutation = set(), ""
+    def mutate(self, seed: int | None) -> None:
+        """Choose one of the requests that were made before the first mutation; None ends it."""
+        self._seed, self._chosen = seed, random.Random(seed).choice(sorted(dict.fromkeys(self._asked)))
 
     def _api(self, handler: BaseHTTPRequestHandler, query: str) -> tuple[Fault | None, bytes, str]:
         fault, body, kind = super()._api(handler, query)
@@ -52,9 +48,6 @@ class MutatingWiki(FaultyWiki):
         depth = at_random.choice(sorted({len(path) for path in paths}))  # or nearly all would be single values
         path = at_random.choice([path for path in paths if len(path) == depth])
         value = at_random.choice((*WRONG, DELETED))
-        # An answer that is nested too deeply cannot be read at all.
-        self.concerned = None if value == DEEP else _titles_beside(answer, path)
-        self.mutation = f"{path} <- {'(deleted)' if value is DELETED else repr(value)[:60]}"
         *above, last = path
         changed = copy.deepcopy(answer)
         inner = changed
@@ -73,13 +66,3 @@ def paths_in(value: Any, at: Path = ()) -> Iterator[Path]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in items:
         yield from paths_in(each, (*at, key))
-
-
-def _titles_beside(answer: Any, path: Path) -> set[str] | None:
-    """Return the titles in the page, step or member that a path leads into, None if it leads into none of them."""
-    if path[0] == "parse" and len(path) > 1:
-        return {answer["parse"]["title"]}
-    if path[0] == "query" and len(path) > 2 and isinstance(path[2], int):
-        item = answer["query"][path[1]][path[2]]
-        return {item[key] for key in ("title", "from", "to") if key in item}
-    return None
