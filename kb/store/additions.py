@@ -48,7 +48,7 @@ def additions(ledger: Ledger) -> dict[str, Addition]:
 
 
 def joined_summary(addition: Addition, summary: Summary | None) -> Summary | None:
-    """Return one summary of the added texts and the article, whose spans point into the texts, joined by `BETWEEN_TEXTS`.
+    """Return one summary of the added texts and the article; its spans point into these texts, joined into one.
 
     A sentence that an earlier text has, word for word, is left out: pages copy each other.
     """
