@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from data.closing import Closing
@@ -175,10 +177,10 @@ class Connection(Closing):
                 reply = await self._whole(request)
             except Refused as error:
                 if cache is not None:
-                    await cache.store(key, request, refusal=str(error))
+                    await _to_its_end(partial(cache.put, key, request, refusal=str(error)))
                 raise
             if cache is not None:
-                await cache.store(key, request, reply=reply)
+                await _to_its_end(partial(cache.put, key, request, reply=reply))
             return reply
 
     async def _whole(self, request: ChatRequest) -> ChatReply:
@@ -298,6 +300,11 @@ class Connection(Closing):
                     return reply
                 self._refused_in_all_forms.add((form, mark))
         return await self._answered(request) if is_known else None
+
+
+async def _to_its_end(write: Callable[[], None]) -> None:
+    """Write in a thread, also if this caller is cancelled: the reply is paid for."""
+    await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, write))
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ SystemRole = Literal["system", "developer", "user"]
 
 OURS: Final = frozenset({"messages", "model", "stream", "n", "max_tokens", "max_completion_tokens"})
 """Fields of a request that `extra_body` may not hold."""
+_SHORTEST_KEY: Final = 20  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,12 @@ class Endpoint:
             # Addresses are logged, and so would be a key in one.
             raise ConfigError(
                 "base_url: expected an address without user, password and query", hint="Set api_key_env for a key."
+            )
+        if self.api_key_env is not None and not _is_variable(self.api_key_env):
+            # Not repeated: it may be the key itself.
+            raise ConfigError(
+                "api_key_env: expected the name of an environment variable, got something else",
+                hint='Put the key into a variable and its name here: export MY_KEY=...; api_key_env = "MY_KEY".',
             )
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
@@ -158,3 +165,9 @@ class Endpoint:
         tokens = 0.0 if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
         per_request = 0.0 if self.prices is None else self.price_per_request
         return tokens - per_request + n * self.price_per_request
+
+
+def _is_variable(name: str) -> bool:
+    """Return whether a text is the name of an environment variable; long ones of mixed letters and digits are keys."""
+    is_key = len(name) >= _SHORTEST_KEY and name.upper() != name and any(letter.isdigit() for letter in name)
+    return name.isidentifier() and not is_key

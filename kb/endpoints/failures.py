@@ -64,9 +64,9 @@ _WAIT: Final = _words(
 _DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
 _EPOCH_S: Final = 1e9  # larger numbers are moments, not durations
 
-ONE_IMAGE_HINT: Final = (
-    "The model takes one image per prompt: use kb rerank --method decompose, or --method cotrr with "
-    "--set cotrr.form=one-image; of vLLM, raise --limit-mm-per-prompt."
+_ONE_IMAGE_HINT: Final = (
+    "The model takes one image per prompt. These send one: kb rerank --method decompose, and --method cotrr with "
+    "--set cotrr.form=staged --set cotrr.stages=full. Of vLLM, --limit-mm-per-prompt allows more."
 )
 
 
@@ -148,7 +148,7 @@ def _permanent(text: str, told: str) -> FieldmarkError | None:
     if _CONTEXT.search(told):
         return BadRequest(text, hint="Give the server a larger context, or use a model that has one.")
     if _ONE_IMAGE.search(told):
-        return BadRequest(text, hint=ONE_IMAGE_HINT)
+        return BadRequest(text, hint=_ONE_IMAGE_HINT)
     if _NO_IMAGES.search(told):
         return BadRequest(text, hint="Use a model that sees images; of llama.cpp, start the server with --mmproj.")
     return BadRequest(text, hint="Check model.") if _NO_MODEL.search(told) else None

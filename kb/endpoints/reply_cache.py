@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
-import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -74,8 +70,6 @@ class ReplyCache(Closing):
         self.path = path
         # Two connections: reads do not wait for a write that waits for the disk.
         self._reader, self._writer = _connection(path), _connection(path)
-        self._queue: list[tuple[_Row, Future[None]]] = []
-        self._queue_lock, self._write_lock = threading.Lock(), threading.Lock()
 
     def get(self, model: str, request: ChatRequest) -> ChatReply | None:
         """Return the cached reply, marked as cached and free, or None.
@@ -93,19 +87,20 @@ class ReplyCache(Closing):
         return found
 
     def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
-        """Store a reply or a refusal; the first one stored for a request stays."""
-        self._write([_row_of(model, request, reply, refusal)])
+        """Store a reply or a refusal; the first one stored for a request stays, unless it is damaged."""
+        text = request_json(request)
+        key, stored = sha256_hex(f"{model}\n{text}"), dumps(reply) if reply is not None else None
 
-    async def store(
-        self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = ""
-    ) -> None:
-        """Store a reply as `put` does, off the event loop; replies that arrive meanwhile share the next disk write."""
-        stored: Future[None] = Future()
-        with self._queue_lock:
-            self._queue.append((_row_of(model, request, reply, refusal), stored))
-        # Independent of this caller: its reply is written even if it is cancelled.
-        asyncio.get_running_loop().run_in_executor(None, self._write_queue)
-        await asyncio.shield(asyncio.wrap_future(stored))
+        def write(db: sqlite3.Connection) -> None:
+            with transaction(db):
+                held = db.execute(_FIND, (key,)).fetchone()
+                if held is not None and _read(*held) is not None:
+                    return
+                values = (key, model, text, stored, refusal if stored is None else None)
+                db.execute(_PUT, values)
+                db.execute("INSERT OR REPLACE INTO checksums VALUES (?, ?)", (key, checked(stored or refusal)))
+
+        self._writer.run(write)
 
     def cut_off_at(self, model: str, request: ChatRequest) -> int:
         """Return the most tokens at which a reply to the request was cut off; 0 if none was."""
@@ -136,58 +131,17 @@ class ReplyCache(Closing):
         values = (model, dumps(form) if form is not None else "")
         self._writer.run(lambda db: db.execute("INSERT OR REPLACE INTO forms VALUES (?, ?)", values))
 
-    def _write_queue(self) -> None:
-        with self._write_lock:
-            with self._queue_lock:
-                batch, self._queue = self._queue, []
-            if not batch:
-                return  # written by an earlier call
-            try:
-                self._write([row for row, _ in batch])
-            except Exception as error:  # raised to the waiting callers
-                for _, stored in batch:
-                    stored.set_exception(error)
-            else:
-                for _, stored in batch:
-                    stored.set_result(None)
-
-    def _write(self, rows: Sequence[_Row]) -> None:
-        def write(db: sqlite3.Connection) -> None:
-            with transaction(db):
-                # The first reply stays, unless it is damaged.
-                held = [(key, db.execute(_FIND, (key,)).fetchone()) for key, *_ in rows]
-                sound = {key for key, found in held if found and _read(*found) is not None}
-                fresh = {row[0]: row for row in reversed(rows) if row[0] not in sound}
-                db.executemany("DELETE FROM replies WHERE key = ?", ((key,) for key in fresh))
-                db.executemany(
-                    "INSERT INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)",
-                    fresh.values(),
-                )
-                db.executemany(
-                    "INSERT OR REPLACE INTO checksums VALUES (?, ?)",
-                    ((key, checked(reply or refusal)) for key, _, _, reply, refusal in fresh.values()),
-                )
-
-        self._writer.run(write)
-
     def __len__(self) -> int:
         return int(self._reader.run(lambda db: db.execute("SELECT count(*) FROM replies").fetchone())[0])
 
     def close(self) -> None:
-        """Write replies of callers that were cancelled, and close the file; the next use opens it again."""
-        self._write_queue()
+        """Close the file; the next use opens it again."""
         self._writer.close()
         self._reader.close()
 
 
+_PUT = "INSERT OR REPLACE INTO replies (key, model, request, reply, refusal) VALUES (?, ?, ?, ?, ?)"
 _FIND = "SELECT reply, refusal, checksum FROM replies LEFT JOIN checksums USING (key) WHERE key = ?"
-_Row = tuple[str, str, str, str | None, str | None]
-
-
-def _row_of(model: str, request: ChatRequest, reply: ChatReply | None, refusal: str) -> _Row:
-    text = request_json(request)
-    key = sha256_hex(f"{model}\n{text}")
-    return key, model, text, dumps(reply) if reply is not None else None, refusal if reply is None else None
 
 
 def _connection(path: Path) -> CacheFile:
