@@ -44,7 +44,8 @@ from recognize.confidence.chances import chances_of
 from recognize.confidence.evidence import N_JUDGED, find_evidence, mode_of
 from recognize.confidence.prior import temperature_of
 from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
-from recognize.evaluation.leaks import find_trained
+from recognize.evaluation.leaks import training_hashes
+from recognize.evaluation.picture_hash import near_duplicates
 from recognize.scoring.fusion import anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.pairs import Scores
@@ -75,7 +76,7 @@ def read_photos(folder: Path, encoders: Encoders, *, aside: bool) -> tuple[Encod
     chosen = [photo for photo in chosen if counts[photo.species, photo.source] >= LARGEST]
     photos = encode_photos(encoders, [folder / photo.path for photo in chosen])
     if not aside:
-        photos = photos.only(~find_trained(photos, encoders))
+        photos = photos.only(~near_duplicates(photos.hashes, training_hashes(encoders)))
     return photos, [(chosen[i].species, chosen[i].source) for i in photos.positions]
 
 

@@ -26,7 +26,7 @@ from data.errors import BadImage
 from data.images.decode import read_image
 from data.images.views import boxes_of
 from recognize.detect.nanodet import NanoDet
-from recognize.detect.no_bird import LOW_COSINE, BirdCheck, is_flat
+from recognize.detect.no_bird import LOW_COSINE, is_flat, shows_bird
 from recognize.starter.encoders import StarterLook, Weights
 from recognize.starter.heads import read_heads
 from training.starter.protocol import N_FOLDS, fold_of, read_study_collection, set_aside
@@ -99,7 +99,6 @@ class Judge:
             weights.heads = read_heads(heads)
         self.detector, self.look = NanoDet(), StarterLook(weights)
         self.prototypes: FloatArray = self.look.prototypes()[1]
-        self.check = BirdCheck(self.look, self.prototypes[:0])
 
     def judge(self, picture: Image.Image) -> tuple[bool, bool, float]:
         """Return whether a bird is detected, whether the picture is silenced, and its best cosine."""
@@ -107,7 +106,7 @@ class Judge:
             return True, False, 1.0
         vector = self.look.encode_images([picture])[0]
         cosine = -1.0 if is_flat(picture) else float((self.prototypes @ vector).max())
-        return False, is_flat(picture) or not self.check.shows_bird(vector), cosine
+        return False, is_flat(picture) or not shows_bird(vector, (self.prototypes,)), cosine
 
 
 def main() -> None:

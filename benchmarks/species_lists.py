@@ -195,7 +195,7 @@ def temperatures(study: Study) -> list[str]:
     for name, mode in MODES.items():
         weights = WEIGHTS["starter"][mode]
         runs: dict[str, Run] = {
-            "default": lambda k, q, w=weights: default(k, q, weights=w, anchor_pooling="centroid"),  # type: ignore[misc]
+            "default": lambda k, q, w=weights: default(k, q, weights=w),  # type: ignore[misc]
             "vr-rag-v1": vr_rag_v1,
             "vr-rag-v2": vr_rag_v2,
             "text-only": text_only,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from recognize.encounters import bursts as bursts
     from recognize.evaluation.report import SpeciesReport as SpeciesReport
     from recognize.evaluation.report import evaluate as evaluate
-    from recognize.evaluation.report import evaluate_rankings as evaluate_rankings
     from recognize.explanation.evidence import Explanation as Explanation
     from recognize.explanation.evidence import explain as explain
     from recognize.recognizer import PhotoRanking as PhotoRanking
@@ -35,7 +34,6 @@ _MODULES: Final = {
     "SpeciesReport": "recognize.evaluation.report",
     "bursts": "recognize.encounters",
     "evaluate": "recognize.evaluation.report",
-    "evaluate_rankings": "recognize.evaluation.report",
     "explain": "recognize.explanation.evidence",
     "load_encoders": "recognize.encoders.profiles",
 }

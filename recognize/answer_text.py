@@ -14,13 +14,7 @@ _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species 
 
 
 def answer_lines(row: Identification) -> list[str]:
-    """Return the answer for a photo in lines of words: name, then confidence; more lines for an unknown species.
-
-    Example:
-        >>> answer = Answer(rank="genus", name="Larus", confidence=0.9, p_unknown=0.62)
-        >>> answer_lines(Identification(image="a.jpg", answer=answer))
-        ['Probably not in the knowledge base (62 %).', 'Of the genus Larus, 90 % sure']
-    """
+    """Return the answer for a photo in lines of words: name, then confidence; more lines for an unknown species."""
     if row.status == "no_bird":
         return [f"No bird found.{seen_text(row)}"]
     answer = row.answer
@@ -54,12 +48,7 @@ def answer_lines(row: Identification) -> list[str]:
 
 
 def unknown_text(row: Identification) -> str:
-    """Return the chance that the species is not in the knowledge base, where the answer does not give it.
-
-    Example:
-        >>> unknown_text(Identification(image="a.jpg", answer=Answer(rank="none", name="", p_unknown=0.4)))
-        '40 % chance that it is not in the knowledge base'
-    """
+    """Return the chance that the species is not in the knowledge base, where the answer does not give it."""
     answer = row.answer
     if answer is None or answer.p_unknown is None or answer.p_unknown < _MIN_UNKNOWN_SHOWN:
         return ""
@@ -89,15 +78,7 @@ def alternative_texts(row: Identification) -> list[str]:
 
 
 def place_line(row: Identification) -> str:
-    """Return the effect of the photo's place on the first candidate; empty if no text has a range, or without a place.
-
-    Example:
-        >>> from data.records import Candidate
-        >>> first = Candidate(taxon_id="a", scientific_name="A b", common_name="Crane", score=1.0,
-        ...     scores={"place": 0.4}, range_text="said to breed in Scandinavia")
-        >>> place_line(Identification(image="a.jpg", candidates=(first,), place_name="Norway in June"))
-        'Crane favoured: said to breed in Scandinavia; the photo is from Norway in June'
-    """
+    """Return the effect of the photo's place on the first candidate; empty without a place, or a range in a text."""
     if row.place_name is None or not any(candidate.range_text for candidate in row.candidates):
         return ""
     first = row.candidates[0]
@@ -109,14 +90,7 @@ def place_line(row: Identification) -> str:
 
 
 def answer_name(answer: Answer) -> str:
-    """Return the names of an answer; a genus or family is marked as such.
-
-    Example:
-        >>> answer_name(Answer(rank="genus", name="Larus")), answer_name(Answer(rank="family", name="Laridae"))
-        ('Identified to genus: Larus sp.', 'Identified to family: Laridae')
-        >>> answer_name(Answer(rank="genus", name="Larus", common_name="Large gulls"))
-        'Identified to genus: Large gulls (Larus sp.)'
-    """
+    """Return the names of an answer; a genus or family is marked as such."""
     if answer.rank == "species":
         return both_names(answer.common_name, answer.name)
     if answer.common_name and answer.common_name != answer.name:
@@ -130,12 +104,7 @@ def group_name(rank: str, name: str) -> str:
 
 
 def candidate_name(candidate: Candidate) -> str:
-    """Return the names of a candidate, with its rank if it is no species.
-
-    Example:
-        >>> candidate_name(Candidate(taxon_id="a", scientific_name="A", common_name="A", score=0, taxon_rank="genus"))
-        'genus A'
-    """
+    """Return the names of a candidate, with its rank if it is no species."""
     names = both_names(candidate.common_name, candidate.scientific_name)
     return names if candidate.taxon_rank == "species" else f"{candidate.taxon_rank} {names}"
 
@@ -171,12 +140,7 @@ def both_names(common_name: str | None, scientific_name: str) -> str:
 
 
 def percent(probability: float) -> str:
-    """Return a probability in whole percent; never 0 or 100.
-
-    Example:
-        >>> percent(0.483), percent(0.995), percent(0.005)
-        ('48 %', 'over 99 %', 'under 1 %')
-    """
+    """Return a probability in whole percent; never 0 or 100."""
     whole = round(100 * probability)
     if whole >= 100:
         return "over 99 %"
@@ -184,13 +148,7 @@ def percent(probability: float) -> str:
 
 
 def unanswered_text(reading: Reading) -> str:
-    """Return the number of answered samples and the reasons of the others; empty if all were answered.
-
-    Example:
-        >>> why = "m@127.0.0.1: 503"
-        >>> unanswered_text(Reading(choice="a", agreement=0.25, samples=4, answered=1, failures=(why, why)))
-        '1 of 4 samples answered (2 failed: m@127.0.0.1: 503; 1 unreadable)'
-    """
+    """Return the number of answered samples and the reasons of the others; empty if all were answered."""
     if reading.answered == reading.samples:
         return ""
     n_failed = len(reading.failures)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray
-from data.contracts import Encoders
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
-from recognize.photo_task import KeptPhotos
+from recognize.photo_task import KeptPhotos, Row, joined, rows_of
 from recognize.photos import Decoded, ImageSource, check_several
 from recognize.scoring.stages import Queries
 from recognize.settings import BURST_SECONDS
@@ -119,8 +118,8 @@ class _Open:
         )
 
     def vectors(self) -> tuple[FloatArray, ...]:
-        """Return the mean of the photos in each space; that of one photo is its vector."""
-        if self.n_readable == 1:
+        """Return the mean of the photos in each space; that of one photo is its vector, and none without one."""
+        if self.n_readable < 2:
             return self.first
         return tuple((total / self.n_readable).astype(np.float32) for total in self.sums)
 
@@ -137,12 +136,7 @@ def first_photos(sources: Iterable[Source]) -> list[ImageSource]:
 
 
 def encode_encounters(
-    encoders: Encoders,
-    sources: Iterable[Source],
-    *,
-    batch_size: int = 32,
-    kept: KeptPhotos | None = None,
-    one_bird: bool = False,
+    sources: Iterable[Source], kept: KeptPhotos, *, one_bird: bool = False
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield encounters with one query each, as `encode_in_batches` yields photos and their birds.
 
@@ -168,28 +162,18 @@ def encode_encounters(
                 waiting.append(_Open(1, is_list=False))
                 yield source  # type: ignore[misc]  # a sequence of photos is a list or tuple
 
-    kept = kept or KeptPhotos(encoders, batch_size=batch_size)
     for batch, queries, seconds in kept.encode(photos(), one_bird=one_bird):
-        done: list[Decoded] = []
-        rows: list[tuple[FloatArray, ...]] = []
-        spaces, at = (*queries.text_image, queries.visual), 0
-        for decoded in batch:
+        done: list[Row] = []
+        for decoded, of_bird in rows_of(batch, queries):
             encounter = waiting[0]
-            readable = decoded.photo is not None
-            of_bird = tuple(vectors[at] for vectors in spaces) if readable else ()
-            at += readable
             if decoded.bird == 1:
                 encounter.add(decoded, of_bird)
             is_last = decoded.bird == decoded.n_birds and len(encounter.done) == encounter.n_photos
             if is_last:
                 waiting.popleft()
             if not encounter.is_list:
-                done.append(decoded)
-                rows += [of_bird] if readable else []
+                done.append((decoded, of_bird))
             elif is_last:
-                done.append(encounter.merged())
-                rows += [encounter.vectors()] if encounter.n_readable else []
+                done.append((encounter.merged(), encounter.vectors()))
         if done:
-            columns = zip(*rows, strict=True) if rows else (vectors[:0] for vectors in spaces)
-            *text_image, visual = map(np.array, columns)
-            yield done, Queries(text_image=tuple(text_image), visual=visual), seconds
+            yield *joined(done, queries), seconds

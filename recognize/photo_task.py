@@ -189,10 +189,10 @@ class KeptPhotos:
                 while (kept := order.popleft()) is not None:
                     found += kept
                 found += rows
-            yield *_joined(found, queries), seconds
+            yield *joined(found, queries), seconds
         rest = [row for kept in order for row in kept or ()]
         if rest and self._like is not None:
-            yield *_joined(rest, self._like), 0.0
+            yield *joined(rest, self._like), 0.0
 
     def _encode(self, images: Iterable[ImageSource], *, one_bird: bool = False) -> Iterator[Batch]:
         task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, one_bird=one_bird)
@@ -203,22 +203,25 @@ def _key(image: ImageSource) -> str | int:
     return str(image) if isinstance(image, str | Path) else id(image)
 
 
+def rows_of(batch: list[Decoded], queries: Queries) -> Iterator[Row]:
+    """Yield the rows of a batch: one for each bird."""
+    vectors = zip(*queries.text_image, queries.visual, strict=True)
+    yield from ((decoded, () if decoded.photo is None else next(vectors)) for decoded in batch)
+
+
 def _by_photo(batch: list[Decoded], queries: Queries) -> Iterator[list[Row]]:
     """Yield the rows of each photo of a batch: one for each of its birds."""
-    at, rows = 0, list[Row]()
-    for decoded in batch:
-        if rows and decoded.bird == 1:
+    rows: list[Row] = []
+    for row in rows_of(batch, queries):
+        if rows and row[0].bird == 1:
             yield rows
             rows = []
-        is_readable = decoded.photo is not None
-        vectors = tuple(space[at] for space in (*queries.text_image, queries.visual)) if is_readable else ()
-        rows.append((decoded, vectors))
-        at += is_readable
+        rows.append(row)
     if rows:
         yield rows
 
 
-def _joined(rows: list[Row], like: Queries) -> tuple[list[Decoded], Queries]:
+def joined(rows: Sequence[Row], like: Queries) -> tuple[list[Decoded], Queries]:
     """Return rows as a batch; `like` gives the spaces where all photos are unreadable."""
     vectors = [vectors for _, vectors in rows if vectors]
     if not vectors:

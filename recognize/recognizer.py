@@ -31,19 +31,20 @@ from recognize.confidence.chances import (
     species_chances,
 )
 from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
-from recognize.confidence.familiarity import Familiarity, seen_kind
+from recognize.confidence.familiarity import Familiarity
 from recognize.confidence.kinship import Kinship
 from recognize.confidence.place import PlacePrior, Support, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.confidence.ranks import LIKENESS, lineage_with_self, taxon_of
-from recognize.detect.no_bird import CLEAR_COSINE, BirdCheck, other_kind
+from recognize.detect.nanodet import BIRD
+from recognize.detect.no_bird import CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import Source, encode_encounters, first_photos
 from recognize.photo_task import KeptPhotos
 from recognize.photos import Decoded
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
-from recognize.scoring.stages import AnchorPooling, Queries, Ranking
+from recognize.scoring.stages import Queries, Ranking
 from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 
@@ -103,8 +104,6 @@ class Recognizer:
         *,
         preset: str = "default",
         k: int = 5,
-        m: int | None = None,
-        anchor_pooling: AnchorPooling | None = None,
         weights: FusionWeights | None = None,
         calibration: Calibration | None = None,
         min_confidence: float = MIN_CONFIDENCE,
@@ -123,8 +122,6 @@ class Recognizer:
             encoders: the encoders of the knowledge base.
             preset: scoring method, one of `recognize.PRESETS`.
             k: candidates per photo.
-            m: size of the pool; default: of the preset.
-            anchor_pooling: `mean`, `max` or `centroid` of a species' anchors; default: of the preset.
             weights: weights of the default preset; default: of the profile.
             calibration: own calibration; default: that of the store, from `kb calibrate`. It is ignored if made for
                 other species, encoders or another preset (`misfit`). Without one that fits, confidence is estimated by
@@ -146,8 +143,7 @@ class Recognizer:
             SpaceMismatch: if the store was built with other encoders.
             MissingKnowledgeBase: if the store holds no species, or neither texts nor anchors.
             ConfigError: if the preset is unknown, or `default` has no weights for the profile of the encoders.
-            UsageError: if a setting does not belong to the preset or is out of range, or if no listed species is in
-                the store.
+            UsageError: if a setting is out of range or not of the preset, or if no listed species is in the store.
         """
         # Long: each setting stands in the signature and in the docstring.
         if k < 1 or batch_size < 1 or (n_chunks is not None and n_chunks < 1):
@@ -163,13 +159,7 @@ class Recognizer:
         self.min_confidence = min_confidence
         self.unknown_prior = unknown_prior
         """Prior probability of an unknown species; None estimates it for each list of photos."""
-        self._settings = Settings(
-            m=m,
-            anchor_pooling=anchor_pooling,
-            weights=weights,
-            n_shown=max(k, n_chunks or 0),
-            profile=encoders.profile,
-        )
+        self._settings = Settings(weights=weights, n_shown=max(k, n_chunks or 0), profile=encoders.profile)
         check_preset(preset, self._settings)
         self._store = store
         self._encoders = encoders
@@ -178,7 +168,7 @@ class Recognizer:
         self.observer = None if encoders.observer is None else encoders.observer.name
         """Name of the detector of other animals; None where there is none."""
         self._knowledge = read_knowledge(store, encoders)
-        self._check = BirdCheck(encoders.visual, self._knowledge.anchors.vectors)
+        self._birds = looks_of_birds(encoders.visual, self._knowledge.anchors.vectors)
         self._maker = CandidateMaker(store, self._knowledge)
         self._kinship = Kinship(self._knowledge, self._maker.lineages)
         self._familiarity = (
@@ -192,7 +182,7 @@ class Recognizer:
         """Reason that the given calibration is not used, a verb phrase; empty if it is used."""
         if calibration is None and (file := store.calibration_file(preset)) is not None:
             calibration = read_calibration(file)
-        if (m, anchor_pooling, weights) == (None, None, None):
+        if weights is None:
             self._calibrate(calibration)
         elif calibration is not None:
             self.misfit = "was made with other settings"
@@ -235,10 +225,7 @@ class Recognizer:
             listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
             shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            is_seen = np.array(
-                [self._sees_bird(*each) for each in zip(_readable(batch), queries.visual, strict=True)], dtype=np.bool_
-            )
-            evidence, chances = self._judged(rankings, queries, prior, is_seen)
+            evidence, chances = self._judged(rankings, queries, prior, self._seen(batch, queries))
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = -1
@@ -250,7 +237,7 @@ class Recognizer:
                 at += 1
                 if not self._shows_bird(decoded, queries.visual[at]):
                     nothing = Answer(rank="none", name="")
-                    yield replace(row, status="no_bird", answer=nothing, shows=other_kind(decoded.detections))
+                    yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
                 answer, without_list, without_place, confidences = self._answers(
@@ -310,15 +297,13 @@ class Recognizer:
         even = [np.empty(0)]
         for batch, queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
-            readable = _readable(batch)
             is_bird = [
                 len(ranking.species) > 0 and self._shows_bird(decoded, vector)
-                for ranking, decoded, vector in zip(rankings, readable, queries.visual, strict=True)
+                for ranking, decoded, vector in zip(rankings, _readable(batch), queries.visual, strict=True)
             ]
             if any(is_bird):
                 evidence = self._evidence(rankings, queries, self._parameters)
-                is_seen = np.array([self._sees_bird(*each) for each in zip(readable, queries.visual, strict=True)])
-                even.append(even_unknown(evidence.rows, self._parameters, is_seen)[is_bird])
+                even.append(even_unknown(evidence.rows, self._parameters, self._seen(batch, queries))[is_bird])
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
@@ -328,7 +313,7 @@ class Recognizer:
         """
         if self._familiarity is not None:
             return True
-        return not decoded.is_flat and (self._is_detected(decoded) or self._check.shows_bird(vector))
+        return not decoded.is_flat and (self._is_detected(decoded) or shows_bird(vector, self._birds))
 
     def _is_strange(self, decoded: Decoded, vector: FloatArray) -> bool:
         """Return whether a photo is unlike all of a knowledge base of any group."""
@@ -336,13 +321,15 @@ class Recognizer:
             return False
         return decoded.is_flat or self._familiarity.is_strange(vector, decoded.detections)
 
-    def _sees_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
-        """Return whether the detector sees a bird, or the photo is clearly like one.
+    def _seen(self, batch: list[Decoded], queries: Queries) -> NDArray[np.bool_]:
+        """Return whether the detector sees a bird in each readable photo, or it is clearly like one.
 
         Always true with an own calibration, which was fitted on photos without a detected bird too.
         """
         is_own = self.calibration is not None and self.calibration.kind != "shipped"
-        return is_own or self._is_detected(decoded) or self._check.shows_bird(vector, CLEAR_COSINE)
+        pairs = zip(_readable(batch), queries.visual, strict=True)
+        found = [is_own or self._is_detected(each) or shows_bird(row, self._birds, CLEAR_COSINE) for each, row in pairs]
+        return np.array(found, dtype=np.bool_)
 
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""
@@ -353,7 +340,7 @@ class Recognizer:
         if is_strange:
             return seen_kind(decoded.detections)
         is_of_birds = self._familiarity is None and not self._is_detected(decoded)
-        return other_kind(decoded.detections) or NO_BIRD if is_of_birds else None
+        return seen_kind(decoded.detections, but=BIRD) or NO_BIRD if is_of_birds else None
 
     def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
         """Yield the chances of all species of the pool for each photo or encounter, in order.
@@ -365,10 +352,7 @@ class Recognizer:
         temperature, _ = self._temperature()
         ids = self._store.taxon_ids
         for batch, rankings, queries, _ in self._ranked(images):
-            is_seen = np.array(
-                [self._sees_bird(*each) for each in zip(_readable(batch), queries.visual, strict=True)], dtype=np.bool_
-            )
-            _, chances = self._judged(rankings, queries, prior, is_seen)
+            _, chances = self._judged(rankings, queries, prior, self._seen(batch, queries))
             at, absent = 0, dict[str, float]()
             for decoded in batch:
                 if decoded.photo is None:
@@ -409,7 +393,7 @@ class Recognizer:
         self, images: Iterable[Source], *, one_bird: bool = False
     ) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches of birds, their rankings and vectors, and the seconds per bird after decoding."""
-        for batch, queries, seconds in encode_encounters(self._encoders, images, kept=self._photos, one_bird=one_bird):
+        for batch, queries, seconds in encode_encounters(images, self._photos, one_bird=one_bird):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start

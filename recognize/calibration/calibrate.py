@@ -40,14 +40,6 @@ def calibrate(
 ) -> OwnCalibration:  # fmt: skip
     """Return a calibration of a knowledge base for a preset with its default settings.
 
-    Args:
-        store: the knowledge base.
-        encoders: its encoders.
-        knowledge: its vectors.
-        source: labelled photos of its species.
-        preset: scoring method.
-        on_progress: gets the counts of photos identified.
-
     Raises:
         BadInput: if there are too few photos or species.
         UsageError: if the knowledge base lacks what the preset needs.

@@ -63,13 +63,7 @@ class Identifier:
     ) -> None:  # fmt: skip
         """Keep what is to be identified.
 
-        Args:
-            preset: scoring method.
-            settings: its settings, with the weights of the whole knowledge base.
-            knowledge: the knowledge base.
-            photos: the photos.
-            taxa: all species of the knowledge base.
-            on_progress: gets the counts of photos.
+        `settings` have the weights of the whole knowledge base, and `taxa` are all its species.
         """
         self._preset = preset
         self._settings = replace(settings, n_shown=max(settings.n_shown, N_JUDGED))
@@ -82,7 +76,7 @@ class Identifier:
     def _ranked(self, rounds: Iterator[Round], noun: str) -> Iterator[tuple[Round, list[Ranking]]]:
         done = 0
         for photos, knowledge in rounds:
-            queries = rows_of_queries(self._photos.queries, photos)
+            queries = self._photos.queries[photos]
             yield (photos, knowledge), score(self._preset, knowledge, queries, self._settings)
             done += len(photos)
             self._on_progress(noun, done, len(self._photos))
@@ -116,7 +110,7 @@ class Identifier:
         rows = np.zeros((n, len(FEATURES)))
         is_right: dict[JudgedRank, Truths] = {rank: np.zeros(n, dtype=np.bool_) for rank in RANKS}
         for (photos, knowledge), rankings in self._ranked(rounds, noun):
-            queries = rows_of_queries(self._photos.queries, photos)
+            queries = self._photos.queries[photos]
             found = find_evidence(rankings, queries, knowledge, self._lineages_of, temperature=temperature)
             rows[photos] = found.rows
             for photo, ranking in zip(photos.tolist(), rankings, strict=True):
@@ -157,7 +151,7 @@ class LabelledVectors:
     def only(self, rows: IntArray) -> LabelledVectors:
         """Return some of the photos."""
         return LabelledVectors(
-            queries=rows_of_queries(self.queries, rows),
+            queries=self.queries[rows],
             species=self.species[rows],
             same=tuple(self.same[row] for row in rows),
         )
@@ -202,11 +196,6 @@ def _turn_of(species: IntArray) -> IntArray:
     turns = np.empty(len(species), dtype=np.intp)
     turns[order] = np.arange(len(species)) - starts
     return turns
-
-
-def rows_of_queries(queries: Queries, rows: IntArray) -> Queries:
-    """Return the vectors of some photos."""
-    return Queries(text_image=tuple(vectors[rows] for vectors in queries.text_image), visual=queries.visual[rows])
 
 
 def spread(species: IntArray, limit: int) -> IntArray:

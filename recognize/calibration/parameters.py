@@ -35,14 +35,7 @@ _FEATURE_DEVIATION: Final = 0.5
 def fit_parameters(
     cases: Cases, base: Parameters | None, *, temperature: float, weights: FusionWeights | None
 ) -> Parameters:
-    """Return the parameters that fit the photos.
-
-    Args:
-        cases: the photos.
-        base: shipped parameters, if there are any.
-        temperature: divisor of the scores, of the evidence.
-        weights: weights of the preset, if it has any.
-    """
+    """Return the parameters that fit the photos."""
 
     def fitted(found: Scores, is_right: Truths, rank: JudgedRank, shipped: Coefficients | None) -> Coefficients:
         mass = f"mass_{rank}"

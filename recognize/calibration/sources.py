@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, KnowledgeStore, TrainedOnPhotos
-from recognize.calibration.cases import LabelledVectors, rows_of_queries
+from data.contracts import Encoders, KnowledgeStore
+from recognize.calibration.cases import LabelledVectors
 from recognize.evaluation.encoded_photos import encode_photos
-from recognize.evaluation.leaks import NEAR_COSINE
+from recognize.evaluation.leaks import NEAR_COSINE, training_hashes
 from recognize.evaluation.picture_hash import HASH_BITS, Flags, Hashes, iter_hashes, near_duplicates
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
@@ -72,7 +72,7 @@ def photos_of_anchors(
     owners = knowledge.anchors.owners
     same = pictures.same_as(pictures.vectors, pictures.hashes, pictures.has_hash)
     same = [np.union1d(found, [row]) for row, found in enumerate(same)]
-    is_trained = near_duplicates(pictures.hashes, _training_hashes(encoders)) & pictures.has_hash
+    is_trained = near_duplicates(pictures.hashes, training_hashes(encoders)) & pictures.has_hash
     is_shared = np.array([(owners[found] != owners[row]).any() for row, found in enumerate(same)], dtype=np.bool_)
     is_only = np.array(
         [knowledge.anchor_counts[owners[row]] <= len(found) for row, found in enumerate(same)], dtype=np.bool_
@@ -91,9 +91,7 @@ def photos_of_anchors(
     )
     return LabelledSource(
         kind="reference photo",
-        photos=LabelledVectors(
-            queries=rows_of_queries(queries, kept), species=owners[kept], same=tuple(same[row] for row in kept)
-        ),
+        photos=LabelledVectors(queries=queries[kept], species=owners[kept], same=tuple(same[row] for row in kept)),
         skipped=skipped,
     )
 
@@ -116,15 +114,13 @@ def photos_of_files(
     kept, skipped = _sieve(
         len(found),
         {
-            "training photos of the encoders": near_duplicates(found.hashes, _training_hashes(encoders)),
+            "training photos of the encoders": near_duplicates(found.hashes, training_hashes(encoders)),
             "reference photos of another species": is_other,
         },
     )
     return LabelledSource(
         kind="labelled photo",
-        photos=LabelledVectors(
-            queries=rows_of_queries(found.queries, kept), species=species[kept], same=tuple(same[at] for at in kept)
-        ),
+        photos=LabelledVectors(queries=found.queries[kept], species=species[kept], same=tuple(same[at] for at in kept)),
         skipped=skipped,
         errors={str(paths[at]): why for at, why in found.errors.items()},
     )
@@ -156,9 +152,3 @@ def _read_pictures(
         hashes[row] = 0 if value is None else value
         on_progress("reference photos", done, len(rows))
     return _Pictures(vectors=np.asarray(table.vectors), has_hash=has_hash, hashes=hashes)
-
-
-def _training_hashes(encoders: Encoders) -> Hashes:
-    every = (*encoders.text_image, encoders.visual)
-    known = [encoder.photo_hashes() for encoder in every if isinstance(encoder, TrainedOnPhotos)]
-    return np.concatenate([np.empty(0, dtype=np.uint64), *known])

@@ -75,12 +75,7 @@ def _looks_like(alike: Taxon | None) -> dict[str, str]:
 
 
 def status_of(answer: Answer) -> PhotoStatus:
-    """Return the status of a photo with this answer.
-
-    Example:
-        >>> status_of(Answer(rank="genus", name="Larus")), status_of(Answer(rank="none", name=""))
-        ('identified', 'not_sure')
-    """
+    """Return the status of a photo with this answer."""
     if answer.p_unknown is not None and answer.p_unknown > UNKNOWN_FROM:
         return "unknown"
     return "not_sure" if answer.rank == "none" else "identified"

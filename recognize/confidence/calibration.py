@@ -17,7 +17,7 @@ import numpy as np
 
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
-from data.files import sha256_hex, write_atomic
+from data.files import sha256_hex
 from data.foreign_json import load_json
 from data.records import vocabulary_hash
 from recognize.confidence.evidence import FEATURES, Mode
@@ -94,16 +94,7 @@ class Calibration:
         self, *, profile: str, preset: str, spaces: Sequence[str], taxon_ids: Sequence[str], mode: Mode,
         weights: FusionWeights | None,
     ) -> str:  # fmt: skip
-        """Return the reason that the calibration does not apply, a verb phrase; empty if it applies.
-
-        Args:
-            profile: profile of the encoders.
-            preset: preset that ranks.
-            spaces: spaces of the encoders.
-            taxon_ids: species of the knowledge base.
-            mode: anchor mode of the knowledge base.
-            weights: weights of the preset; None if it has none.
-        """
+        """Return the reason that the calibration does not apply, a verb phrase; empty if it applies."""
         if (self.profile, self.spaces) != (profile, tuple(spaces)):
             return "was made with other models"
         if preset not in self.parameters:
@@ -142,11 +133,6 @@ _HINT: Final = "Without this file, confidence is estimated; kb calibrate writes 
 def shipped_calibration() -> Calibration:
     """Return the calibration that ships with Fieldmark."""
     return read_calibration(SHIPPED)
-
-
-def write_calibration(path: Path, calibration: Calibration) -> None:
-    """Write a calibration."""
-    write_atomic(path, calibration_bytes(calibration))
 
 
 def calibration_bytes(calibration: Calibration) -> bytes:

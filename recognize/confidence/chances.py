@@ -89,12 +89,7 @@ def even_unknown(rows: Scores, parameters: Parameters, is_seen: Flags | None = N
 
 
 def at_prior(even: Scores, prior: float) -> Scores:
-    """Return chances at even odds for another prior, by Bayes' rule.
-
-    Example:
-        >>> at_prior(np.array([0.5, 0.9]), 0.2).round(3).tolist()
-        [0.2, 0.692]
-    """
+    """Return chances at even odds for another prior, by Bayes' rule."""
     if not 0 < prior < 1:
         raise ValueError(f"expected a prior probability between 0 and 1, got {prior}")
     even = np.clip(even, _CERTAIN, 1 - _CERTAIN)
@@ -121,14 +116,6 @@ def estimate_prior(even: Scores) -> float:
     A single photo gets the default: its evidence would count twice.
 
     Source: Saerens, Latinne and Decaestecker, 2002, section 2.2. Differs: the beta prior.
-
-    Args:
-        even: chance of an unknown species at even odds, for each photo.
-
-    Example:
-        >>> import numpy as np
-        >>> estimate_prior(np.array([0.99] * 30 + [0.01] * 70)), estimate_prior(np.array([0.99]))
-        (0.288, 0.2)
     """
     share = UNKNOWN_PRIOR
     if len(even) < 2:
@@ -155,12 +142,7 @@ def candidate_confidences(
     best `N_JUDGED`, by the softmax of their scores; species beyond them get 0. So the species of a genus have no more
     confidence than the genus, and it does not depend on `n`. No species gets more than the first.
 
-    Args:
-        ranking: a ranking with at least one species.
-        chances: chances of its first species.
-        lineages: lineages of its first `N_JUDGED` species.
-        temperature: divisor of the scores, of the calibration.
-        n: number of species.
+    `lineages` are those of its first `N_JUDGED` species; there is at least one.
     """
     scores = ranking.scores[:N_JUDGED]
     likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
@@ -175,21 +157,14 @@ def species_chances(
     """Return the chance of every species of a ranking, with at least one species.
 
     The shares of `candidate_confidences`, over all species and without rounding; without chances, the softmax.
-
-    Args:
-        ranking: the ranking.
-        chances: chances of its first species.
-        lineages: lineages of all its species.
-        temperature: divisor of the scores.
     """
     scores = ranking.scores / temperature
-    if chances is None:
-        weights = np.exp(scores - scores.max())
-        softmax: Scores = weights / weights.sum()
-        return softmax
-    likely, _ = distributed(scores, 0, lineages, chances)
-    shares: Scores = (1 - chances.unknown) * likely[: len(scores)]
-    return shares
+    if chances is not None:
+        likely, _ = distributed(scores, 0, lineages, chances)
+        return (1 - chances.unknown) * likely[: len(scores)]
+    weights = np.exp(scores - scores.max())
+    softmax: Scores = weights / weights.sum()
+    return softmax
 
 
 def distributed(
@@ -200,11 +175,7 @@ def distributed(
     Four placeholders follow the species: another species of the genus, family or order of the first, and any other.
     They get the chances of the groups without another species.
 
-    Args:
-        scores: scores of the species, divided by the temperature.
-        first: position of the first species of the ranking.
-        lineages: lineages of the species.
-        chances: chances of the first species, its genus, family and order.
+    `scores` are divided by the temperature; `first` is the position of the first species of the ranking.
     """
     others: list[Lineage] = [
         {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)

@@ -73,9 +73,3 @@ class Familiarity:
             cosines[np.arange(len(rows)), rows] = -1.0
             found.append(cosines.max(axis=1))
         return np.concatenate(found) if found else np.empty(0, dtype=np.float32)
-
-
-def seen_kind(detections: Sequence[Detection]) -> str | None:
-    """Return the kind of the best detection, if it is sure."""
-    best = max(detections, key=lambda each: each.score, default=None)
-    return best.kind if best is not None and best.score >= SURE else None

@@ -1,4 +1,4 @@
-"""Fits of confidence models: ridge logistic regression, also around expected coefficients, and temperature."""
+"""Fits of confidence models: logistic regression around expected coefficients, and temperature."""
 
 from __future__ import annotations
 
@@ -23,30 +23,6 @@ def logistic(logits: Scores) -> Scores:
     return probabilities
 
 
-def fit_logistic(rows: Scores, is_true: Truths, shares: Scores, *, ridge: float = 1e-3) -> Scores:
-    """Return the coefficients of a logistic model by Newton's method, the first column being 1.
-
-    Args:
-        rows: `(n, n_features)`.
-        is_true: `(n,)`.
-        shares: weight of each row, `(n,)`, summing to 1.
-        ridge: penalty of half the squares of the coefficients of standardised features, except for the first column.
-    """
-    mean = shares @ rows
-    deviation = np.sqrt(shares @ (rows - mean) ** 2)
-    is_flat = deviation < 1e-9  # constant; its coefficient stays 0
-    mean, deviation = np.where(is_flat, 0, mean), np.where(is_flat, 1, deviation)
-    scaled = np.where(is_flat, 0, (rows - mean) / deviation)
-    scaled[:, 0] = 1
-    penalty = np.full(rows.shape[1], ridge)
-    penalty[0] = 0
-    coefficients = _newton(scaled, is_true, shares, penalty, np.zeros(rows.shape[1]))
-    plain = coefficients / deviation
-    plain[0] = coefficients[0] - (plain[1:] * mean[1:]).sum()
-    plain[1:][is_flat[1:]] = 0
-    return plain
-
-
 def fit_near(rows: Scores, is_true: Truths, *, start: Scores, deviations: Scores) -> Scores:
     """Return the most probable coefficients of a logistic model, held near expected ones.
 
@@ -56,10 +32,10 @@ def fit_near(rows: Scores, is_true: Truths, *, start: Scores, deviations: Scores
         start: expected coefficients, `(n_features,)`; the result without rows.
         deviations: their standard deviations, `(n_features,)`.
     """
-    return _newton(rows, is_true, np.ones(len(rows)), deviations**-2.0, start)
+    return newton(rows, is_true, np.ones(len(rows)), deviations**-2.0, start)
 
 
-def _newton(rows: Scores, is_true: Truths, weights: Scores, penalty: Scores, start: Scores) -> Scores:
+def newton(rows: Scores, is_true: Truths, weights: Scores, penalty: Scores, start: Scores) -> Scores:
     """Return the coefficients with the least loss; `penalty` holds each one near its `start`."""
     signs = np.where(is_true, -1.0, 1.0)
 

@@ -39,24 +39,13 @@ _MONTHS: Final = ("January", "February", "March", "April", "May", "June", "July"
 
 
 def month_of(date: str | None) -> int | None:
-    """Return the month of an ISO 8601 date; None for an invalid one.
-
-    Example:
-        >>> month_of("2026-06-21T10:00:00"), month_of(None)
-        (6, None)
-    """
+    """Return the month of an ISO 8601 date; None for an invalid one."""
     quarter = quarter_of(date)
     return None if quarter is None else quarter // 4 + 1
 
 
 def place_text(taken: WhereWhen | None) -> str | None:
-    """Return place and month in words; None without a place.
-
-    Example:
-        >>> from data.places.gazetteer import place_of
-        >>> place_text((place_of("Norway"), 6))
-        'Norway in June'
-    """
+    """Return place and month in words; None without a place."""
     if taken is None:
         return None
     place, month = taken
@@ -72,11 +61,7 @@ class PlacePrior(Prior[WhereWhen]):
     def __init__(self, ranges_of: RangesOf, taxon_ids: Sequence[str], *, temperature: float, odds: float) -> None:
         """Read no text yet.
 
-        Args:
-            ranges_of: reader of range facts; texts are read when a species is first among the best of a photo.
-            taxon_ids: species of the knowledge base.
-            temperature: divisor of the scores before the softmax.
-            odds: of a species with a level of 1 against one without a range.
+        `ranges_of` reads texts when a species is first among the best of a photo; `odds` are those of a level of 1.
         """
         self.temperature = temperature
         self._ranges_of, self._ids, self._log_odds = ranges_of, taxon_ids, math.log(odds)
@@ -139,12 +124,7 @@ class Support:
 
     @property
     def text(self) -> str:
-        """The support in words; empty where the text says nothing of the place.
-
-        Example:
-            >>> Support(level=1.0, fact=RangeFact(place="Norway", role="breeds")).text
-            'said to breed in Norway'
-        """
+        """The support in words; empty where the text says nothing of the place."""
         if self.fact is not None:
             more = ", which is near" if self.is_near else "" if self.is_in_season else ", but in another season"
             return f"said to {_PHRASES[self.fact.role]} {self.fact.place}{more}"

@@ -93,9 +93,7 @@ class Prior(ABC, Generic[TakenT]):
     def apply(self, ranking: Ranking, taken: TakenT) -> Ranking:
         """Return the ranking with the boost in its scores and in the stage of the prior.
 
-        Args:
-            ranking: a ranking with exact scores of the species in reach.
-            taken: facts on the photo.
+        The scores of the species in reach must be exact.
         """
         boost = np.zeros(len(ranking.species))
         reached = ranking.species[: self.reach]
@@ -153,11 +151,7 @@ class ListPrior(Prior[str | None]):
     ) -> None:
         """Find the listed species among those of the knowledge base.
 
-        Args:
-            listed: the list.
-            taxon_ids: species of the knowledge base.
-            temperature: divisor of the scores before the softmax.
-            is_fitted: whether the temperature was fitted for these encoders.
+        `is_fitted` tells whether the temperature was fitted for these encoders.
 
         Raises:
             UsageError: if no listed species is in the knowledge base.
@@ -206,12 +200,7 @@ def judged(before: Ranking, after: Ranking) -> NDArray[np.intp]:
 
 
 def quarter_of(date: str | None) -> int | None:
-    """Return the quarter of the month of a date, 0 to 47; None for an invalid date.
-
-    Example:
-        >>> quarter_of("2026-01-01T06:30:00"), quarter_of("2026-12-31"), quarter_of(None)
-        (0, 47, None)
-    """
+    """Return the quarter of the month of a date, 0 to 47; None for an invalid date."""
     try:
         _, month, day = (int(part) for part in (date or "")[:10].split("-"))
     except ValueError:

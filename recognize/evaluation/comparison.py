@@ -96,15 +96,7 @@ def compare_setups(
 
     Presets for which the knowledge base lacks descriptions or reference photos are left out with a warning.
 
-    Args:
-        store: the knowledge base.
-        encoders: the encoders of the knowledge base and the photos.
-        photos: at least one.
-        labels: the taxon id of each photo; one outside the store counts as not found.
-        setups: each once.
-        anchor_sets: name -> anchor set of the setups.
-        n_resamples: bootstrap and randomisation resamples.
-        seed: random seed of both.
+    `labels` are the taxon ids of the photos, at least one; one outside the store counts as not found.
 
     Raises:
         UsageError: if there are no photos, or the knowledge base lacks what every preset needs.

@@ -33,11 +33,8 @@ class Dataset:
 def read_dataset(path: Path, *, split: str | None, train: Path | None, anchors: Sequence[str]) -> Dataset:
     """Return a dataset.
 
-    Args:
-        path: a folder with a folder for each species, or a CSV table of paths and names.
-        split: `train`, `test` or `all`; default: `test` if it exists.
-        train: another dataset, for the anchors `train`: its training photos, or all if it has no split.
-        anchors: anchor sets to read.
+    `path` is a folder with a folder for each species, or a CSV table of paths and names; `split` is `test` by default,
+    if it exists. The anchors `train` are training photos of `train`, or all of it if it has no split.
 
     Raises:
         BadInput: if it cannot be read.

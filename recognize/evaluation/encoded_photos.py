@@ -37,10 +37,7 @@ class EncodedPhotos:
         rows = np.flatnonzero(kept)
         return EncodedPhotos(
             positions=self.positions[rows],
-            queries=Queries(
-                text_image=tuple(vectors[rows] for vectors in self.queries.text_image),
-                visual=self.queries.visual[rows],
-            ),
+            queries=self.queries[rows],
             hashes=self.hashes[rows],
             digests=tuple(self.digests[row] for row in rows),
             errors=self.errors,

@@ -9,14 +9,16 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import NothingReadable
 from data.labelled_photos import LabelledPhoto
 from data.records import Taxon
 from recognize.evaluation.datasets import Dataset
 from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
-from recognize.evaluation.leaks import find_leaks, find_trained
-from recognize.evaluation.picture_hash import hash_pictures
+from recognize.evaluation.leaks import find_leaks, training_hashes
+from recognize.evaluation.picture_hash import iter_hashes, near_duplicates
 from recognize.evaluation.setups import KB_ANCHORS, AnchorSet, Setup
 from recognize.settings import Vocabulary
 
@@ -70,14 +72,7 @@ class MeasuredPhotos:
 def select_photos(
     dataset: Dataset, taxa: Mapping[str, Taxon], held: Collection[str], *, limit: int | None = None
 ) -> SelectedPhotos:
-    """Return the photos of a dataset with species of the knowledge base.
-
-    Args:
-        dataset: the dataset.
-        taxa: label -> species; a label without one is unmatched.
-        held: taxon ids of the knowledge base.
-        limit: number of photos, evenly spread over the dataset.
-    """
+    """Return the photos of a dataset with species of the knowledge base."""
     matched = [(photo, taxa[photo.label]) for photo in dataset.photos if photo.label in taxa]
     kept = [(photo, taxon.taxon_id) for photo, taxon in matched if taxon.taxon_id in held]
     absent = {taxon.scientific_name for _, taxon in matched if taxon.taxon_id not in held}
@@ -112,14 +107,7 @@ def read_photos(
 ) -> MeasuredPhotos:
     """Return the encoded photos that are readable and do not leak.
 
-    Args:
-        store: the knowledge base.
-        encoders: its encoders.
-        selected: the photos.
-        anchors: anchor sets to encode too.
-        keep_leaks: whether photos that leak are measured all the same.
-        anchor_path: SHA-256 of a reference photo of the knowledge base -> its file.
-        progress: shows the number of photos done.
+    `anchor_path` gives the file of a reference photo by its SHA-256.
 
     Raises:
         NothingReadable: if no photo is left.
@@ -139,11 +127,12 @@ def read_photos(
             labels = tuple(given[at][1] for at in read.positions)
             sets[name] = AnchorSet(covered=selected.covered, photos=read, labels=labels)
     digests = sorted({a.sha256 for e in store.species(store.taxon_ids) for a in e.anchors if a.sha256 is not None})
-    hashes = hash_pictures(map(anchor_path, digests))
+    found = (value for value in iter_hashes(map(anchor_path, digests)) if value is not None)
+    hashes = np.array([*found], dtype=np.uint64)
     leaks = find_leaks(photos, store.anchor_vectors(encoders.visual.space).vectors, digests=digests, hashes=hashes)
     for other in (anchor_set.photos for anchor_set in sets.values()):
         leaks |= find_leaks(photos, other.queries.visual, digests=other.digests, hashes=other.hashes)
-    trained = find_trained(photos, encoders)
+    trained = near_duplicates(photos.hashes, training_hashes(encoders))
     measured = photos if keep_leaks else photos.only(~(leaks.any | trained))
     if not len(measured):
         raise NothingReadable(

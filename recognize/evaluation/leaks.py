@@ -45,14 +45,7 @@ class Leaks:
 def find_leaks(
     photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), hashes: Hashes | None = None
 ) -> Leaks:
-    """Return which photos are anchors, or near-duplicates of one.
-
-    Args:
-        photos: the photos to measure.
-        anchors: vectors of the anchors in the visual space, `(n_anchors, dim)`, unit rows.
-        digests: SHA-256 of the anchors' files.
-        hashes: perceptual hashes of the anchors that have a file.
-    """
+    """Return which photos are anchors, or near-duplicates of one."""
     known = frozenset(digests)
     return Leaks(
         same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
@@ -61,14 +54,11 @@ def find_leaks(
     )
 
 
-def find_trained(photos: EncodedPhotos, encoders: Encoders) -> Flags:
-    """Return which photos the encoders were trained on, or near-duplicates, as far as the encoders record it."""
-    known = [
-        encoder.photo_hashes()
-        for encoder in (*encoders.text_image, encoders.visual)
-        if isinstance(encoder, TrainedOnPhotos)
-    ]
-    return near_duplicates(photos.hashes, np.concatenate([np.empty(0, dtype=np.uint64), *known]))
+def training_hashes(encoders: Encoders) -> Hashes:
+    """Return the perceptual hashes of the training photos of encoders, as far as they record them."""
+    every = (*encoders.text_image, encoders.visual)
+    known = [encoder.photo_hashes() for encoder in every if isinstance(encoder, TrainedOnPhotos)]
+    return np.concatenate([np.empty(0, dtype=np.uint64), *known])
 
 
 def near_vectors(vectors: FloatArray, others: FloatArray) -> Flags:

@@ -41,11 +41,6 @@ def near_duplicates(hashes: Hashes, others: Hashes) -> Flags:
     return np.array([(np.bitwise_count(others ^ value) <= HASH_BITS).any() for value in hashes], dtype=np.bool_)
 
 
-def hash_pictures(paths: Iterable[Path]) -> Hashes:
-    """Return the perceptual hash of each picture that can be read."""
-    return np.array([value for value in iter_hashes(paths) if value is not None], dtype=np.uint64)
-
-
 def iter_hashes(paths: Iterable[Path]) -> Iterator[int | None]:
     """Yield the perceptual hash of each picture, None for one that cannot be read."""
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="hash") as pool:

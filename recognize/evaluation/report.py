@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from data.metrics import N_RESAMPLES
-from data.metrics.ranked import Measured, hit, measure, rank_of, reciprocal_rank
+from data.metrics.ranked import Measured, hit, measure_all, rank_of, reciprocal_rank
 from recognize.photos import ImageSource
 from recognize.recognizer import PhotoRanking, Recognizer
 
@@ -64,42 +64,23 @@ def evaluate(
             labels.append(label)
             yield image
 
-    rankings = enumerate(recognizer.rank(images()))
-    return evaluate_rankings(((ranking, labels[i]) for i, ranking in rankings), n_resamples=n_resamples)
-
-
-def evaluate_rankings(rankings: Iterable[tuple[PhotoRanking, str]], *, n_resamples: int = N_RESAMPLES) -> SpeciesReport:
-    """Return the figures of existing rankings, as `evaluate` does.
-
-    Args:
-        rankings: `(ranking, taxon id)` for each photo.
-        n_resamples: number of bootstrap resamples over species.
-
-    Raises:
-        ValueError: if every ranking has an error.
-    """
-    pairs = list(rankings)
-    read = [(ranking, label) for ranking, label in pairs if ranking.error is None]
+    rankings = list(recognizer.rank(images()))
+    read = [(ranking, label) for ranking, label in zip(rankings, labels, strict=True) if ranking.error is None]
     if not read:
-        raise ValueError(f"expected at least one photo that can be read, got {len(pairs)} that cannot")
+        raise ValueError(f"expected at least one photo that can be read, got {len(rankings)} that cannot")
     labels = [label for _, label in read]
     values = values_of([ranking for ranking, _ in read], labels)
     return SpeciesReport(
         n=len(read),
         n_species=len(set(labels)),
-        n_unreadable=len(pairs) - len(read),
+        n_unreadable=len(rankings) - len(read),
         n_without_anchors=sum(ranking.n_without_anchors for ranking, _ in read) / len(read),
-        measures=tuple(measure(name, found, labels, n_resamples=n_resamples) for name, found in values.items()),
+        measures=measure_all(values, labels, n_resamples=n_resamples),
     )
 
 
 def values_of(rankings: Sequence[PhotoRanking], labels: Sequence[str]) -> dict[str, list[float]]:
-    """Return measure -> value of each photo; the measures on chunks only if a ranking has chunks.
-
-    Args:
-        rankings: rankings without errors.
-        labels: the right taxon id for each.
-    """
+    """Return measure -> value of each photo; the measures on chunks only if a ranking has chunks."""
     ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
     values = {
         "top-1": [hit(rank, 1) for rank in ranks],

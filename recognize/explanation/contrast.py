@@ -54,15 +54,7 @@ class Contrast:
 
 
 def contrast(ours: str, theirs: str, group: str = BIRDS) -> Contrast:
-    """Return the differences between two descriptions, in the words of a group of organisms.
-
-    Example:
-        >>> found = contrast("Red crown, long tail.", "Blue crown, long tail and a white rump.")
-        >>> [(each.part, each.ours, each.theirs) for each in found.differing]
-        [('crown', ('red',), ('blue',))]
-        >>> [str(mark) for mark in found.elsewhere(found.only_theirs)]
-        ['white rump']
-    """
+    """Return the differences between two descriptions, in the words of a group of organisms."""
     mine, other = find_marks(ours, group), find_marks(theirs, group)
     every_mine, every_other = set(every_mark(ours, group)), set(every_mark(theirs, group))
     looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)

@@ -64,10 +64,6 @@ class Explanation:
 def explain(store: KnowledgeStore, identification: Identification) -> Explanation:
     """Return the evidence for the first candidate and its differences from the second.
 
-    Args:
-        store: the knowledge base of the identification.
-        identification: a row with at least one candidate.
-
     Raises:
         UsageError: if the row has no candidates.
 

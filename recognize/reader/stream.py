@@ -32,11 +32,8 @@ def read_over(
     sample is answered, the answer of the ranking stays and the agreement is 0. Of a photo with several birds the model
     sees the crop to the bird of the row.
 
-    Args:
-        rows: rows with errors or without candidates are passed on unread.
-        reader: the model.
-        picture_of: path of a photo, and the box of the bird or None for the whole photo -> JPEG or PNG bytes.
-        texts_of: taxon ids -> a description of each; default: the summaries of the candidates.
+    `picture_of` gives the JPEG or PNG bytes of a photo, or of a bird in it; `texts_of` a description of each species,
+    by default the summaries of the candidates. Rows with errors or without candidates are passed on unread.
 
     Raises:
         CostStop: before the cost limit is exceeded.

@@ -15,7 +15,7 @@ from recognize.scoring.pairs import Pairs, Scores, dot_pairs
 from recognize.scoring.products import Product
 from recognize.scoring.stages import (
     N_SHOWN,
-    AnchorPooling,
+    STRETCH,
     AnchorStage,
     Queries,
     Ranking,
@@ -93,16 +93,15 @@ def default(
     *,
     weights: FusionWeights,
     m: int = 100,
-    anchor_pooling: AnchorPooling = "centroid",
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks, anchors and prototypes, ranked by all stages together.
 
-    The text score of a species is that of its best chunk, the visual score the cosine to the centroid of its anchors
-    (or their maximum or mean). Species that the visual encoder was trained on have a prototype score too. Scores are
-    standardised per photo over (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no
-    stage dominates by its scale; prototypes of other species complete few anchors and prototypes. The final score is
-    the weighted sum. A missing stage counts as 0, the average. Equal scores keep the order of rows. The stages
+    The text score of a species is that of its best chunk, the visual score the cosine to the centroid of its anchors.
+    Species that the visual encoder was trained on have a prototype score too. Scores are standardised per photo over
+    (256 evenly spaced) chunks, anchors and prototypes of the knowledge base, so that no stage dominates by its scale;
+    prototypes of other species complete few anchors and prototypes. The final score is the weighted sum. A missing
+    stage counts as 0, the average. Equal scores keep the order of rows. The stages
     `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
@@ -116,7 +115,7 @@ def default(
         chunk_scores, anchor_scores, *prototype_scores = scores
         batch = queries[photos]
         text = TextStage.of(knowledge, batch)
-        anchors = AnchorStage(knowledge, batch.visual, anchor_pooling)
+        anchors = AnchorStage(knowledge, batch.visual, "centroid")
         scale = prototype_scales[photos] if prototype_scales else None
         prototypes = _Prototypes(knowledge, batch.visual, weights, scale)
         text_scale, visual_scale = text_scales[photos], visual_scales[photos]
@@ -153,7 +152,7 @@ def default(
         text_scores = _rough_texts(chunk_scores, Pairs(species.photos, best_chunk))
         visual_scores = anchors.of_product(species, anchor_scores)
         rough = fuse(np.arange(len(species)), text_scores, visual_scores, prototypes.roughly(species, prototype_scores))
-        stretches = text_scale.stretch, visual_scale.stretch * anchors.stretch, prototypes.stretch
+        stretches = text_scale.stretch, visual_scale.stretch * STRETCH, prototypes.stretch
         settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=_doubts(weights, *stretches))
         return rankings(
             settled,

@@ -23,13 +23,7 @@ _FEW: Final = 8  # rows; the deviation of fewer says little
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """Text and anchor vectors of all species, not copied from the tables.
-
-    Example:
-        >>> table = VectorTable(ids=("c0",), owners=np.array([0]), vectors=np.ones((1, 1), dtype=np.float32))
-        >>> Knowledge(n_species=1, names=("clip",), chunks=(table,), anchors=table, images=(table,)).n_species
-        1
-    """
+    """Text and anchor vectors of all species, not copied from the tables."""
 
     n_species: int
     names: tuple[str, ...]

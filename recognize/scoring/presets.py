@@ -10,7 +10,7 @@ from typing import Any, Final
 from data.errors import ConfigError, MissingContents, UsageError
 from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode, default
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import N_SHOWN, AnchorPooling, Queries, Ranking
+from recognize.scoring.stages import N_SHOWN, Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, direct_rag, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import CHUNK_PRESETS
 
@@ -21,7 +21,6 @@ class Settings:
 
     m: int | None = None
     """Size of the pool."""
-    anchor_pooling: AnchorPooling | None = None
     weights: FusionWeights | None = None
     n_shown: int = N_SHOWN
     """Species per photo with scores of every stage."""
@@ -39,36 +38,23 @@ PRESETS: Final[dict[str, Callable[..., list[Ranking]]]] = {
 }
 """Name -> scoring function. `anchors-only` and `text-only` are single stages, for comparison."""
 
-_POOLINGS: Final[dict[str, tuple[AnchorPooling, ...]]] = {
-    "anchors-only": ("mean", "max", "centroid"),
-    "default": ("mean", "max", "centroid"),
-    "vr-rag-v1": ("mean", "max"),
-}
-
 
 def check_preset(name: str, settings: Settings) -> None:
     """Check the name of a preset and its settings.
 
     Raises:
         ConfigError: if the preset is unknown, or `default` has no weights for the profile.
-        UsageError: if a setting does not belong to the preset or is out of range.
+        UsageError: if a preset other than `default` gets weights.
     """
     if name not in PRESETS:
         raise ConfigError(f'Unknown preset "{name}". Expected one of {", ".join(sorted(PRESETS))}.')
     if settings.weights is not None and name != "default":
         raise UsageError(f"The preset {name} has no weights.")
-    if settings.anchor_pooling is not None and settings.anchor_pooling not in _POOLINGS.get(name, ()):
-        choices = ", ".join(_POOLINGS.get(name, ())) or "none"
-        raise UsageError(
-            f"Invalid anchor_pooling {settings.anchor_pooling} for the preset {name}. Expected: {choices}."
-        )
     if name == "default" and settings.weights is None and settings.profile not in WEIGHTS:
         raise ConfigError(
             f'The default preset has no weights for the profile "{settings.profile}".',
             hint="Pass your own weights, or use vr-rag-v1.",
         )
-    if settings.m is not None and settings.m < 1:
-        raise UsageError(f"Invalid pool size m = {settings.m}. Expected at least 1.")
 
 
 def check_contents(name: str, knowledge: Knowledge, path: Path) -> None:
@@ -88,8 +74,7 @@ def check_contents(name: str, knowledge: Knowledge, path: Path) -> None:
 
 def score(name: str, knowledge: Knowledge, queries: Queries, settings: Settings) -> list[Ranking]:
     """Return the ranking of each photo by a preset; `check_preset` first."""
-    options: dict[str, Any] = {"m": settings.m, "anchor_pooling": settings.anchor_pooling}
+    options: dict[str, Any] = {} if settings.m is None else {"m": settings.m}
     if name == "default":
         options["weights"] = settings.weights or WEIGHTS[settings.profile][anchor_mode(knowledge)]
-    given = {key: value for key, value in options.items() if value is not None}
-    return PRESETS[name](knowledge, queries, n_shown=settings.n_shown, **given)
+    return PRESETS[name](knowledge, queries, n_shown=settings.n_shown, **options)

@@ -21,6 +21,8 @@ AnchorPooling = Literal["mean", "max", "centroid"]
 """Mean or maximum cosine of a species' anchors, or the cosine to their mean direction."""
 N_SHOWN: Final = 10  # species per photo with scores of every stage
 
+STRETCH: Final = 2.0
+"""Largest error of the cosine to a centroid from a product, as a multiple of a cosine's error."""
 _RANKED: Final = 128  # photos ranked at once; with fewer, threads wait for each other's Python
 _SHORTEST: Final = 1e-9  # length of a mean anchor that is zero but for rounding: opposite anchors
 
@@ -35,8 +37,8 @@ class Queries:
     def __len__(self) -> int:
         return len(self.visual)
 
-    def __getitem__(self, photos: slice) -> Queries:
-        if photos == slice(0, len(self)):
+    def __getitem__(self, photos: slice | IntArray) -> Queries:
+        if isinstance(photos, slice) and photos == slice(0, len(self)):
             return self
         return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
 
@@ -99,29 +101,22 @@ class AnchorStage:
         counts = self.knowledge.anchor_counts[species]
         return counts if self.limit is None else np.minimum(counts, self.limit)
 
-    def roughly(self, species: Pairs) -> Scores:
-        """Return the score of each species to float32 precision, NaN without anchors."""
-        if self.pooling == "max":
-            return self.pooled(species, lambda rows: rough_products(self.knowledge.anchors.vectors, self.queries, rows))
-        # The mean of the cosines is the product with the mean: fewer rows to read.
+    def rough_mean(self, species: Pairs) -> Scores:
+        """Return the mean cosine of each species to float32 precision, NaN without anchors."""
+        # It is the product with the mean: fewer rows to read.
         means = self.knowledge.mean_anchors(self.limit)
         scores = rough_products(means, self.queries, species).astype(np.float64)
         scores[self.counts(species.items) == 0] = np.nan
-        return scores if self.pooling == "mean" else scores / self._lengths(species.items)
+        return scores
 
     def of_product(self, species: Pairs, product: FloatArray) -> Scores:
         """Return the score of each species from the products with all anchors, NaN without anchors."""
         scores = self.pooled(species, lambda rows: product[rows.photos, rows.items])
         if self.pooling == "centroid":
-            stretched = np.flatnonzero(self._lengths(species.items) * self.stretch < 1)
+            stretched = np.flatnonzero(self._lengths(species.items) * STRETCH < 1)
             if len(stretched):
                 scores[stretched] = self.exactly(species[stretched])
         return scores
-
-    @property
-    def stretch(self) -> float:
-        """Largest error of a score from a product, as a multiple of a cosine's error."""
-        return 2.0 if self.pooling == "centroid" else 1.0
 
     def exactly(self, species: Pairs) -> Scores:
         """Return the score of each species, NaN without anchors."""
@@ -230,13 +225,8 @@ def rankings(
 ) -> list[Ranking]:
     """Return the ranking of each photo.
 
-    Args:
-        settled: the order; its heads are the species.
-        species: photo by photo, best first.
-        n_photos: number of photos.
-        n_shown: species per photo with scores of every stage.
-        chunks: the ranked chunks, for presets that rank chunks.
-        n_without: for each photo, the number of species in its pool without anchors.
+    The heads of `settled` are the `species`, photo by photo, best first; `n_without` counts those in each pool without
+    anchors.
     """
     scores = settled.scores[settled.heads]
     rows = Pairs(_NONE, _NONE) if chunks is None else chunks

@@ -33,13 +33,7 @@ def with_species(knowledge: Knowledge, species: IntArray) -> Knowledge:
 
 
 def without_species(knowledge: Knowledge, species: IntArray, names: Sequence[str]) -> Knowledge:
-    """Return the knowledge without some species, whose prototypes move to the background.
-
-    Args:
-        knowledge: the knowledge base.
-        species: the species to leave out.
-        names: scientific name of every species of the knowledge base.
-    """
+    """Return the knowledge without some species, whose prototypes move to the background."""
     moved = np.flatnonzero(np.isin(knowledge.trained, species))
     kept = with_species(knowledge, np.setdiff1d(np.arange(knowledge.n_species), species))
     if not len(moved):
@@ -83,11 +77,8 @@ def queries_of_encoders(queries: Queries, kept: Sequence[int]) -> Queries:
 def with_anchors(knowledge: Knowledge, replaced: IntArray, owners: IntArray, photos: Queries) -> Knowledge:
     """Return the knowledge with photos as the anchors of some species.
 
-    Args:
-        knowledge: the knowledge base.
-        replaced: species that lose their anchors, with or without a photo in their place.
-        owners: species of each photo, in any order.
-        photos: vectors of the photos.
+    The `replaced` species lose their anchors, with or without a photo in their place; `owners` are the species of the
+    photos, in any order.
     """
     is_replaced = np.zeros(knowledge.n_species, dtype=np.bool_)
     is_replaced[replaced] = True

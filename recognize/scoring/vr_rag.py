@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.exact import DOUBT, Stages, find_pools, or_zero, settle
+from recognize.scoring.exact import Stages, find_pools, or_zero, settle
 from recognize.scoring.knowledge import Knowledge, check_queries
 from recognize.scoring.pairs import Pairs, Scores, dot_pairs, rough_products
 from recognize.scoring.products import Product
 from recognize.scoring.stages import (
     N_SHOWN,
-    AnchorPooling,
     AnchorStage,
     Queries,
     Ranking,
@@ -29,29 +29,28 @@ from recognize.scoring.stages import (
 )
 from recognize.scoring.subset import queries_of_encoders, with_encoders
 
+_MOST_ANCHORS: Final = 3  # of a species: VR-RAG, section 5.2
+
 
 def vr_rag_v1(
     knowledge: Knowledge,
     queries: Queries,
     *,
     m: int = 30,
-    anchor_pooling: AnchorPooling = "mean",
-    max_anchors: int = 3,
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species of the re-ranked summary chunks.
 
     The score of a chunk, s_c, is the mean over encoders of the raw cosine; the `m` best chunks are the pool. s_i is the
-    mean (or the maximum) cosine of the photo to the first `max_anchors` anchors of the chunk's species, 0 without
-    anchors. Chunks are ranked by s = s_c + s_i; a species takes rank and scores of its best chunk. Equal scores keep
-    the order of rows.
+    mean cosine of the photo to the first three anchors of the chunk's species, 0 without anchors. Chunks are ranked by
+    s = s_c + s_i; a species takes rank and scores of its best chunk. Equal scores keep the order of rows.
 
     Source: VR-RAG, sections 5.1 (eq. 1), 5.2 (eq. 2), 5.3; m from section 6.1. The paper specifies neither the pooling
-        of anchors (`anchor_pooling`) nor species without anchors (here s_i = 0). The anchors are the first ones of the
+        of anchors nor species without anchors (here s_i = 0). The anchors are the first ones of the
         store, not a random sample.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    anchors = AnchorStage(knowledge, queries.visual, anchor_pooling, max_anchors)
+    anchors = AnchorStage(knowledge, queries.visual, "mean", _MOST_ANCHORS)
     return _rank_chunks(knowledge, queries, anchors, m=m, n_shown=n_shown)
 
 
@@ -99,7 +98,7 @@ def _rank_chunks(
         n_without = None
         if visual is not None:
             species = of_pool[is_new]
-            rough = rough + or_zero(visual.roughly(species))[is_new.cumsum() - 1]
+            rough = rough + or_zero(visual.rough_mean(species))[is_new.cumsum() - 1]
             n_without = np.bincount(species.photos[visual.counts(species.items) == 0], minlength=len(batch))
         settled = settle(pool, rough, explain, n_shown=n_shown, heads_of=partial(_best_of_each, is_new))
         return rankings(
@@ -119,8 +118,6 @@ def vr_rag_v2(
     queries: Queries,
     *,
     m: int = 100,
-    text_weight: float = 0.7,
-    visual_weight: float = 0.3,
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
     """Return for each photo the species ranked by one blended vector per encoder and one visual vector.
@@ -143,7 +140,7 @@ def vr_rag_v2(
         species = Pairs(pool.photos, kept[pool.items])
 
         def total(s_c: NDArray[np.floating], s_i: NDArray[np.floating]) -> Scores:
-            return text_weight * s_c.astype(np.float64) + visual_weight * s_i.astype(np.float64)
+            return 0.7 * s_c.astype(np.float64) + 0.3 * s_i.astype(np.float64)
 
         def explain(at: IntArray) -> tuple[Scores, Stages]:
             by_encoder, s_i = text.by_encoder(pool[at]), dot_pairs(looks, batch.visual, species[at])
@@ -169,16 +166,15 @@ def anchors_only(
     queries: Queries,
     *,
     m: int = 100,
-    anchor_pooling: AnchorPooling = "max",
     n_shown: int = N_SHOWN,
 ) -> list[Ranking]:
-    """Return for each photo the species of the `m` best anchors, by their anchors alone."""
+    """Return for each photo the species of the `m` best anchors, by the best of their anchors alone."""
     check_queries((queries.visual,), (knowledge.anchors,))
     owners = knowledge.anchors.owners
 
     def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
         batch = queries[photos]
-        anchors = AnchorStage(knowledge, batch.visual, anchor_pooling)
+        anchors = AnchorStage(knowledge, batch.visual, "max")
         pool = find_pools(scores[0], m, anchors.cosines)
         of_pool = Pairs(pool.photos, owners[pool.items])
         species = of_pool[of_pool.is_new()]
@@ -187,8 +183,7 @@ def anchors_only(
             s_i = anchors.exactly(species[at])
             return s_i, {"visual": s_i}
 
-        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(batch), DOUBT * anchors.stretch)
-        settled = settle(species, rough, explain, n_shown=n_shown, doubts=doubts)
+        settled = settle(species, anchors.of_product(species, scores[0]), explain, n_shown=n_shown)
         return rankings(settled, species[settled.order], n_photos=len(batch), n_shown=n_shown)
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)

@@ -39,23 +39,13 @@ N_PAIRS: Final = len(PARTS) * len(ATTRIBUTES)
 
 
 def sentences_of(text: str) -> list[list[str]]:
-    """Return the words of each sentence, in lower case.
-
-    Example:
-        >>> sentences_of("Red crown; black bill.")
-        [['red', 'crown'], ['black', 'bill']]
-    """
+    """Return the words of each sentence, in lower case."""
     parts = (_WORD.findall(part) for part in _SENTENCE_END.split(text.lower()))
     return [words for words in parts if words]
 
 
 def pairs_of(words: list[str]) -> set[int]:
-    """Return the pairs of a sentence, positions in `PARTS` x `ATTRIBUTES`.
-
-    Example:
-        >>> pairs_of(["gray", "beak"]) == pairs_of(["grey", "bill"]) != pairs_of(["red", "crown"])
-        True
-    """
+    """Return the pairs of a sentence, positions in `PARTS` x `ATTRIBUTES`."""
     parts = [(at, _PART_OF[word]) for at, word in enumerate(words) if word in _PART_OF]
     attributes = [(at, _ATTRIBUTE_OF[word]) for at, word in enumerate(words) if word in _ATTRIBUTE_OF]
     return {
@@ -85,12 +75,6 @@ def visible_words(text: str) -> tuple[str, ...]:
     """Return the looks in a text, as words: attributes of a part or of the whole bird, marks, and kinds of birds.
 
     Empty for behaviour, places and counts, and for texts about other animals, of which the pair has seen no photo.
-
-    Example:
-        >>> visible_words("a small bird with a red crown, by a river"), visible_words("two birds standing in water")
-        (('small', 'red'), ())
-        >>> visible_words("a heron in flight"), visible_words("a green frog with a black back")
-        (('heron',), ())
     """
     found: list[str] = []
     for sentence in _SENTENCE_END.split(text.lower()):

@@ -36,7 +36,7 @@ class Sample:
 def stage_scores(knowledge: Knowledge, queries: Queries) -> FloatArray:
     """Return the factor of each weight of `FusionWeights`, `(n_photos, n_species, N_WEIGHTS)`.
 
-    The same numbers as the default preset's with `anchor_pooling="centroid"`, for all species and in float32.
+    The same numbers as the default preset's, for all species and in float32.
     """
     n, n_species = len(queries), knowledge.n_species
     is_known = np.zeros(n_species, dtype=bool)

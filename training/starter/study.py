@@ -84,12 +84,10 @@ class Model:
 Score = Callable[[Knowledge, Queries, FusionWeights], list[Ranking]]
 ROWS: Final[dict[str, Score]] = {
     "text only": lambda k, q, w: text_only(k, q, m=100),
-    "anchors only (best)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3),
-    "anchors only (centroid)": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3, anchor_pooling="centroid"),
+    "anchors only": lambda k, q, w: anchors_only(k, q, m=k.n_species * 3),
     "vr-rag-v1": lambda k, q, w: vr_rag_v1(k, q),
-    "vr-rag-v1, maximum": lambda k, q, w: vr_rag_v1(k, q, anchor_pooling="max"),
     "vr-rag-v2": lambda k, q, w: vr_rag_v2(k, q),
-    "default": lambda k, q, w: default(k, q, weights=w, anchor_pooling="centroid"),
+    "default": lambda k, q, w: default(k, q, weights=w),
 }
 
 

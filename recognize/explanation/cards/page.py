@@ -77,11 +77,7 @@ def card(
 ) -> str:
     """Return the page of one photo.
 
-    Args:
-        row: its identification, possibly with an error.
-        why: the explanation; None without candidates.
-        entries: the knowledge base entries of the candidates, in their order.
-        anchor_file: sha256 of an anchor -> its file.
+    `entries` are those of the candidates, in their order; `anchor_file` gives the file of an anchor by its SHA-256.
     """
     shown = [
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))

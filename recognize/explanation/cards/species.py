@@ -44,11 +44,7 @@ class Shown:
 def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file: Callable[[str], Path]) -> str:
     """Return a section for each candidate.
 
-    Args:
-        shown: the candidates, best first.
-        focus: position of the candidate to compare the others with.
-        is_answer: whether that candidate is the answer, or just the best match.
-        anchor_file: sha256 of an anchor -> its file.
+    `focus` is the position of the candidate to compare the others with: the answer, or just the best match.
     """
     against = shown[focus]
     ours = against.candidate.summary or ""
@@ -81,10 +77,7 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
 def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
     """Return the scores of the candidates with bars for each stage, then the similarities.
 
-    Args:
-        shown: the candidates, best first.
-        preset: the preset of the scores.
-        because: comparison of the first two scores, in words.
+    `because` compares the first two scores in words.
     """
     names = stage_names(preset)
     stages = [stage for stage in names if any(stage in each.parts for each in shown)]

@@ -14,9 +14,9 @@ from recognize import PRESETS, Recognizer
 from recognize.confidence.calibration import (
     Calibration,
     Parameters,
+    calibration_bytes,
     read_calibration,
     shipped_calibration,
-    write_calibration,
 )
 from recognize.confidence.ranks import RANKS
 from recognize.scoring.fusion import WEIGHTS
@@ -45,7 +45,7 @@ def calibration(**changes: Any) -> Calibration:
 
 
 def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
-    write_calibration(tmp_path / "c.json", calibration())
+    (tmp_path / "c.json").write_bytes(calibration_bytes(calibration()))
     again = read_calibration(tmp_path / "c.json")
     assert again == calibration()
     assert again.id == calibration().id != calibration(profile="other").id
@@ -65,7 +65,7 @@ def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
 )
 def test_a_damaged_calibration_file_is_refused(tmp_path: Path, spoil: Any) -> None:
     path = tmp_path / "c.json"
-    write_calibration(path, calibration())
+    (path).write_bytes(calibration_bytes(calibration()))
     content = path.read_text()
     path.write_text(spoil(content))
     assert path.read_text() != content

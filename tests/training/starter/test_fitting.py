@@ -51,7 +51,7 @@ def test_weighted_stage_scores_equal_the_default_preset(world: Any) -> None:
     knowledge, queries = world
     weights = np.array([0.4, 0.6, 1.5, 1.1, 2.2, 0.7])
     expected = stage_scores(knowledge, queries) @ weights
-    rankings = default(knowledge, queries, weights=as_fusion_weights(weights), m=1000, anchor_pooling="centroid")
+    rankings = default(knowledge, queries, weights=as_fusion_weights(weights), m=1000)
     for row, ranking in zip(expected, rankings, strict=True):
         assert len(ranking.species) > 35  # every species with a text or an anchor
         assert ranking.scores == pytest.approx(row[ranking.species], abs=1e-4)

@@ -15,9 +15,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from recognize.confidence.calibration import SHIPPED, Calibration, Coefficients, Parameters, write_calibration
+from data.files import write_atomic
+from recognize.confidence.calibration import SHIPPED, Calibration, Coefficients, Parameters, calibration_bytes
 from recognize.confidence.evidence import FEATURES, Mode
-from recognize.confidence.fit import fit_logistic, fit_temperature
+from recognize.confidence.fit import Truths, fit_temperature, newton
 from recognize.confidence.ranks import RANKS
 from recognize.scoring.fusion import WEIGHTS, FusionWeights
 from recognize.scoring.pairs import Scores
@@ -85,6 +86,30 @@ def fit_parameters(runs: Sequence[Run], weights: FusionWeights | None) -> Parame
     )
 
 
+def fit_logistic(rows: Scores, is_true: Truths, shares: Scores, *, ridge: float = 1e-3) -> Scores:
+    """Return the coefficients of a logistic model by Newton's method, the first column being 1.
+
+    Args:
+        rows: `(n, n_features)`.
+        is_true: `(n,)`.
+        shares: weight of each row, `(n,)`, summing to 1.
+        ridge: penalty of half the squares of the coefficients of standardised features, except for the first column.
+    """
+    mean = shares @ rows
+    deviation = np.sqrt(shares @ (rows - mean) ** 2)
+    is_flat = deviation < 1e-9  # constant; its coefficient stays 0
+    mean, deviation = np.where(is_flat, 0, mean), np.where(is_flat, 1, deviation)
+    scaled = np.where(is_flat, 0, (rows - mean) / deviation)
+    scaled[:, 0] = 1
+    penalty = np.full(rows.shape[1], ridge)
+    penalty[0] = 0
+    coefficients = newton(scaled, is_true, shares, penalty, np.zeros(rows.shape[1]))
+    plain = coefficients / deviation
+    plain[0] = coefficients[0] - (plain[1:] * mean[1:]).sum()
+    plain[1:][is_flat[1:]] = 0
+    return plain
+
+
 def _shares(is_held: NDArray[np.bool_]) -> Scores:
     """Return the weights of the photos of a knowledge base: held ones and others together one half each."""
     counts = np.maximum(np.bincount(is_held, minlength=2), 1)
@@ -129,7 +154,7 @@ def shipped_calibration(study: Study) -> Calibration:
 def main(data: Path, work: Path, out: Path) -> None:
     """Fit and write the calibration of the starter profile."""
     calibration = shipped_calibration(read_study(data, work))
-    write_calibration(out, calibration)
+    write_atomic(out, calibration_bytes(calibration))
     click.echo(f"{out}: {calibration.id}")
 
 

@@ -98,7 +98,7 @@ def ask(
     for mine, included in groups if is_unknown else [(np.ones(len(photos), dtype=bool), vocabulary)]:
         knowledge = model.knowledge(mode, included)
         queries = model.queries(photos[mine])
-        rankings = default(knowledge, queries, weights=weights, anchor_pooling="centroid", n_shown=n_shown)
+        rankings = default(knowledge, queries, weights=weights, n_shown=n_shown)
         for row, (at, ranking) in enumerate(zip(np.flatnonzero(mine), rankings, strict=True)):
             cases[int(at)] = Case(
                 truth=int(truth[at]), ranking=ranking, queries=queries[slice(row, row + 1)], knowledge=knowledge,
