@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.exact import Stages, find_pools, or_zero, settle
+from recognize.scoring.exact import DOUBT, Stages, find_pools, or_zero, settle
 from recognize.scoring.knowledge import Knowledge, check_queries
 from recognize.scoring.pairs import Pairs, Scores, dot_pairs, rough_products
 from recognize.scoring.products import Product
@@ -183,7 +183,8 @@ def anchors_only(
             s_i = anchors.exactly(species[at])
             return s_i, {"visual": s_i}
 
-        settled = settle(species, anchors.of_product(species, scores[0]), explain, n_shown=n_shown)
+        rough, doubts = anchors.of_product(species, scores[0]), np.full(len(batch), DOUBT)
+        settled = settle(species, rough, explain, n_shown=n_shown, doubts=doubts)
         return rankings(settled, species[settled.order], n_photos=len(batch), n_shown=n_shown)
 
     return rank_photos(len(queries), [anchor_product(knowledge, queries)], rank)

@@ -53,7 +53,7 @@ def test_retrieval_by_each_set_of_encoders_matches_plain_loops() -> None:
     for kept in sets:
         for preset in ("text-only", "vr-rag-v1"):
             names = "+".join("abc"[i] for i in kept)
-            expected = hashed.figures_by_loops(STORE, kept, preset)
+            expected = hashed.figures_by_loops(STORE, preset, kept)
             assert {name: found[names, preset, name] for name in expected} == pytest.approx(expected), (kept, preset)
     assert {(row["vocabulary"], row["texts"], row["anchors"], row["n_photos"]) for row in rows} == {
         ("open", "descriptions", "kb", 60)
@@ -140,7 +140,7 @@ def test_readers_see_the_species_and_texts_of_their_setup_and_figures_match_the_
             else:
                 kept = (0,) if setup.preset == "direct-rag" else (0, 1, 2)
                 preset = "text-only" if setup.preset == "direct-rag" else setup.preset
-                chunks = hashed.ranked_by_loops(STORE, kept, preset, number)[1][: setup.k]
+                chunks = hashed.ranked_by_loops(STORE, preset, kept)[number][1][: setup.k]
                 assert [species for species, _ in candidates.values()] == list(dict.fromkeys(chunks)), setup
                 chosen = candidates[json.loads(reply)["answer"]][0] if reply.startswith("{") else ""
                 for species, text in candidates.values():

@@ -18,6 +18,7 @@ from data.images.moment import Moment
 from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
 from recognize.encounters import MOST_PHOTOS, encode_encounters
+from recognize.photo_task import KeptPhotos
 from recognize.photos import encode_pictures
 from tests.recognize.birds_in_memory import bird
 
@@ -69,29 +70,25 @@ def test_an_endless_stream_of_photos_gives_bursts_with_bounded_memory() -> None:
 def test_the_query_of_an_encounter_is_the_mean_of_its_photos(encoders: Any) -> None:
     pictures = [bird("crimson"), bird("gold"), bird("black")]
     alone = encode_pictures(encoders, pictures)
-    [(found, queries, _)] = list(encode_encounters(encoders, [pictures]))
+    [(found, queries, _)] = list(encode_encounters([pictures], KeptPhotos(encoders, batch_size=32)))
     assert [len(each.photos) for each in found] == [3]
     for mean, rows in zip((*queries.text_image, queries.visual), (*alone.text_image, alone.visual), strict=True):
         np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-6)
 
 
-def test_copies_of_a_photo_and_a_photo_alone_have_the_candidates_of_the_photo(store: Any, encoders: Any) -> None:
-    recognizer = Recognizer(store, encoders)
-    [one, listed, copies] = list(recognizer.identify([bird("crimson"), [bird("crimson")], [bird("crimson")] * 4]))
-    assert one.candidates == listed.candidates
-    assert [each.score for each in copies.candidates] == pytest.approx([each.score for each in one.candidates])
-    assert (len(one.photos), len(listed.photos), len(copies.photos)) == (0, 1, 4)
-
-
-@pytest.mark.parametrize("batch_size", [2, 32])
-def test_encounters_keep_their_order_and_do_not_depend_on_the_batch_size(
-    store: Any, encoders: Any, batch_size: int
-) -> None:
-    sources = [[bird("crimson"), bird("orange")], bird("gold"), (bird("black"), bird("grey"), bird("navy"))]
-    rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(sources))
+def test_encounters_keep_their_order_and_depend_on_neither_batches_nor_copies(store: Any, encoders: Any) -> None:
+    sources = [
+        [bird("crimson"), bird("orange")], bird("gold"), (bird("black"), bird("grey"), bird("navy")),
+        [bird("gold")], [bird("gold")] * 4,
+    ]  # fmt: skip
     alone = [next(Recognizer(store, encoders).identify([source])) for source in sources]
-    assert [row.candidates for row in rows] == [row.candidates for row in alone]
-    assert [len(row.photos) for row in rows] == [2, 0, 3]
+    for batch_size in (2, 32):
+        rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(sources))
+        assert [row.candidates for row in rows] == [row.candidates for row in alone]
+        assert [len(row.photos) for row in rows] == [2, 0, 3, 1, 4]
+        assert rows[3].candidates == rows[1].candidates
+        scores = [[each.score for each in row.candidates] for row in (rows[1], rows[4])]
+        assert scores[1] == pytest.approx(scores[0])
 
 
 def test_unreadable_photos_are_named_and_the_others_answer(store: Any, encoders: Any, tmp_path: Path) -> None:
@@ -107,9 +104,6 @@ def test_unreadable_photos_are_named_and_the_others_answer(store: Any, encoders:
     ]  # fmt: skip
     assert (failed.status, failed.error, len(failed.photos)) == ("error", row.photos[0].error, 2)
     assert row.photos[1] == EncounterPhoto(image=str(good))
-
-
-def test_an_encounter_without_photos_is_an_error(store: Any, encoders: Any) -> None:
     with pytest.raises(ValueError, match="at least one photo in an encounter"):
         list(Recognizer(store, encoders).identify([[]]))
 
@@ -139,18 +133,13 @@ def test_the_best_bird_of_each_photo_counts_and_has_its_box(store: Any, encoders
     assert turned.shown_box == Box(0, 0, 96, 96)
 
 
-class Animals(Named):
-    """A detector that is less sure of a dog in large pictures than of a cat in others."""
+def test_an_encounter_without_a_bird_shows_the_surest_animal(store: Any, encoders: Any) -> None:
+    class Animals(Named):
+        def detect(self, pictures: Any) -> list[tuple[Detection, ...]]:
+            cat, dog = (Detection(box=Box(0, 0, 9, 9), kind=kind, score=s) for kind, s in (("cat", 0.9), ("dog", 0.6)))
+            return [(dog,) if picture.width == 192 else (cat,) for picture in pictures]
 
-    def detect(self, pictures: Any) -> list[tuple[Detection, ...]]:
-        cat, dog = (Detection(box=Box(0, 0, 9, 9), kind=kind, score=s) for kind, s in (("cat", 0.9), ("dog", 0.6)))
-        return [(dog,) if picture.width == 192 else (cat,) for picture in pictures]
-
-
-def test_an_encounter_without_a_bird_shows_the_animal_that_the_detector_is_most_sure_of(
-    store: Any, encoders: Any
-) -> None:
-    dog, cat = Image.new("RGB", (192, 96), "white"), Image.new("RGB", (96, 96), "white")
+    dog, cat = (Image.new("RGB", (width, 96), "white") for width in (192, 96))
     [row] = Recognizer(store, replace(encoders, detector=Animals())).identify([[dog, cat]])
     assert (row.status, row.shows) == ("no_bird", "cat")
 

@@ -49,7 +49,8 @@ def text_scores(world: Any, text_queries: Any) -> Any:
     ]
 
 
-def anchor_score(world: Any, visual_query: Any, species: Any, pooling: Any, limit: Any = None) -> Any:
+def anchor_score(world: Any, visual_query: Any, species: Any, pooling: str, limit: Any = None) -> Any:
+    """Mean, maximum, or the cosine to the mean direction."""
     rows = world.anchor_rows.get(species, [])[:limit]
     cosines = [dot(world.anchors[i], visual_query) for i in rows]
     if not cosines:
@@ -69,14 +70,14 @@ def each_once(species: Any) -> Any:
     return seen
 
 
-def v1(world: Any, text_queries: Any, visual_query: Any, m: Any, pooling: Any) -> Any:
+def v1(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
     """Return (ranked chunks, ranked species, their scores, species of the pool without anchors)."""
     text = text_scores(world, text_queries)
     pool = [row for _, row in best_first([(text[row], row) for row in range(len(text))])[:m]]
     visual = {}
     for row in pool:
         species = world.chunk_owners[row]
-        visual[species] = anchor_score(world, visual_query, species, pooling, limit=3)
+        visual[species] = anchor_score(world, visual_query, species, "mean", limit=3)
     total = {row: text[row] + (visual[world.chunk_owners[row]] or 0.0) for row in pool}
     chunks = [row for _, row in best_first([(total[row], row) for row in pool])]
     species = each_once([world.chunk_owners[row] for row in chunks])
@@ -91,12 +92,12 @@ def text_only(world: Any, text_queries: Any, m: Any) -> Any:
     return chunks, each_once([world.chunk_owners[row] for row in chunks])
 
 
-def anchors_only(world: Any, visual_query: Any, m: Any, pooling: Any) -> Any:
+def anchors_only(world: Any, visual_query: Any, m: Any) -> Any:
     """Return (ranked species, their scores)."""
     seen = [dot(anchor, visual_query) for anchor in world.anchors]
     rows = [row for _, row in best_first([(score, row) for row, score in enumerate(seen)])[:m]]
     species = {world.anchor_owners[row] for row in rows}
-    ranked = best_first([(anchor_score(world, visual_query, one, pooling), one) for one in species])
+    ranked = best_first([(anchor_score(world, visual_query, one, "max"), one) for one in species])
     return [one for _, one in ranked], [score for score, _ in ranked]
 
 
@@ -139,9 +140,7 @@ def deviations(value: Any, scores: Any) -> Any:
     return (value - centre_) / spread if spread > 1e-6 else 0.0
 
 
-def default(
-    world: Any, text_queries: Any, visual_query: Any, m: Any, pooling: Any, text_weight: Any, visual_weight: Any
-) -> Any:
+def default(world: Any, text_queries: Any, visual_query: Any, m: Any, text_weight: float) -> Any:
     """Return (ranked species, their scores)."""
     text = text_scores(world, text_queries)
     seen = [dot(anchor, visual_query) for anchor in world.anchors]
@@ -152,7 +151,7 @@ def default(
     for species in pool:
         own = [text[row] for row in range(len(text)) if world.chunk_owners[row] == species]
         best_text = max(own) if own else None
-        shown = anchor_score(world, visual_query, species, pooling)
-        final.append((text_weight * deviations(best_text, text) + visual_weight * deviations(shown, seen), species))
+        shown = anchor_score(world, visual_query, species, "centroid")
+        final.append((text_weight * deviations(best_text, text) + deviations(shown, seen), species))
     ranked = best_first(final)
     return [species for _, species in ranked], [score for score, _ in ranked]

@@ -59,20 +59,14 @@ def test_overconfident_scores_get_calibrated(base: Parameters | None) -> None:
 
 
 @pytest.mark.parametrize("base", [None, shipped()])
-def test_the_chance_of_an_unknown_species_is_fitted_at_even_odds(base: Parameters | None) -> None:
+def test_the_chances_of_an_unknown_species_and_of_its_higher_ranks_are_fitted(base: Parameters | None) -> None:
     found, others = cases(400), cases(4_000, seed=1)
-    model = fit(found, base).unknown
-    chances = np.concatenate([chances_by(model, others.held), chances_by(model, others.not_held)])
+    fitted = fit(found, base)
+    chances = np.concatenate([chances_by(fitted.unknown, rows) for rows in (others.held, others.not_held)])
     is_unknown = np.repeat([False, True], len(others))
-    assert calibration_error(chances, is_unknown, np.ones(len(chances))) < 0.06
+    assert calibration_error(chances, is_unknown, np.ones(len(chances))) < 0.06, "at even odds"
     assert ((chances > 0.5) == is_unknown).mean() > 0.8
-
-
-def test_higher_ranks_are_fitted_with_the_species_and_without_it() -> None:
-    fitted = fit(cases(400), None)
-    assert set(fitted.held) == set(RANKS)
-    assert set(fitted.not_held) == set(RANKS[1:])
-    others = cases(4_000, seed=1)
+    assert (set(fitted.held), set(fitted.not_held)) == (set(RANKS), set(RANKS[1:]))
     assert chances_by(fitted.not_held["genus"], others.not_held).mean() == pytest.approx(0.3, abs=0.06)
 
 

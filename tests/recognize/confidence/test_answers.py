@@ -42,12 +42,19 @@ def test_an_answer_rolls_up_to_the_first_confident_rank() -> None:
         assert status_of(answer) == ("not_sure" if answer.rank == "none" else "identified"), held
 
 
-def test_the_chance_of_an_unknown_species_lowers_the_confidence_of_a_species() -> None:
-    answer = answered(0.6, 0.9, 0.95, 1.0, unknown=0.3, not_held={"genus": 0.5})
-    assert (answer.rank, answer.confidence, answer.p_unknown) == ("genus", 0.78, 0.3)
+def test_a_rank_without_a_name_is_skipped_and_a_probably_unknown_species_is_never_named() -> None:
+    for held, settings, rank in (
+        ((0.1, 0.8, 0.9, 1.0), {"lineage": {"family": "Parulidae"}}, "family"),
+        ((0.1, 0.8, 0.9, 1.0), {"lineage": {}}, "none"),
+        ((1.0, 1.0, 1.0, 1.0), {"unknown": 0.6, "least": 0.0}, "genus"),
+        ((1.0, 1.0, 1.0, 1.0), {"unknown": 0.6, "least": 0.0, "lineage": {}}, "none"),
+    ):
+        assert answered(*held, **settings).rank == rank, (held, settings)  # type: ignore[arg-type]
 
 
 def test_an_unknown_species_may_have_a_known_genus_and_a_lookalike() -> None:
+    lower = answered(0.6, 0.9, 0.95, 1.0, unknown=0.3, not_held={"genus": 0.5})
+    assert (lower.rank, lower.confidence, lower.p_unknown) == ("genus", 0.78, 0.3)
     sure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8, not_held={"genus": 0.75, "family": 0.8, "order": 0.9})
     assert (sure.rank, sure.name, sure.confidence, sure.p_unknown) == ("genus", "Setophaga", 0.79, 0.8)
     unsure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8)
@@ -72,16 +79,6 @@ def test_an_unknown_species_that_nothing_takes_for_a_bird_gets_no_group() -> Non
     assert answer_of(FIRST, known, LINEAGE, min_confidence=0.5, names_groups=False).rank == "species"
 
 
-def test_a_probably_unknown_species_is_never_named() -> None:
-    assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, least=0.0).rank == "genus"
-    assert answered(1.0, 1.0, 1.0, 1.0, unknown=0.6, lineage={}, least=0.0).rank == "none"
-
-
-def test_a_rank_without_a_name_is_skipped() -> None:
-    assert answered(0.1, 0.8, 0.9, 1.0, lineage={"family": "Parulidae"}).rank == "family"
-    assert answered(0.1, 0.8, 0.9, 1.0, lineage={}).rank == "none"
-
-
 def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
     plain = answer_of(FIRST, None, {"family": "Parulidae"}, min_confidence=1.0)
     assert plain == Answer(rank="species", name="Setophaga pinus", common_name="Pine Warbler", family="Parulidae")
@@ -95,12 +92,11 @@ GENUS = Taxon(
 )  # fmt: skip
 
 
-def of_genus(*held: float, unknown: float = 0.0, least: float = 0.5) -> Answer:
-    chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=unknown)
-    return answer_of(GENUS, chances, lineage_with_self(GENUS), min_confidence=least)
-
-
 def test_an_entry_for_a_genus_is_never_named_as_a_species() -> None:
+    def of_genus(*held: float) -> Answer:
+        chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=0.0)
+        return answer_of(GENUS, chances, lineage_with_self(GENUS), min_confidence=0.5)
+
     sure = of_genus(0.7, 0.8, 0.9, 1.0)
     assert (sure.rank, sure.name, sure.common_name) == ("genus", "Russula", "Brittlegills")
     assert sure.confidence == 0.8, "the chance of the genus, whose species may be entries too"

@@ -66,30 +66,21 @@ def test_a_photo_without_a_detected_bird_shows_more_probably_none_of_the_knowled
 
 def test_the_chance_of_an_answer_counts_both_cases() -> None:
     """An unheld species cannot be right, but its genus can."""
-    found = Chances(held=dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)),
-                    not_held={"genus": 0.4, "family": 0.6, "order": 0.9}, unknown=0.25)  # fmt: skip
-    assert found.right("species") == 0.375
-    assert found.right("genus") == 0.625
-    assert found.right("family") == 0.75
-    assert found.right("order") == 0.975
+    held, not_held = dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)), {"genus": 0.4, "family": 0.6, "order": 0.9}
+    found = Chances(held=held, not_held=not_held, unknown=0.25)  # type: ignore[arg-type]
+    assert [found.right(rank) for rank in RANKS] == [0.375, 0.625, 0.75, 0.975]
 
 
 def test_the_unknown_prior_is_applied_by_bayes_rule() -> None:
-    for prior in (0.01, 0.2, 0.5, 0.9):
+    for prior in (0.01, 0.2, 0.9):
         even = 1 / (1 + np.exp(1.2))
         expected = even * prior / (even * prior + (1 - even) * (1 - prior))
         assert chances(row(), prior, unknown={"bias": -1.2}).unknown == pytest.approx(expected, abs=1e-4), prior
-
-
-def test_the_unknown_prior_must_be_between_0_and_1() -> None:
-    for prior in (0, 1, -0.1, 2):
+    for wrong in (0, 1, -0.1, 2):
         with pytest.raises(ValueError, match="prior probability"):
-            at_prior(np.array([0.5]), prior)
-
-
-def test_extreme_features_give_finite_chances() -> None:
-    found = chances(row(level=1e9), unknown={"level": 1.0}, held={"species": {"level": -1.0}})
-    assert (found.unknown, found.held["species"]) == (1.0, 0.0)
+            at_prior(np.array([0.5]), wrong)
+    extreme = chances(row(level=1e9), unknown={"level": 1.0}, held={"species": {"level": -1.0}})
+    assert (extreme.unknown, extreme.held["species"]) == (1.0, 0.0)
 
 
 def ranking(*scores: float) -> Ranking:
@@ -107,15 +98,12 @@ def candidate_confidences(ranked: Ranking, *given: Any, lineages: Any = None, **
 
 
 def test_alternatives_share_the_remainder_by_the_softmax_of_their_scores() -> None:
-    found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), sure(0.8), temperature=2.0, n=3)
-    assert found == pytest.approx((0.8, 0.15, 0.05), abs=1e-4)
-
-
-def test_confidences_do_not_depend_on_the_number_of_candidates() -> None:
-    scores = ranking(3.0, 2.0, 1.0, 0.5)
-    whole = candidate_confidences(scores, sure(0.7), temperature=1.0, n=4)
-    assert candidate_confidences(scores, sure(0.7), temperature=1.0, n=2) == whole[:2]
-    assert sum(whole) == pytest.approx(1.0, abs=1e-3)
+    scores = ranking(9.0, 2.0 * np.log(3), 0.0)
+    for unknown, expected in ((0.0, (0.8, 0.15, 0.05)), (0.25, (0.6, 0.1125, 0.0375))):
+        found = candidate_confidences(scores, sure(0.8, unknown), temperature=2.0, n=3)
+        assert found == pytest.approx(expected, abs=1e-4), "candidates and the unknown species share the whole"
+        assert candidate_confidences(scores, sure(0.8, unknown), temperature=2.0, n=2) == found[:2]
+    assert candidate_confidences(ranking(1.0, 0.9), sure(0.3), temperature=1.0, n=2) == (0.3, 0.3), "none exceeds it"
 
 
 def test_species_beyond_the_judged_ones_get_no_share() -> None:
@@ -126,15 +114,6 @@ def test_species_beyond_the_judged_ones_get_no_share() -> None:
         assert len(found) == min(n, 2 * N_JUDGED), n
 
 
-def test_no_alternative_exceeds_the_first_species() -> None:
-    assert candidate_confidences(ranking(1.0, 0.9), sure(0.3), temperature=1.0, n=2) == (0.3, 0.3)
-
-
-def test_candidates_and_the_unknown_species_share_the_whole() -> None:
-    found = candidate_confidences(ranking(9.0, 2.0 * np.log(3), 0.0), sure(0.8, 0.25), temperature=2.0, n=3)
-    assert found == pytest.approx((0.6, 0.1125, 0.0375), abs=1e-4)
-
-
 def test_the_species_of_a_genus_have_no_more_confidence_than_the_genus() -> None:
     """The second species is of the same genus, the third of the same family; the last shares nothing."""
     lineages = [{"genus": "Larus", "family": "Laridae"}] * 2 + [{"genus": "Rissa", "family": "Laridae"}, {}]
@@ -143,9 +122,6 @@ def test_the_species_of_a_genus_have_no_more_confidence_than_the_genus() -> None
     assert found == pytest.approx((0.3, 0.075, 0.15, 0.225), abs=1e-4)
     assert sum(found[:2]) <= chances.right("genus")
     assert sum(found[:3]) <= chances.right("family")
-
-
-def test_without_another_species_of_the_genus_its_chance_goes_to_no_candidate() -> None:
     chances = sure(0.4, genus=0.6, family=0.6, order=0.6)
     found = candidate_confidences(ranking(2.0, 1.0), chances, lineages=[{"genus": "Larus"}, {}], temperature=1.0, n=2)
-    assert found == (0.4, 0.4)
+    assert found == (0.4, 0.4), "without another species of the genus its chance goes to no candidate"

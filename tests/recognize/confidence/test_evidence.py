@@ -69,15 +69,12 @@ def test_masses_are_sums_over_the_species_of_each_rank() -> None:
     assert given["trained_mass"] == pytest.approx(shares[0] + shares[2])
 
 
-def test_a_species_without_lineage_stands_alone() -> None:
+def test_a_species_alone_has_little_mass_unless_it_fits() -> None:
+    """There is an average species too: without it the only species would have all the mass for any photo."""
     ranking = Ranking(species=np.array([3, 4]), scores=np.zeros(2))
     queries = Queries(text_image=(at(0)[None],), visual=at(0)[None])
     rows = find_evidence([ranking], queries, WORLD, lambda some: [{} for _ in some], temperature=1.0).rows
-    assert rows[0, 1:5] == pytest.approx(np.log(0.5)), "the logit of a third: there are two species and an average one"
-
-
-def test_the_only_species_has_little_mass_unless_it_fits() -> None:
-    """Without an average species it would have all the mass for any photo."""
+    assert rows[0, 1:5] == pytest.approx(np.log(0.5)), "the logit of a third: without lineage each stands alone"
     assert [found(0, [0], [score])["mass_species"] for score in (8.0, -2.0)] == pytest.approx([4.0, -1.0])
 
 
@@ -89,12 +86,9 @@ def test_cosines_of_the_first_species_and_of_the_best() -> None:
     assert (given["has_prototype"], given["has_visual"], given["has_text"]) == (1, 1, 0)
     assert given["log_anchors"] == pytest.approx(np.log(3))
     assert given["log_species"] == pytest.approx(np.log(5))
-
-
-def test_a_first_species_with_a_text_alone() -> None:
-    given = found(0, [3], [1.0], text=np.array([0.5]))
-    assert [given[name] for name in ("prototype", "visual", "text")] == [0, 0, 0.5]
-    assert [given[name] for name in ("has_prototype", "has_visual", "has_text", "log_anchors")] == [0, 0, 1, 0]
+    bare = found(0, [3], [1.0], text=np.array([0.5]))
+    names = ("prototype", "visual", "text", "has_prototype", "has_visual", "has_text", "log_anchors")
+    assert [bare[name] for name in names] == [0, 0, 0.5, 0, 0, 1, 0], "a first species with a text alone"
 
 
 def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_species() -> None:
@@ -112,23 +106,16 @@ def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_sp
     assert shared == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
-def test_a_background_of_at_most_five_percent_of_the_species_counts_as_none() -> None:
-    others = np.arange(5, 45)
+def test_without_a_background_or_with_one_of_at_most_five_percent_its_features_are_zero() -> None:
     crowd = replace(
-        WORLD, n_species=45, trained=np.concatenate([WORLD.trained, others]),
+        WORLD, n_species=45, trained=np.concatenate([WORLD.trained, np.arange(5, 45)]),
         prototypes=np.concatenate([WORLD.prototypes, np.tile(at(270), (40, 1))]),
         background=np.array([at(30)]), background_names=("Setophaga citrina",),
     )  # fmt: skip
-    names = [name for name in FEATURES if "background" in name]
-    assert [found(50, [0], [1.0], crowd)[name] for name in names] == [0.0] * len(names)
-
-
-def test_without_a_background_its_features_are_zero() -> None:
     whole = replace(WORLD, background=np.empty((0, 2), dtype=np.float32), background_names=())
-    given = found(50, [0], [1.0], whole)
-    names = [name for name in FEATURES if "background" in name]
-    assert len(names) == 8
-    assert {given[name] for name in names} == {0.0}
+    for knowledge in (crowd, whole):
+        values = [value for name, value in found(50, [0], [1.0], knowledge).items() if "background" in name]
+        assert values == [0.0] * 8
 
 
 def test_the_likest_species_and_its_softmax_mass() -> None:
@@ -170,7 +157,5 @@ def test_evidence_does_not_depend_on_the_batch(preset: str) -> None:
 
     whole = rows(slice(0, 40))
     assert np.isfinite(whole).all()
-    for first in range(0, 40, 7):
-        part = slice(first, min(40, first + 7))
+    for part in (slice(0, 7), slice(7, 40), slice(3, 4)):
         assert np.array_equal(rows(part).round(9), whole[part].round(9))
-    assert np.array_equal(rows(slice(3, 4)).round(9), whole[3:4].round(9))

@@ -11,7 +11,8 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.records import Box, Detection
-from recognize.confidence.familiarity import LEAST_PHOTOS, Familiarity, seen_kind
+from recognize.confidence.familiarity import LEAST_PHOTOS, Familiarity
+from recognize.detect.no_bird import seen_kind
 from recognize.scoring.knowledge import Knowledge
 
 BOX = Box(0, 0, 9, 9)
@@ -41,18 +42,11 @@ def familiarity(anchors: Any, lineages: Mapping[int, Mapping[str, str]] | None =
     )
 
 
-def test_photos_like_the_reference_photos_are_familiar_and_others_strange() -> None:
-    known = familiarity(near(40, 0.5))
-    assert np.mean([known.is_strange(vector, ()) for vector in near(60, 0.5)]) < 0.1
-    far = as_unit_rows(RNG.normal(size=(20, 64)).astype(np.float32))
-    assert all(known.is_strange(vector, ()) for vector in far)
-    assert known.is_strange(-CENTRE, ())
-
-
-def test_a_scale_is_not_fixed() -> None:
+def test_photos_like_the_reference_photos_are_familiar_and_others_strange_on_their_scale() -> None:
     """Photos are less alike than drawings."""
-    vectors = near(30, 1.2)
-    known, close = familiarity(near(60, 1.2)), familiarity(near(60, 0.2))
+    far = as_unit_rows(RNG.normal(size=(20, 64)).astype(np.float32))
+    vectors, known, close = near(30, 1.2), familiarity(near(60, 1.2)), familiarity(near(60, 0.2))
+    assert all(known.is_strange(vector, ()) for vector in (*far, -CENTRE))
     assert np.mean([known.is_strange(vector, ()) for vector in vectors]) < 0.1
     assert np.mean([close.is_strange(vector, ()) for vector in vectors]) > 0.9
 
@@ -81,13 +75,10 @@ def test_an_animal_of_a_class_that_is_not_held_makes_a_doubtful_photo_strange(
     assert np.mean([many.is_strange(vector, ()) for vector in near(50, 0.5)]) < 0.1
 
 
-def test_a_knowledge_base_without_photos_is_judged_by_the_detector_alone() -> None:
+def test_a_knowledge_base_without_photos_is_judged_by_a_sure_detection_alone() -> None:
     empty = familiarity(np.empty((0, 64), dtype=np.float32))
     assert not empty.is_strange(CENTRE, ())
     assert empty.is_strange(CENTRE, (Detection(box=BOX, kind="dog", score=0.8),))
-
-
-def test_only_a_sure_detection_is_named() -> None:
     unsure, sure = Detection(box=BOX, kind="dog", score=0.4), Detection(box=BOX, kind="bird", score=0.8)
     assert seen_kind([unsure, sure]) == "bird"
     assert seen_kind([unsure]) is seen_kind([]) is None

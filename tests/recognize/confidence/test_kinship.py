@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import kb
+import recognize
 from data.contracts import VectorTable
+from kb.sources.starter import StarterSource
 from recognize.confidence.kinship import Kinship
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
@@ -79,41 +82,22 @@ def test_an_order_that_only_the_best_species_share_is_as_probable_as_their_famil
     assert kinship(knowledge, 0, OWL, OTHER_OWL, CROW) == [1.0, 1.0, 1.0]
 
 
-def test_a_family_without_a_name_is_skipped() -> None:
+def test_a_family_without_a_name_is_skipped_and_an_unnamed_taxon_has_no_kin() -> None:
     knowledge = owls(at(180), "Corvus corax")
     genus, family, order = kinship(knowledge, 0, {"genus": "Bubo", "order": "Strigiformes"}, OTHER_OWL)
     assert 0 < genus <= family == order
-
-
-def test_an_unnamed_taxon_has_no_kin() -> None:
     assert kinship(owls(at(180), "Avis ignota"), 0, {}, {}) == [0.0, 0.0, 0.0]
 
 
-@pytest.fixture(scope="module")
-def trogons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A knowledge base of one order."""
-    import kb
-    import recognize
-    from kb.sources.starter import StarterSource
-
-    path = tmp_path_factory.mktemp("trogons") / "trogons.kb"
-    source = StarterSource()
-    taxa = [taxon for taxon in source.taxa() if taxon.lineage.get("order") == "Trogoniformes"]
-    kb.build(path, taxa, source, recognize.load_encoders("starter"))
-    return path
-
-
 @pytest.mark.integration
-def test_noise_is_not_of_the_only_order_of_a_knowledge_base(trogons: Path) -> None:
+def test_noise_is_not_of_the_only_order_of_a_knowledge_base(tmp_path: Path) -> None:
     """Noise passes for a bird; only the choice of the species speaks for the order."""
-    import kb
-    import recognize
-
+    source, encoders = StarterSource(), recognize.load_encoders("starter")
+    taxa = [taxon for taxon in source.taxa() if taxon.lineage.get("order") == "Trogoniformes"]
+    kb.build(tmp_path / "trogons.kb", taxa, source, encoders)
     pixels = np.random.default_rng(0).integers(0, 256, (320, 320, 3), dtype=np.uint8)
-    with kb.open(trogons) as store:
-        recognizer = recognize.Recognizer(
-            store, recognize.load_encoders("starter"), min_confidence=0.0, unknown_prior=0.5
-        )
+    with kb.open(tmp_path / "trogons.kb") as store:
+        recognizer = recognize.Recognizer(store, encoders, min_confidence=0.0, unknown_prior=0.5)
         answer = next(iter(recognizer.identify([Image.fromarray(pixels)]))).answer
     assert answer is not None
     assert answer.p_unknown is not None

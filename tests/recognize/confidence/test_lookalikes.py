@@ -68,15 +68,12 @@ def test_the_background_are_the_species_that_the_knowledge_base_lacks(encoders: 
     assert read_knowledge(store_without(set(), encoders), encoders).background_names == ()
 
 
-def test_an_unheld_bird_is_unknown_and_its_lookalike_is_named(encoders: Any) -> None:
+def test_an_unheld_bird_is_unknown_and_its_lookalike_is_named_and_a_held_bird_has_none(encoders: Any) -> None:
     row = next(recognizer(store_without({JAY}, encoders), encoders).identify([bird("royalblue", x=1)]))
     assert row.answer is not None
     assert (row.status, row.answer.rank, row.answer.name) == ("unknown", "none", "")
     assert (row.answer.looks_like, row.answer.looks_like_common_name) == (JAY, "Blue Jay")
     assert answer_lines(row)[1].startswith(f"Looks like Blue Jay ({JAY}), which it does not hold.")
-
-
-def test_a_held_bird_is_named_and_has_no_lookalike(encoders: Any) -> None:
     for store in (store_without(set(), encoders), store_without({"Spinus tristis"}, encoders)):
         row = next(recognizer(store, encoders).identify([bird("royalblue", x=1)]))
         assert row.answer is not None

@@ -51,18 +51,12 @@ def test_the_season_follows_the_hemisphere_and_the_stated_months() -> None:
     assert support_of((stated,), place_of("Mexico"), JANUARY).level < 1
 
 
-def test_birds_that_the_text_does_not_send_away_are_there_all_year() -> None:
-    assert level("Norway", JANUARY, "breeds Norway") == 1
+def test_the_level_follows_what_the_text_says_of_the_place() -> None:
+    assert level("Norway", JANUARY, "breeds Norway") == 1, "a text that does not send them away"
     assert level("Norway", None, "breeds Norway", "winters Spain") == 1
-
-
-def test_a_neighbour_of_the_stated_range_is_more_likely_than_a_far_place() -> None:
-    assert level("Norway", None, "breeds Sweden") > 0 > level("Australia", None, "breeds Sweden")
+    assert level("Norway", None, "breeds Sweden") > 0 > level("Australia", None, "breeds Sweden"), "neighbours"
     assert level("Norway", None, "vagrant Norway") < level("Norway", None, "occurs Norway")
-
-
-def test_the_smaller_place_decides_between_present_and_absent() -> None:
-    assert level("Ireland", None, "occurs Europe", "absent Ireland") < 0
+    assert level("Ireland", None, "occurs Europe", "absent Ireland") < 0, "the smaller place decides"
     assert level("Tasmania", None, "absent Australia", "resident Tasmania") == 1
 
 
@@ -99,9 +93,6 @@ def test_the_boost_is_the_log_odds_at_the_temperature_of_the_scores() -> None:
     assert after.species.tolist() == [1, 2, 0]
     assert after.stages["place"].tolist() == pytest.approx([2 * math.log(10), 0, -1.2 * math.log(10)])
     assert after.stages["text"].tolist() == [0.1, 0.2, 0.3], "stages follow their species"
-
-
-def test_species_beyond_the_exact_scores_have_no_stages() -> None:
     after = prior().apply(ranking(text=np.array([0.3])), (place_of("Norway"), JUNE))
     assert np.isnan(after.stages["text"]).tolist() == [True, True, False]
 

@@ -36,25 +36,15 @@ def test_the_estimate_is_the_most_probable_share() -> None:
         is_unknown = rng.random(n) < share
         even = 1 / (1 + np.exp(-rng.normal(np.where(is_unknown, 2.0, -2.0), 2.0)))
         assert estimate_prior(even) == pytest.approx(np.clip(best_share(even), 0.01, 0.99), abs=1e-3), share
-
-
-def test_one_photo_and_photos_without_evidence_get_the_default() -> None:
-    assert estimate_prior(np.array([0.999])) == estimate_prior(np.empty(0)) == UNKNOWN_PRIOR
-    assert estimate_prior(np.full(50, 0.5)) == UNKNOWN_PRIOR
-
-
-def test_certain_photos_never_give_0_or_1() -> None:
+    assert estimate_prior(np.array([0.999])) == estimate_prior(np.empty(0)) == UNKNOWN_PRIOR, "one photo tells nothing"
+    assert estimate_prior(np.full(50, 0.5)) == UNKNOWN_PRIOR, "nor do photos without evidence"
     assert (estimate_prior(np.zeros(100_000)), estimate_prior(np.ones(100_000))) == (0.01, 0.99)
 
 
 def test_a_sample_is_spread_over_all_photos() -> None:
     assert sample_of(3) == [0, 1, 2]
-    assert sample_of(N_SAMPLED) == list(range(N_SAMPLED))
     assert sample_of(4 * N_SAMPLED) == list(range(0, 4 * N_SAMPLED, 4))
     assert len(set(sample_of(N_SAMPLED + 1))) == N_SAMPLED
-
-
-# --- in the recognizer -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +60,7 @@ def calibration(store: Any, encoders: Any) -> Calibration:
 
 
 def pictures() -> Any:
-    return [bird(colour, x=x) for colour in ("crimson", "royalblue", "lime", "magenta") for x in (0, 2, 5)]
+    return [bird(colour, x=x) for colour in ("crimson", "royalblue", "lime", "magenta") for x in (0, 2)]
 
 
 def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: Any, calibration: Any) -> None:
@@ -91,7 +81,7 @@ def test_a_run_encodes_no_photo_twice(
     store: Any, encoders: Any, calibration: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("recognize.confidence.chances.N_SAMPLED", 8)
-    paths = [tmp_path / f"{i}.png" for i in range(20)]
+    paths = [tmp_path / f"{i}.png" for i in range(16)]
     for i, path in enumerate(paths):
         bird(("crimson", "royalblue", "lime")[i % 3], x=i % 7).save(path)
     paths[1].write_bytes(b"no picture")
@@ -114,7 +104,7 @@ def test_a_run_encodes_no_photo_twice(
 def test_an_encounter_counts_once(store: Any, encoders: Any, calibration: Any) -> None:
     recognizer = Recognizer(store, encoders, calibration=calibration)
     photos = pictures()
-    groups = [photos[:3], photos[3:9], photos[9:]]
+    groups = [photos[:2], photos[2:6], photos[6:]]
     assert recognizer.estimate_unknown_prior(groups) == recognizer.estimate_unknown_prior([each[0] for each in groups])
     assert len(list(recognizer.identify(groups))) == 3
 
@@ -134,8 +124,4 @@ def test_photos_without_a_bird_do_not_count(store: Any, encoders: Any, calibrati
     prior = recognizer.estimate_unknown_prior([*photos, *blank])
     assert prior == recognizer.estimate_unknown_prior(photos)
     assert [row.status for row in recognizer.identify([*photos, *blank])][-6:] == ["no_bird"] * 6
-
-
-def test_unreadable_photos_alone_are_rows_with_errors(store: Any, encoders: Any, calibration: Any) -> None:
-    rows = list(Recognizer(store, encoders, calibration=calibration).identify([b"", b"none"]))
-    assert [row.status for row in rows] == ["error", "error"]
+    assert [row.status for row in recognizer.identify([b"", b"none"])] == ["error", "error"], "without any to judge by"

@@ -45,7 +45,7 @@ def test_pretrained_encoders_build_and_identify_and_other_weights_are_refused(
         assert tables[0].ids == tables[1].ids == tuple(chunk.chunk_id for chunk in chunks)
         photo = tmp_path / "photo.png"
         photo.write_bytes(picture_of("avis-002", 0))  # identical to an anchor
-        [row] = recognize.Recognizer(store, tried, preset="anchors-only", anchor_pooling="max").identify([photo])
+        [row] = recognize.Recognizer(store, tried, preset="anchors-only").identify([photo])
         assert row.candidates[0].taxon_id == "avis-002"
         assert row.candidates[0].scores["visual"] > 0.999 > row.candidates[1].scores["visual"]
     assert "longer than" not in capfd.readouterr().err  # a transformers warning about texts before they are cut

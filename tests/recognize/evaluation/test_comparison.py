@@ -1,12 +1,14 @@
 """Labelled photos and `compare_setups` against plain loops, with three encoders of random vectors."""
 
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 from data.arrays import as_unit_rows
 from data.contracts import Encoders
@@ -67,12 +69,9 @@ STORE = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES)}, ENCODERS)
 def encoded(pictures: Any) -> EncodedPhotos:
     n = len(pictures)
     return EncodedPhotos(
-        positions=np.arange(n),
-        queries=encode_pictures(ENCODERS, pictures),
-        hashes=np.zeros(n, dtype=np.uint64),
-        digests=("",) * n,
-        errors={},
-    )
+        positions=np.arange(n), queries=encode_pictures(ENCODERS, pictures), hashes=np.zeros(n, dtype=np.uint64),
+        digests=("",) * n, errors={},
+    )  # fmt: skip
 
 
 PHOTOS = encoded([picture(i) for i in range(60)])
@@ -84,40 +83,34 @@ def world(store: Any, kept: Any) -> Any:
     chunks = [store.chunk_vectors(TEXT_IMAGE[i].space) for i in kept]
     anchors = store.anchor_vectors("hashed/v")
     return reference.World(
-        n_species=len(store.taxon_ids),
-        chunks=[table.vectors.tolist() for table in chunks],
-        chunk_owners=chunks[0].owners.tolist(),
-        anchors=anchors.vectors.tolist(),
-        anchor_owners=anchors.owners.tolist(),
+        n_species=len(store.taxon_ids), chunks=[table.vectors.tolist() for table in chunks],
+        chunk_owners=chunks[0].owners.tolist(), anchors=anchors.vectors.tolist(), anchor_owners=anchors.owners.tolist(),
         images=[store.anchor_vectors(TEXT_IMAGE[i].space).vectors.tolist() for i in kept],
         image_owners=anchors.owners.tolist(),
-    )
+    )  # fmt: skip
 
 
-def ranked_by_loops(store: Any, kept: Any, preset: Any, photo: Any) -> Any:
-    """Return (species, species of chunks) of one photo by name."""
-    its = world(store, kept)
-    text_queries = [PHOTOS.queries.text_image[i][photo].tolist() for i in kept]
-    visual = PHOTOS.queries.visual[photo].tolist()
-    ids = store.taxon_ids
-    if preset == "vr-rag-v1":
-        chunks, species, _, _ = reference.v1(its, text_queries, visual, 30, "mean")
-    elif preset == "vr-rag-v2":
-        return [ids[i] for i in reference.v2(its, text_queries, visual, 100)[0]], []
-    else:
-        scores = reference.text_scores(its, text_queries)
-        chunks = [row for _, row in reference.best_first([(s, row) for row, s in enumerate(scores)])[:30]]
-        species = reference.each_once([its.chunk_owners[row] for row in chunks])
-    return [ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks]
+@cache
+def ranked_by_loops(store: Any, preset: str = "vr-rag-v1", kept: Any = (0, 1, 2)) -> Any:
+    """Return (species, species of chunks, species without anchors) of each photo by name."""
+    its, ids, found = world(store, kept), store.taxon_ids, []
+    for i, visual in enumerate(PHOTOS.queries.visual):
+        text, n_without, chunks = [PHOTOS.queries.text_image[at][i].tolist() for at in kept], 0, []
+        if preset == "vr-rag-v1":
+            chunks, species, _, n_without = reference.v1(its, text, visual.tolist(), 30)
+        elif preset == "vr-rag-v2":
+            species = reference.v2(its, text, visual.tolist(), 100)[0]
+        else:
+            chunks, species = reference.text_only(its, text, 30)
+        found.append(([ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks], n_without))
+    return found
 
 
-def figures_by_loops(store: Any, kept: Any, preset: Any) -> Any:
+def figures_by_loops(store: Any, preset: str, kept: Any = (0, 1, 2)) -> Any:
     """Return the mean over photos of each measure."""
     sums = dict.fromkeys(("top-1", "hit@30", "MRR@5", "MRR@10", "chunk MRR@10", "genus"), 0.0)
-    for photo, label in enumerate(LABELS):
-        species, chunks = ranked_by_loops(store, kept, preset, photo)
-        rank = species.index(label) + 1 if label in species else 10**9
-        chunk_rank = chunks.index(label) + 1 if label in chunks else 10**9
+    for (species, chunks, _), label in zip(ranked_by_loops(store, preset, kept), LABELS, strict=True):
+        rank, chunk_rank = (side.index(label) + 1 if label in side else 10**9 for side in (species, chunks))
         sums["top-1"] += rank == 1
         sums["hit@30"] += rank <= 30
         sums["MRR@5"] += 1 / rank if rank <= 5 else 0
@@ -138,7 +131,7 @@ def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
     assert [figures.measures for figures in bounded.figures] == [figures.measures for figures in alone.figures]
     assert {figures.n_searched for figures in bounded.figures} == {20}
     for at, preset in ((2, "vr-rag-v1"), (3, "vr-rag-v2")):
-        expected = figures_by_loops(small, (0, 1, 2), preset)
+        expected = figures_by_loops(small, preset)
         if preset == "vr-rag-v2":
             del expected["chunk MRR@10"]
         assert {name: bounded.figures[at][name].micro for name in expected} == pytest.approx(expected)
@@ -167,18 +160,6 @@ def test_setups_are_tested_against_the_first_of_their_vocabulary_and_p_values_co
     assert ascending[0].p_corrected > ascending[0].test.p_value
 
 
-def test_species_without_anchors_are_averaged_over_photos() -> None:
-    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
-    its = world(STORE, (0, 1, 2))
-    counts = [
-        reference.v1(its, [query[photo].tolist() for query in PHOTOS.queries.text_image], visual.tolist(), 30, "mean")[
-            3
-        ]
-        for photo, visual in enumerate(PHOTOS.queries.visual)
-    ]
-    assert 0 < figures.n_without_anchors == pytest.approx(sum(counts) / len(counts))
-
-
 def test_setups_compared_together_match_each_setup_alone() -> None:
     """Setups share prepared knowledge; none may get the knowledge of another."""
     anchors = encoded([picture(5001), picture(5002), picture(5003)])
@@ -192,13 +173,9 @@ def test_setups_compared_together_match_each_setup_alone() -> None:
     ]
     assert list(together) == alone
     assert len({figures.measures for figures in together}) == len(setups)
-
-
-def test_a_species_missing_from_the_store_counts_as_not_found() -> None:
-    labels = ["rara-avis"] * 2
-    photos = PHOTOS.only([i < 2 for i in range(60)])
-    (figures,) = compare_setups(STORE, ENCODERS, photos, labels, [Setup(preset="vr-rag-v1")], n_resamples=100).figures
-    assert {measured.micro for measured in figures.measures} == {0.0}
+    few = PHOTOS.only([i < 2 for i in range(60)])
+    (lost,) = compare_setups(STORE, ENCODERS, few, ["rara-avis"] * 2, setups[:1], n_resamples=100).figures
+    assert {measured.micro for measured in lost.measures} == {0.0}, "a missing species counts as not found"
 
 
 def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_with_a_warning(
@@ -229,18 +206,12 @@ def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
         covered=(*covered, "rara-avis"), photos=encoded([shown for _, shown in given]), labels=labels
     )
 
-    def pictures_of(taxon_id: Any, number: Any) -> Any:
-        if taxon_id not in covered:
-            return sketch(number).pictures
-        return [shown for each, shown in given if each == taxon_id]
-
-    rebuilt = MemoryStore(
-        {
-            name: Sketch(texts=sketch(i).texts, pictures=pictures_of(name.lower().replace(" ", "-"), i))
-            for i, name in enumerate(NAMES)
-        },
-        ENCODERS,
-    )
+    sketches = {}
+    for i, name in enumerate(NAMES):
+        its = name.lower().replace(" ", "-")
+        own = [shown for each, shown in given if each == its] if its in covered else sketch(i).pictures
+        sketches[name] = Sketch(texts=sketch(i).texts, pictures=own)
+    rebuilt = MemoryStore(sketches, ENCODERS)
     presets = ("anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
     setups = [Setup(preset=p, vocabulary=v, anchors="train") for p in presets for v in ("open", "bounded")]
     found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets={"train": anchor_set}, n_resamples=100)
@@ -252,45 +223,32 @@ def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
     assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
 
 
-def test_figures_match_ir_measures_and_scikit_learn() -> None:
+def test_figures_match_ir_measures_and_scikit_learn_and_intervals_match_a_bootstrap_in_plain_loops() -> None:
     """Independent code: hit@30 is success, MRR@k is reciprocal rank, top-1 and genus are accuracy."""
     ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
-    from sklearn.metrics import accuracy_score, top_k_accuracy_score
-
     setup = Setup(preset="vr-rag-v1")
-    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=100).figures
-    rankings = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
+    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
+    rankings, _, n_without = zip(*ranked_by_loops(STORE), strict=True)
+    assert 0 < figures.n_without_anchors == pytest.approx(np.mean(n_without))
     run = {str(q): {s: 100.0 - rank for rank, s in enumerate(ranking)} for q, ranking in enumerate(rankings)}
     qrels = {str(q): {label: 1} for q, label in enumerate(LABELS)}
     names = {f"MRR@{k}": ir_measures.RR @ k for k in (1, 5, 10)} | {"hit@30": ir_measures.Success @ 30}
     found = ir_measures.calc_aggregate(list(names.values()), qrels, run)
-    assert {name: figures[name].micro for name in names} == pytest.approx(
-        {name: found[measure] for name, measure in names.items()}
-    )
+    expected = {name: found[measure] for name, measure in names.items()}
     firsts = [ranking[0] for ranking in rankings]
     genera = [[each.split("-")[0] for each in side] for side in (LABELS, firsts)]
-    assert figures["top-1"].micro == pytest.approx(accuracy_score(LABELS, firsts))
-    assert figures["genus"].micro == pytest.approx(accuracy_score(*genera))
     scores = [[run[str(q)].get(s, 0.0) for s in STORE.taxon_ids] for q in range(len(LABELS))]
-    expected = top_k_accuracy_score(LABELS, scores, k=5, labels=list(STORE.taxon_ids))
-    assert figures["top-5"].micro == pytest.approx(expected)
+    expected |= {"top-1": accuracy_score(LABELS, firsts), "genus": accuracy_score(*genera)}
+    expected["top-5"] = top_k_accuracy_score(LABELS, scores, k=5, labels=list(STORE.taxon_ids))
+    assert {name: figures[name].micro for name in expected} == pytest.approx(expected)
 
-
-def test_intervals_match_a_bootstrap_in_plain_loops() -> None:
-    """A bootstrap over species with its own random draws: the bounds agree to 0.03."""
-    setup = Setup(preset="vr-rag-v1")
-    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
-    ranked = [ranked_by_loops(STORE, (0, 1, 2), "vr-rag-v1", photo)[0] for photo in range(len(LABELS))]
     values: dict[str, list[float]] = {}
-    for ranking, label in zip(ranked, LABELS, strict=True):
+    for ranking, label in zip(rankings, LABELS, strict=True):
         values.setdefault(label, []).append(float(label in ranking[:30]))
-    species = sorted(values)
-    rng = np.random.default_rng(99)
-    means = []
-    for _ in range(4_000):
-        drawn = [value for i in rng.integers(len(species), size=len(species)) for value in values[species[i]]]
-        means.append(sum(drawn) / len(drawn))
-    assert figures["hit@30"].micro_interval == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=0.03)
+    rng, each = np.random.default_rng(99), list(values.values())
+    drawn = (np.concatenate([each[i] for i in rng.integers(len(each), size=len(each))]) for _ in range(4_000))
+    bounds = np.percentile([some.mean() for some in drawn], [2.5, 97.5])
+    assert figures["hit@30"].micro_interval == pytest.approx(bounds.tolist(), abs=0.03), "with draws of its own"
 
 
 def test_photos_outside_the_knowledge_base_are_counted_and_a_limit_spreads_the_others() -> None:

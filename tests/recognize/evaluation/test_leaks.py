@@ -10,10 +10,9 @@ from PIL import Image, ImageEnhance, ImageOps
 from data.arrays import as_unit_rows
 from data.files import sha256_hex
 from recognize import load_encoders
-from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
-from recognize.evaluation.leaks import NEAR_COSINE, Leaks, find_leaks, find_trained, near_vectors
-from recognize.evaluation.picture_hash import HASH_BITS, hash_pictures, near_duplicates, picture_hash
-from recognize.scoring.stages import Queries
+from recognize.evaluation.encoded_photos import encode_photos
+from recognize.evaluation.leaks import NEAR_COSINE, Leaks, find_leaks, near_vectors, training_hashes
+from recognize.evaluation.picture_hash import HASH_BITS, iter_hashes, near_duplicates, picture_hash
 from tests.toy.encoders import toy_encoders
 
 
@@ -30,12 +29,13 @@ def saved(image: Any, quality: Any) -> Any:
     return Image.open(file)
 
 
-def bits_between(one: Any, other: Any) -> Any:
-    return (picture_hash(one) ^ picture_hash(other)).bit_count()
-
-
 def test_the_hash_finds_scaled_but_not_cropped_copies() -> None:
     """As documented. A hash that also found mirrored and cropped copies would be better."""
+
+    def bits_between(one: Any, other: Any) -> int:
+        return (picture_hash(one) ^ picture_hash(other)).bit_count()
+
+    assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
     for change, is_found in (
         (lambda image: image.resize((image.width // 2, image.height // 2)), True),
         (lambda image: saved(image, quality=30), True),
@@ -43,30 +43,28 @@ def test_the_hash_finds_scaled_but_not_cropped_copies() -> None:
         (ImageOps.mirror, False),
         (lambda image: ImageOps.crop(image, border=image.width // 10), False),
     ):
-        assert [bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)] == [is_found] * 5, (
-            change
-        )
-        assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS, change
+        found = {bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)}
+        assert found == {is_found}, change
 
 
-def test_training_photos_are_found_by_the_hashes_of_the_encoder() -> None:
-    known = load_encoders("starter").visual.photo_hashes()
-    hashes = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
-    empty = np.empty((2, 0), dtype=np.float32)
-    queries = Queries(text_image=(empty,), visual=empty)
-    photos = EncodedPhotos(positions=np.arange(2), queries=queries, hashes=hashes, digests=("", ""), errors={})
-    nearest = [min(int(value ^ each).bit_count() for each in known) for value in hashes]
-    assert nearest == [HASH_BITS, HASH_BITS + 1]
-    assert find_trained(photos, load_encoders("starter")).tolist() == [True, False]
-    assert find_trained(photos, toy_encoders()).tolist() == [False, False]
+def test_hashes_are_near_up_to_four_bits_and_the_encoder_knows_those_of_its_training_photos() -> None:
+    hashes = np.array([0b1111, 0b11111, 2**64 - 1], dtype=np.uint64)
+    assert near_duplicates(hashes, np.array([0], dtype=np.uint64)).tolist() == [True, False, False]
+    assert near_duplicates(hashes, np.array([], dtype=np.uint64)).tolist() == [False] * 3
+    known = training_hashes(load_encoders("starter"))
+    changed = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
+    assert near_duplicates(changed, known).tolist() == [True, False]
+    assert not len(training_hashes(toy_encoders()))
 
 
-def test_vectors_are_near_above_the_threshold() -> None:
+def test_vectors_are_near_above_the_threshold_in_every_block() -> None:
     anchor = np.array([[1.0, 0.0]], dtype=np.float32)
-    at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4, 0.0]
-    photos = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
-    assert near_vectors(photos, anchor).tolist() == [True, False, False]
-    assert near_vectors(photos, anchor[:0]).tolist() == [False] * 3
+    photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
+    at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4]
+    photos[[0, 1]] = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
+    photos[1_100] = anchor[0]  # far behind the first block of photos
+    assert near_vectors(photos, anchor).nonzero()[0].tolist() == [0, 1_100]
+    assert not near_vectors(photos, anchor[:0]).any()
 
 
 def test_copies_are_found_by_file_and_scaled_copies_by_hash(tmp_path: Path) -> None:
@@ -85,7 +83,7 @@ def test_copies_are_found_by_file_and_scaled_copies_by_hash(tmp_path: Path) -> N
         photos,
         encoders.visual.encode_images([scene(1)]),
         digests=[sha256_hex(anchor.read_bytes())],
-        hashes=hash_pictures([anchor, tmp_path / "broken.png"]),
+        hashes=np.array([*iter_hashes([anchor])], dtype=np.uint64),
     )
     assert leaks.same_file.tolist() == [True, False, False]
     assert leaks.near_hash.tolist() == [True, True, False]
@@ -103,17 +101,3 @@ def test_any_one_check_marks_a_leak_and_survives_merging() -> None:
         assert found.any.tolist() == [False, True], way
         for joined in (Leaks(**ways) | found, found | Leaks(**ways)):
             assert joined.any.tolist() == getattr(joined, way).tolist() == [False, True], way
-
-
-def test_hashes_are_near_up_to_four_bits() -> None:
-    hashes = np.array([0b1111, 0b11111, 2**64 - 1], dtype=np.uint64)
-    assert near_duplicates(hashes, np.array([0], dtype=np.uint64)).tolist() == [True, False, False]
-    assert near_duplicates(hashes, np.array([], dtype=np.uint64)).tolist() == [False] * 3
-
-
-def test_near_vectors_are_found_beyond_the_first_block() -> None:
-    """The only copy is far behind the first block of photos."""
-    photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
-    photos[1_100] = [1.0, 0.0]
-    found = near_vectors(photos, np.array([[1.0, 0.0]], dtype=np.float32))
-    assert found.nonzero()[0].tolist() == [1_100]

@@ -27,9 +27,8 @@ def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int,
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-@pytest.mark.parametrize("n_rows", [101, 4003])
-def test_a_pool_of_distinct_scores_is_complete(n_rows: int) -> None:
-    m = 100
+def test_a_pool_of_distinct_scores_is_complete() -> None:
+    m, n_rows = 100, 4003
     rough = np.random.default_rng(m).standard_normal((20, n_rows)).astype(np.float32)
     pool = find_pools(rough, m, lambda pairs: rough[pairs.photos, pairs.items].astype(np.float64))
     best = np.sort(np.argsort(-rough, axis=1, kind="stable")[:, :m], axis=1)
@@ -78,7 +77,7 @@ def test_each_photo_can_have_its_own_doubt() -> None:
     assert settled.order.tolist() == [1, 0, 2, 3]
 
 
-@pytest.mark.parametrize(("n_shown", "seed"), [(0, 0), (1, 1), (4, 2), (100, 3)])
+@pytest.mark.parametrize(("n_shown", "seed"), [(0, 0), (4, 2), (100, 3)])
 def test_scores_of_the_first_heads_of_each_photo_are_exact(n_shown: int, seed: int) -> None:
     """A head here is the first-ranked pair of one photo and label."""
     rng = np.random.default_rng(seed)
@@ -108,10 +107,7 @@ def test_scores_of_the_first_heads_of_each_photo_are_exact(n_shown: int, seed: i
     assert len(asked) == len(set(asked))
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [[3, 3, 3, 3], [150, 150], [0, 0], [10, 12, 10, 10, 0, 10, 120, 8, 8, 8, 300, 2]],
-)
+@pytest.mark.parametrize("counts", [[3, 3, 3, 3], [150, 150], [0, 0], [10, 12, 10, 0, 120, 8, 8, 300, 2]])
 def test_pair_products_match_plain_dot_products(counts: Any) -> None:
     rng = np.random.default_rng(0)
     matrix, queries = (rng.standard_normal((n, 24)).astype(np.float32) for n in (50, len(counts)))

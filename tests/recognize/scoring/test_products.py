@@ -1,6 +1,8 @@
-"""Matrix products: errors below half of the doubt, means over encoders, memory, threads."""
+"""Matrix products and ranking in blocks and threads: errors below half of the doubt, memory, order."""
 
 import os
+import threading
+import time
 import tracemalloc
 from typing import Any
 
@@ -8,9 +10,10 @@ import numpy as np
 import pytest
 
 from data.arrays import as_unit_rows
-from recognize.scoring import products
+from recognize.scoring import products, stages
 from recognize.scoring.exact import doubts_of
 from recognize.scoring.products import Product
+from recognize.scoring.stages import Ranking, rank_photos
 
 
 def unit_rows(n: Any, dim: Any, seed: int = 0) -> Any:
@@ -104,3 +107,56 @@ def test_thread_count_follows_cores_or_openblas_setting(monkeypatch: pytest.Monk
         for name in names:
             monkeypatch.setenv(name, variables[name]) if name in variables else monkeypatch.delenv(name, raising=False)
         assert products.n_threads() == most, variables
+
+
+def numbered(n_photos: int) -> Any:
+    """Return products in which photo i scores i, 2 i and 3 i."""
+    queries = np.arange(n_photos, dtype=np.float32)[:, None] * np.array([[1, 2, 3]], dtype=np.float32)
+    return [Product((queries,), (np.eye(3, dtype=np.float32),))]
+
+
+def ranked(photos: slice) -> list[Ranking]:
+    return [Ranking(species=np.array([i]), scores=np.array([1.0])) for i in range(photos.start, photos.stop)]
+
+
+@pytest.mark.parametrize(("n_photos", "n_threads"), [(0, 3), (1, 1), (128, 3), (129, 3), (513, 1), (1300, 3)])
+def test_each_photo_is_ranked_once_with_its_own_scores(
+    monkeypatch: pytest.MonkeyPatch, n_photos: int, n_threads: int
+) -> None:
+    monkeypatch.setattr(stages, "n_threads", lambda: n_threads)
+    threads = set()
+
+    def rank(photos: Any, scores: Any) -> Any:
+        threads.add(threading.current_thread())
+        time.sleep(0.002 * (photos.start % 3))  # slow blocks would reveal overwritten scores
+        expected = np.arange(photos.start, photos.stop)[:, None] * np.array([1, 2, 3])
+        assert [block.tolist() for block in scores] == [expected.tolist()]
+        return ranked(photos)
+
+    found = rank_photos(n_photos, numbered(n_photos), rank)
+    assert [one.species.tolist() for one in found] == [[photo] for photo in range(n_photos)]
+    assert (threads <= {threading.current_thread()}) == (n_photos <= 128), "few photos are ranked without threads"
+
+
+def test_many_photos_are_ranked_in_several_threads_and_an_error_stops_later_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stages, "n_threads", lambda: 2)
+    both, before, started = threading.Barrier(2, timeout=60), set(threading.enumerate()), []
+
+    def wait(photos: Any, scores: Any) -> Any:
+        both.wait()
+        return ranked(photos)
+
+    assert len(rank_photos(512, numbered(512), wait)) == 512
+
+    def fail(photos: Any, scores: Any) -> Any:
+        started.append(photos.start)
+        if photos.start == 128:
+            raise ZeroDivisionError("of a photo")
+        return ranked(photos)
+
+    with pytest.raises(ZeroDivisionError, match="of a photo"):
+        rank_photos(2000, numbered(2000), fail)
+    assert max(started) < 512
+    assert set(threading.enumerate()) <= before

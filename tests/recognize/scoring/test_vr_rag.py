@@ -1,5 +1,6 @@
 """Presets against plain loops, over many shapes and kinds of vectors."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from recognize.scoring import products
 from recognize.scoring.exact import DOUBT
 from recognize.scoring.fusion import FusionWeights, anchor_mode, default
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import Queries
+from recognize.scoring.pairs import Pairs
+from recognize.scoring.stages import AnchorStage, Queries
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from tests.recognize import vr_rag_reference as reference
 
@@ -93,31 +95,22 @@ def make(shape: Any, kind: Any, *, seed: int = 0, n_photos: int = 3) -> Any:
     return knowledge, queries, world
 
 
-def photo(queries: Any, i: Any) -> Any:
-    return [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
+PRESETS: dict[str, Any] = {
+    "vr-rag-v1": vr_rag_v1, "vr-rag-v2": vr_rag_v2, "text-only": text_only, "anchors-only": anchors_only,
+    "default": partial(default, weights=FusionWeights(text=0.25, visual=1.0)),
+}  # fmt: skip
 
 
-def check(preset: str, made: Any, kind: str, m: int, pooling: Any) -> None:
+def check(preset: str, made: Any, kind: str, m: int) -> None:
     """Compare the rankings of a preset with those of plain loops."""
     knowledge, queries, world = made
-    if preset == "vr-rag-v1":
-        rankings = vr_rag_v1(knowledge, queries, m=m, anchor_pooling=pooling)
-    elif preset == "vr-rag-v2":
-        rankings = vr_rag_v2(knowledge, queries, m=m)
-    elif preset == "text-only":
-        rankings = text_only(knowledge, queries, m=m)
-    elif preset == "anchors-only":
-        rankings = anchors_only(knowledge, queries, m=m, anchor_pooling=pooling)
-    else:
-        weights = FusionWeights(text=0.25, visual=1.0)
-        rankings = default(knowledge, queries, weights=weights, m=m, anchor_pooling=pooling)
+    rankings = PRESETS[preset](knowledge, queries, m=m)
     assert len(rankings) == len(queries)
     for i, ranking in enumerate(rankings):
-        text, look = photo(queries, i)
+        text, look = [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
         if preset == "vr-rag-v1":
-            chunks, species, scores, n_without = reference.v1(world, text, look, m, pooling)
-            assert ranking.chunks.tolist() == chunks
-            assert ranking.n_without_anchors == n_without
+            chunks, species, scores, n_without = reference.v1(world, text, look, m)
+            assert (ranking.chunks.tolist(), ranking.n_without_anchors) == (chunks, n_without)
         elif preset == "vr-rag-v2":
             species, scores = reference.v2(world, text, look, m)
             bare = [one not in world.anchor_owners for one in species]
@@ -128,52 +121,43 @@ def check(preset: str, made: Any, kind: str, m: int, pooling: Any) -> None:
             assert ranking.chunks.tolist() == chunks
             scores = ranking.scores
         elif preset == "anchors-only":
-            species, scores = reference.anchors_only(world, look, m, pooling)
+            species, scores = reference.anchors_only(world, look, m)
         else:
-            species, scores = reference.default(world, text, look, m, pooling, 0.25, 1.0)
+            species, scores = reference.default(world, text, look, m, 0.25)
         assert ranking.species.tolist() == species
-        exact = 1e-6 if preset != "default" or pooling == "centroid" else 1e-7
-        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=exact)
-        rough = exact if preset != "default" else 1e-2 if kind == "alike" else 1e-5
+        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-6)
+        rough = 1e-6 if preset != "default" else 1e-2 if kind == "alike" else 1e-5
         assert ranking.scores == pytest.approx(scores, abs=rough)
 
 
-# A mean of three vectors is not exact in binary, so true ties of means look like near ties.
-BLENDS = {"random", "coarse", "equal", "doubled"}  # a blend is rounded to float32, which would decide ties of "alike"
-CENTROIDS = {"random", "equal"}  # the length of a mean anchor is rounded, which would decide ties of shared anchors
+# Vectors whose true ties a preset keeps: a blend is rounded to float32, and so is the length of a mean anchor.
+EXACT = {"vr-rag-v2": {"random", "coarse", "equal", "doubled"}, "default": {"random", "equal"}}
 CASES = [
-    ("vr-rag-v1", "many chunks, few anchors", "coarse", 30, "mean"),
-    ("vr-rag-v1", "hundreds", "alike", 30, "mean"),
-    ("vr-rag-v1", "no anchors", "equal", 7, "max"),
-    ("vr-rag-v2", "gaps", "random", 9, "mean"),
-    ("vr-rag-v2", "hundreds", "random", 100, "mean"),
-    ("text-only", "hundreds", "alike", 30, "mean"),
-    ("anchors-only", "hundreds", "doubled", 1000, "mean"),
-    ("anchors-only", "one encoder", "random", 5, "centroid"),
-    ("default", "hundreds", "doubled", 100, "max"),
-    ("default", "one chunk, three anchors", "alike", 100, "mean"),
+    ("vr-rag-v1", "many chunks, few anchors", "coarse", 30),
+    ("vr-rag-v1", "hundreds", "alike", 30),
+    ("vr-rag-v2", "hundreds", "random", 100),
+    ("text-only", "hundreds", "alike", 30),
+    ("anchors-only", "hundreds", "doubled", 1000),
+    ("default", "hundreds", "random", 100),
 ]
 
 
-@pytest.mark.parametrize(("preset", "shape", "kind", "m", "pooling"), CASES)
-def test_rankings_match_plain_loops(preset: str, shape: str, kind: str, m: int, pooling: str) -> None:
-    check(preset, make(shape, kind), kind, m, pooling)
+@pytest.mark.parametrize(("preset", "shape", "kind", "m"), CASES)
+def test_rankings_match_plain_loops(preset: str, shape: str, kind: str, m: int) -> None:
+    check(preset, make(shape, kind), kind, m)
 
 
 @given(data=st.data())
 @settings(max_examples=60)
 def test_rankings_of_any_shape_match_plain_loops(data: st.DataObject) -> None:
-    preset = data.draw(st.sampled_from(["vr-rag-v1", "vr-rag-v2", "text-only", "anchors-only", "default"]))
-    poolings = {"vr-rag-v1": ["mean", "max"], "anchors-only": ["mean", "max", "centroid"]}
-    pooling = data.draw(st.sampled_from(poolings.get(preset, poolings["anchors-only"])))
-    kinds = BLENDS if preset == "vr-rag-v2" else CENTROIDS if pooling == "centroid" else set(KINDS)
-    kind = data.draw(st.sampled_from(sorted(kinds)))
-    few = preset == "vr-rag-v2" and kind != "random"
+    preset = data.draw(st.sampled_from(sorted(PRESETS)))
+    kind = data.draw(st.sampled_from(sorted(EXACT.get(preset, set(KINDS)))))
+    few = preset == "vr-rag-v2" and kind != "random"  # a mean of three vectors is not exact in binary
     chunks, anchors = (data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2 if few else 4))) for _ in range(2))
     n_species, n_encoders = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 2 if few else 3))
     shape = (n_species, (min(chunks), max(chunks)), (min(anchors), max(anchors)), n_encoders)
     m, seed = data.draw(st.sampled_from([1, 5, 30, 1000])), data.draw(st.integers(0, 9))
-    check(preset, make(shape, kind, seed=seed), kind, m, pooling)
+    check(preset, make(shape, kind, seed=seed), kind, m)
 
 
 @pytest.mark.parametrize("alike", ["text", "visual"])
@@ -200,42 +184,27 @@ def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
             assert knowledge.mean_anchors(limit) is means
 
 
-def test_the_text_score_is_the_mean_over_encoders() -> None:
-    knowledge, queries, _ = make("one chunk, three anchors", "random")
-    weights = FusionWeights(text=1, visual=1)
-    for ranking in (*vr_rag_v1(knowledge, queries), *default(knowledge, queries, weights=weights)):
-        each = np.mean([ranking.stages[name] for name in "abc"], axis=0)
-        assert ranking.stages["text"] == pytest.approx(each, abs=1e-7)
-
-
 def test_rounding_does_not_affect_centroids_of_nearly_opposite_anchors() -> None:
     rng = np.random.default_rng(0)
     looks = random_units(rng, 60, 10)
-    nearly = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
-    looks[1::2] = nearly
+    looks[1::2] = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
     owners = np.repeat(np.arange(30), 2)
     anchors = VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=looks)
-    nothing = VectorTable(ids=(), owners=owners[:0], vectors=np.empty((0, 8), dtype=np.float32))
-    knowledge = Knowledge(n_species=30, names=("a",), chunks=(nothing,), anchors=anchors)
     world = reference.World(30, [[]], [], looks.tolist(), owners.tolist(), [], [])
-    queries = Queries(text_image=(random_units(rng, 70, 8),), visual=random_units(rng, 70, 10))
-    for i, ranking in enumerate(anchors_only(knowledge, queries, m=60, anchor_pooling="centroid")):
-        species, scores = reference.anchors_only(world, photo(queries, i)[1], 60, "centroid")
-        assert ranking.species.tolist() == species
-        assert ranking.scores == pytest.approx(scores, abs=1e-3)
+    queries = random_units(rng, 70, 10)
+    known = Knowledge(n_species=30, names=(), chunks=(), anchors=anchors)
+    pairs = Pairs(np.repeat(np.arange(70), 30), np.tile(np.arange(30), 70))
+    scores = AnchorStage(known, queries, "centroid").of_product(pairs, queries @ looks.T)
+    expected = [reference.anchor_score(world, query.tolist(), i, "centroid") for query in queries for i in range(30)]
+    assert scores == pytest.approx(expected, abs=1e-3)
 
 
-def default_preset(knowledge: Any, queries: Any) -> Any:
-    return default(knowledge, queries, weights=FusionWeights(text=0.5, visual=1.0))
-
-
-@pytest.mark.parametrize("score", [vr_rag_v1, vr_rag_v2, text_only, anchors_only, default_preset])
-def test_a_ranking_does_not_depend_on_the_other_photos(score: Any) -> None:
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_a_ranking_does_not_depend_on_the_other_photos(preset: str) -> None:
     knowledge, queries, _ = make("hundreds", "alike", n_photos=520)
-    together = score(knowledge, queries)
-    for i in (0, 1, 17, 127, 128, 299, 511, 512, 519):
-        one = Queries(text_image=tuple(q[i : i + 1] for q in queries.text_image), visual=queries.visual[i : i + 1])
-        alone = score(knowledge, one)[0]
+    together = PRESETS[preset](knowledge, queries)
+    for i in (0, 17, 127, 128, 511, 512, 519):
+        alone = PRESETS[preset](knowledge, queries[i : i + 1])[0]
         assert alone.species.tolist() == together[i].species.tolist()
         assert alone.scores == pytest.approx(together[i].scores, abs=1e-2)
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
@@ -249,23 +218,17 @@ def test_vectors_of_another_length_are_refused() -> None:
 
 
 def test_the_anchor_mode_follows_the_number_of_anchors() -> None:
-    assert anchor_mode(make("one chunk, three anchors", "random")[0]) == "several"
-    assert anchor_mode(make("one species", "random")[0]) == "single"
-    assert anchor_mode(make("no anchors", "random")[0]) == "single"
+    shapes = ("one chunk, three anchors", "one species", "no anchors")
+    assert [anchor_mode(make(shape, "random")[0]) for shape in shapes] == ["several", "single", "single"]
 
 
-@pytest.mark.parametrize(("kind", "pooling"), [("doubled", "max"), ("alike", "centroid")])
-def test_errors_below_half_of_the_doubt_change_no_ranking(
-    monkeypatch: pytest.MonkeyPatch, kind: str, pooling: str
-) -> None:
+def test_errors_below_half_of_the_doubt_change_no_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights and the spread of a photo's scores scale the stages, and product errors with them."""
-    knowledge, queries, _ = make("hundreds", kind, n_photos=20)
-    weights = FusionWeights(text=1.0, visual=1.0)
+    doubled, alike = (make("hundreds", kind, n_photos=20)[:2] for kind in ("doubled", "alike"))
 
     def rank() -> Any:
-        fused = default(knowledge, queries, weights=weights, anchor_pooling=pooling)
-        seen = anchors_only(knowledge, queries, anchor_pooling=pooling)
-        return [ranking.species.tolist() for ranking in (*fused, *seen)]
+        found = (*PRESETS["default"](*alike), *anchors_only(*doubled), *anchors_only(*alike))
+        return [ranking.species.tolist() for ranking in found]
 
     expected, plain, rng = rank(), products.multiply, np.random.default_rng(3)
 

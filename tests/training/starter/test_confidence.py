@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from recognize.confidence.calibration import chances_by
 from recognize.scoring.fusion import WEIGHTS
-from training.starter.confidence.calibrate import fit_parameters, fitting_runs, world_of_fold
+from training.starter.confidence.calibrate import fit_logistic, fit_parameters, fitting_runs, world_of_fold
 from training.starter.confidence.reliability import measured_world
 from training.starter.confidence.worlds import draw_runs
 from training.starter.protocol import N_FOLDS
@@ -43,3 +44,17 @@ def test_a_fit_separates_held_species_from_others(wide: Study) -> None:
     assert (unknown[~held][:, None] > unknown[held][None]).mean() > 0.85
     species = chances_by(parameters.held["species"], rows[held])
     assert species.mean() == pytest.approx(right[held].mean(), abs=0.1)
+
+
+def test_a_logistic_fit_equals_scikit_learn_with_the_same_ridge() -> None:
+    rng, n = np.random.default_rng(1), 2_000
+    features = rng.normal(size=(n, 2)) * [3.0, 0.5] + [1.0, 4.0]
+    truth = rng.random(n) < 1 / (1 + np.exp(3 - features @ [0.8, 0.6]))
+    mean, deviation = features.mean(axis=0), features.std(axis=0)
+    other = LogisticRegression(C=1 / (1e-3 * n), tol=1e-10).fit((features - mean) / deviation, truth)
+    rows = np.column_stack([np.ones(n), features, np.full(n, 7.0)])
+    found = fit_logistic(rows, truth, np.full(n, 1 / n))
+    assert found[1:3] * deviation == pytest.approx(other.coef_[0], abs=1e-4)
+    assert found[3] == 0, "a constant feature gets no weight"
+    separable = fit_logistic(rows, rows[:, 1] > 1, np.full(n, 1 / n))
+    assert np.isfinite(separable).all(), "the ridge gives a finite maximum"
