@@ -73,8 +73,6 @@ def test_a_page_of_one_table_is_read_by_rows() -> None:
     assert "Head: green.\n\n" in read.text and f"Bill: {HEN}" in read.text
     assert (read.title, read.language) == ("", "de")  # not the heading of a section
 
-
-def test_the_version_changes_with_the_text_alone() -> None:
     first = read_document(page().encode())
     other_menu = read_document(page().replace("Red hats", "Blue hats").encode())
     other_text = read_document(page(ARTICLE.replace("glossy", "dull")).encode())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import BadInput
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.records import Article, Failure, FetchedPage, LeftOut, PageRef
 from kb.checklist.avilist import load_checklist
 from kb.sources.article_source import AnchorBatch
 from kb.sources.folder import FolderSource
@@ -50,12 +50,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def taxa(*names: str) -> list[Taxon]:
-    return [taxon for name in names if (taxon := load_checklist().find(name)) is not None]
-
-
 def located(source: FolderSource, *names: str) -> dict[str, PageRef | LeftOut]:
-    birds = taxa(*(names or ("Cardinalis cardinalis", "Upupa epops", "Falco columbarius", "Nestor notabilis")))
+    names = names or ("Cardinalis cardinalis", "Upupa epops", "Falco columbarius", "Nestor notabilis")
+    birds = [taxon for name in names if (taxon := load_checklist().find(name)) is not None]
     return {taxon.scientific_name: place for taxon, place in source.locate(birds)}
 
 
@@ -119,11 +116,9 @@ def test_any_change_of_a_folder_is_a_new_revision(folder: Path) -> None:
     assert after["Cardinalis cardinalis"] != before["Cardinalis cardinalis"]
     assert after["Upupa epops"] == before["Upupa epops"]
 
-
-def test_folders_that_are_not_used_are_named(folder: Path) -> None:
     (folder / "Cardinalis cardinalis").mkdir()
-    birds = taxa("Cardinalis cardinalis", "Upupa epops", "Falco columbarius")
-    assert FolderSource(folder).unclaimed(birds) == [
+    source = FolderSource(folder)
+    assert source.unclaimed(source.match(load_checklist())) == [
         LeftOut(name="Unknown thing", reason="not in the checklist"),
         LeftOut(name="northern cardinal", reason="duplicate page", detail="Cardinalis cardinalis is used"),
     ]

@@ -58,6 +58,8 @@ def test_robots_are_asked_once_and_obeyed_with_the_contact(site: UglySite, conne
     assert client.n_requests == 3
     [agent] = {headers["User-Agent"] for _, headers in site.requests}
     assert agent.startswith("fieldmark/") and "(ann@example.org)" in agent
+    with pytest.raises(MissingContact):
+        connect().fetch("https://en.wikipedia.org/wiki/Mallard")
     site.robots = "User-agent: *\nDisallow: /mallard\n"
     with pytest.raises(Disallowed):
         connect().fetch(site.url("/moved"))
@@ -163,11 +165,6 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
     with pytest.raises(OSError):
         connect(private_addresses=False).fetch("http://rebinding.example/")
     assert (asked, connected) == (["rebinding.example"], ["93.184.215.14"])
-
-
-def test_wikimedia_requires_a_contact(connect: Connect) -> None:
-    with pytest.raises(MissingContact):
-        connect().fetch("https://en.wikipedia.org/wiki/Mallard")
 
 
 def test_an_unchanged_page_is_not_sent_again(site: UglySite, connect: Connect) -> None:

@@ -81,6 +81,12 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
         ["Rana temporaria", "Rana dalmatina", "Rana arvalis"],
         ["genus shortened: 1 (first: line 5, R. iberica)"],
     ),
+    (
+        "t.csv",
+        "scientific_name,common_name\nRana arvalis,Moor Frog\nAglais io,,more\n# no row\n",
+        ["Rana arvalis"],
+        ["more than 2 cells: 1 (first: DIR/t.csv: line 3)"],
+    ),
     # a heading that meta.xml does not declare
     ("t.zip", archive("taxonID\tscientificName\ttaxonRank\tstatus\n1\tRana arvalis\tspecies\tvalid\n"),
      ["Rana arvalis"], []),

@@ -12,7 +12,7 @@ from data.records import Taxon
 from kb.checklist.selection import find_taxon, select, species_ids
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from tests.kb.checklist.stored.checklist_files import FORMATS, PLAIN, coldp_usages, darwin_core, plain
+from tests.kb.checklist.stored.checklist_files import FORMATS, coldp_usages, darwin_core, plain
 
 
 @pytest.fixture(scope="module", params=FORMATS)
@@ -117,13 +117,6 @@ def test_species_of_the_same_name_in_two_kingdoms_have_ids_of_their_own(tmp_path
     ]  # fmt: skip
     plants = ["ficus-variegata-plantae", "ficus-carica"]
     assert [each.taxon_id for each in select(both, "Plantae")] == list(species_ids(both, "Plantae")) == plants
-
-
-def test_a_row_with_too_many_cells_is_skipped_and_reported(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(PLAIN + "Animalia,Insecta,Pieridae,Pieris rapae,,,,more\n")
-    assert Shelf(tmp_path / "home").add(tmp_path / "t.csv").problems == [
-        f"more than 7 cells: 1 (first: {tmp_path / 't.csv'}: line 9)"
-    ]
 
 
 def test_lines_of_a_plain_table_with_the_same_taxon_are_joined_and_reported(tmp_path: Path) -> None:
