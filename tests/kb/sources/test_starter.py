@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from data.files import sha256_hex
-from data.images.decode import read_image
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
-from data.starter.knowledge import read_bytes, read_species
+from data.starter.knowledge import read_bytes
 from data.starter.vectors import FILE, read_vectors
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
@@ -80,24 +79,6 @@ def test_terms_are_located_by_name_alias_and_title_with_the_shipped_words(source
     assert isinstance(result, Failure) and result.stage == "fetch"
 
 
-def test_anchors_are_drawings_with_author_and_licence(source: StarterSource) -> None:
-    first, second, third = images(source, "anas-platyrhynchos", limit=3)
-    assert [image.anchor.caption for image in (first, second, third)] == [
-        "Drawing of a male Mallard, made by code",
-        "Drawing of a female Mallard, made by code",
-        "Drawing of a male Mallard, made by code",
-    ]
-    assert len({image.anchor.sha256 for image in (first, second, third)}) == 3
-    assert first.content is not None
-    assert sha256_hex(first.content) == first.anchor.sha256 == first.anchor.anchor_id
-    assert read_image(first.content).size == (360, 360)
-    assert first.anchor.credit == "Fieldmark, Apache-2.0"
-    assert (first.anchor.media_type, first.anchor.page_url) == ("image/png", None)
-    assert [len(images(source, "pica-pica", limit=limit)) for limit in (0, 1, 2)] == [0, 1, 2]
-    by_hand = {entry.taxon.taxon_id for entry in read_species() if entry.by_hand}
-    assert {taxon.taxon_id for taxon in source.drawn_taxa()} <= by_hand
-
-
 @pytest.fixture
 def vectors_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of vectors in place of the one that ships."""
@@ -119,7 +100,12 @@ def test_shipped_vectors_replace_drawings_but_for_other_encoders() -> None:
     drawings, source = StarterSource(with_vectors=False), StarterSource(spaces=["some-space/1"])
     assert drawings.name == StarterSource(spaces=["some-space/1", "another/1"]).name != source.name
     other = StarterSource(spaces=["some-space/1", "another/1"])
-    assert all(image.content is not None for image in images(other, "pica-pica", limit=3))
+    drawn = images(other, "pica-pica", limit=2)
+    assert [image.anchor.credit for image in drawn] == ["Fieldmark, Apache-2.0"] * 2
+    assert [image.anchor.caption for image in images(other, "anas-platyrhynchos", limit=2)] == [
+        "Drawing of a male Mallard, made by code", "Drawing of a female Mallard, made by code",
+    ]  # fmt: skip
+    assert sha256_hex(drawn[0].content or b"") == drawn[0].anchor.sha256 == drawn[0].anchor.anchor_id
     first, second = images(source, "pica-pica", limit=3)
     assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
     assert first.vectors == {"some-space/1": (1.0, 0.0, 0.0, 0.0)}

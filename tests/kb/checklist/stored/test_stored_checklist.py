@@ -1,18 +1,29 @@
-"""Checklists from files of all formats: names, ranks, homonyms, common names."""
+"""Checklists from files of all formats, the shelf of them, and the part that a knowledge base keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
+from data.errors import (
+    AmbiguousTaxon,
+    BadInput,
+    FieldmarkError,
+    MissingRequirement,
+    StoreError,
+    UsageError,
+)
 from data.records import Taxon
+from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import find_taxon, select, species_ids
-from kb.checklist.shelf import Shelf
+from kb.checklist.shelf import Shelf, checklist_for, kept_checklist
+from kb.checklist.stored import part
+from kb.checklist.stored.index_rows import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from tests.kb.checklist.stored.checklist_files import FORMATS, coldp_usages, darwin_core, plain
+from tests.kb.checklist.stored.checklist_files import FORMATS, META, PLAIN, TAXA, coldp_usages, darwin_core, plain
 
 
 @pytest.fixture(scope="module", params=FORMATS)
@@ -56,26 +67,10 @@ def test_subspecies_and_hybrids_are_taxa_of_their_own(insects: StoredChecklist) 
     assert found(insects, cross).rank == "hybrid"
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(insects: StoredChecklist) -> None:
-    for misspelt in ("Vanesa atalanta", "Vanessa attalanta", "Wanessa atalanta", "Vanessa atalnta"):
-        assert insects.suggest(misspelt)[0] == "Vanessa atalanta", misspelt
-    with pytest.raises(UnknownTaxon) as raised:
-        select(insects, "Red Admirals")
-    assert raised.value.hint == "Did you mean Red Admiral?"
-    assert insects.suggest("") == insects.suggest("x") == []
-
-
 def test_title_and_edition_come_from_the_file(tmp_path: Path) -> None:
     for write in (darwin_core, coldp_usages):
         added = Shelf(tmp_path / write.__name__).add(write(tmp_path), "mine")
         assert (added.name, added.meta["title"], added.n_species) == ("mine 2025-03-01", "Insects and plants", 5)
-
-
-def test_common_names_of_the_given_language_come_first(tmp_path: Path) -> None:
-    file = plain(tmp_path)
-    shelf = Shelf(tmp_path / "home", language="de")
-    assert found(shelf.add(file), "Vanessa atalanta").common_names == ("Admiral", "Red Admiral")
-    assert found(Shelf(tmp_path / "home").stored("insects"), "Vanessa atalanta").common_names == ("Red Admiral",)
 
 
 def test_missing_parents_circles_and_repeated_ids_are_repaired_and_reported(tmp_path: Path) -> None:
@@ -149,3 +144,182 @@ def test_a_name_in_any_spelling_gives_the_accepted_species(insects: StoredCheckl
     assert {rank: taxon.lineage[rank] for rank in ("kingdom", "class", "family", "genus")} == {
         "kingdom": "Animalia", "class": "Insecta", "family": "Nymphalidae", "genus": "Vanessa",
     }  # fmt: skip
+
+
+def test_a_checklist_is_opened_by_name_and_by_file_and_added_once(tmp_path: Path) -> None:
+    shelf, file = Shelf(tmp_path / "home"), plain(tmp_path)
+    assert shelf.open() is shelf.open("AviList") is load_checklist()
+    opened = shelf.open(str(file))
+    before = shelf.path_of("insects").stat().st_mtime_ns
+    assert opened.name == shelf.open("insects").name == "insects"
+    assert shelf.open(str(file)).digest == shelf.add(file).digest == opened.digest
+    assert shelf.path_of("insects").stat().st_mtime_ns == before
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    Shelf(tmp_path / "home").add(plain(tmp_path))
+    with pytest.raises(MissingRequirement) as raised:
+        Shelf(tmp_path / "home").open("insect")
+    assert raised.value.hint == 'Did you mean "insects"?'
+    with pytest.raises(BadInput, match="File not found"):
+        Shelf(tmp_path / "home").open("insect.csv")
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = darwin_core(tmp_path)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(BadInput, match="damaged or incomplete"):
+        Shelf(tmp_path / "home").add(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "x")
+        archive.writestr("b.csv", "x")
+    with pytest.raises(BadInput, match=r"holds a\.csv, b\.csv, from which the checklist is not clear"):
+        Shelf(tmp_path / "home").add(path)
+
+
+def test_a_file_of_another_version_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "home")
+    shelf.add(plain(tmp_path))
+    shelf.path_of("insects").write_bytes(b"not a database")
+    with pytest.raises(FieldmarkError) as raised:
+        shelf.open("insects")
+    assert (
+        raised.value.hint
+        == "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
+    )
+    assert shelf.add(plain(tmp_path)).n_species == 5
+
+
+def test_a_name_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
+    for name in ("", "a/b", "../a", "avilist", "Wiki", ".hidden", "a b", "a" * 65):
+        with pytest.raises(UsageError, match="cannot be named"):
+            Shelf(tmp_path / "home").add(plain(tmp_path), name)
+
+
+def test_a_bad_table_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for content, message in (
+        (PLAIN.encode("utf-16"), "is UTF-16, expected text in UTF-8"),
+        (b"scientific_name\nVan\xe9ssa cardui\n", "line 2: expected UTF-8 text"),
+        (b"\x89PNG\0\0\0\0", "is a binary file"),
+        (b"", "is empty, expected a table of names"),
+        (b"scientific_name\n", "The checklist has no names"),
+        (b"id,colour\n1,red\n", "no column of scientific names; got id, colour"),
+        (b"scientific_name\n" + b"x" * 2**21, "line 2: longer than 1,048,576 characters"),
+        (b'scientific_name,a\n"Vanessa cardui' + b"x" * 200_000 + b'",', "a cell is longer than 131,072 characters"),
+    ):
+        (tmp_path / "bad.csv").write_bytes(content)
+        with pytest.raises(BadInput, match=message):
+            Shelf(tmp_path / "home").add(tmp_path / "bad.csv")
+        assert Shelf(tmp_path / "home").names() == []
+
+
+def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path) -> None:
+    archives: tuple[tuple[dict[str, str | None], str], ...] = (
+        ({"meta": "<archive"}, "meta.xml is not XML"),
+        ({"meta": "<!DOCTYPE a [<!ENTITY b 'c'>]><archive/>"}, "declares entities"),
+        ({"meta": "<archive/>"}, "has no core"),
+        ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
+        ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
+        ({"meta": META.replace("UTF-8", "no-code")}, "unknown encoding: no-code"),
+        ({"taxa": None}, "names taxa.txt, which the archive lacks"),
+        ({"taxa": TAXA.splitlines()[0]}, "The checklist has no names"),
+        ({"taxa": TAXA + "\n" * 20_000_000}, r"taxa.txt would unpack to .* bytes from"),
+    )
+    for files, message in archives:
+        with pytest.raises(BadInput, match=message):
+            Shelf(tmp_path / "home").add(darwin_core(tmp_path, **files))
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> StoredChecklist:
+    return Shelf(tmp_path / "home").add(darwin_core(tmp_path))
+
+
+def named(checklist: StoredChecklist, *names: str) -> Iterator[Taxon]:
+    return (taxon for name in names if (taxon := checklist.find(name)) is not None)
+
+
+def test_a_small_checklist_is_kept_whole_once(whole: StoredChecklist, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.sqlite"
+    assert part.keep(whole, named(whole, "Vanessa cardui"), kept)
+    assert kept.read_bytes() == whole.path.read_bytes()
+    assert not part.keep(whole, named(whole, "Vanessa cardui"), kept)
+    found = kept_checklist(kept, whole.name, whole.digest)
+    assert isinstance(found, StoredChecklist) and found.n_species == whole.n_species
+    assert not part.keep(found, named(whole, "Vanessa cardui"), kept)  # a later build with the kept one
+
+
+def test_of_a_large_checklist_the_part_with_the_species_is_kept(
+    whole: StoredChecklist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i, (species, most, below, n_species) in enumerate((
+        (("Vanessa cardui",), 4, "Vanessa", 2),
+        (("Vanessa cardui",), 6, "Insecta", 2),
+        (("Vanessa cardui", "Prunella modularis"), 2, "Animalia", 3),
+        (("Vanessa cardui", "Prunella vulgaris"), 2, "", 5),
+        (("Vanessa atalanta",), 1, "Vanessa atalanta", 1),
+    )):  # fmt: skip
+        monkeypatch.setattr(part, "MAX_TAXA", most)
+        kept = tmp_path / f"{i}.sqlite"
+        assert part.keep(whole, named(whole, *species), kept)
+        found = StoredChecklist(kept)
+        assert (found.meta.get("below", ""), found.n_species, found.digest) == (below, n_species, whole.digest)
+        for name in species:
+            assert found.find(name) == whole.find(name)
+            assert found.homonyms(name.split()[0]) or found.find(name.split()[0])
+        assert not below or select(found, below) == select(whole, below)
+        assert not part.keep(whole, named(whole, *species), kept)
+    taxon = StoredChecklist(kept, language="de").find("Pyrameis atalanta")
+    assert taxon is not None and taxon.common_names == ("Admiral", "Red Admiral")
+
+
+def test_a_changed_byte_is_found_when_a_kept_checklist_is_opened(whole: StoredChecklist, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.sqlite"
+    part.keep(whole, named(whole, "Vanessa cardui"), kept)
+    content = kept.read_bytes()
+    for place in (70, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(StoreError, match="is damaged: its checksum differs") as caught:
+            StoredChecklist(kept)
+        assert "kb build --checklist FILE" in (caught.value.hint or "")
+
+
+def test_nothing_is_kept_of_avilist_and_of_an_own_list(whole: StoredChecklist, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.sqlite"
+    part.keep(whole, (), kept)
+    assert part.keep(load_checklist(), (), kept)
+    assert not kept.exists()
+    assert kept_checklist(kept, "AviList 2025", load_checklist().digest) is load_checklist()
+    assert kept_checklist(kept, whole.name, whole.digest) is None
+
+
+def test_a_knowledge_base_without_a_kept_checklist_is_its_own_unless_it_has_birds(tmp_path: Path) -> None:
+    frog = Taxon(taxon_id="rana", scientific_name="Rana rana", rank="species", lineage={"class": "Amphibia"})
+    bird = Taxon(taxon_id="pica", scientific_name="Pica pica", rank="species", lineage={"class": "Aves"})
+    none = tmp_path / "none.sqlite"
+    own = checklist_for(none, "", "", lambda: [frog])
+    assert own.find("Mallard") is None and own.find("Rana rana") == frog
+    assert checklist_for(none, "wiki", "", lambda: [bird]).find("Mallard") is None
+    assert checklist_for(none, "", "", lambda: [bird, frog]) is load_checklist()
+
+
+TREE = (TaxonRow(1, 3, 0, "", "Vanessa", "genus", False), TaxonRow(2, 2, 1, "", "Vanessa a", "species", False),
+        TaxonRow(3, 3, 1, "", "Vanessa b", "species", False))  # fmt: skip
+
+
+def test_rows_that_are_no_tree_and_names_without_a_taxon_are_refused(tmp_path: Path) -> None:
+    for taxa in (
+        TREE[1:],
+        TREE[:2],
+        (TREE[0], TREE[1]._replace(parent=0), TREE[2]),
+        (TREE[0], TREE[1]._replace(last=5), TREE[2]),
+        (TREE[0], TREE[1]._replace(last=1), TREE[2]),
+        (TREE[0]._replace(name=""), *TREE[1:]),
+        (TREE[0]._replace(name="x" * 3_000), *TREE[1:]),
+    ):
+        with pytest.raises(BadInput):
+            write_rows(tmp_path / "x.sqlite", {}, taxa, [])
+        assert not list(tmp_path.iterdir()), taxa
+    for name in ((4, 0, 1, "x", ""), (0, 0, 1, "x", ""), (1, 9, 1, "x", ""), (1, 0, 1, "", "")):
+        with pytest.raises(BadInput, match="name without a taxon"):
+            write_rows(tmp_path / "x.sqlite", {}, TREE, [NameRow._make(name)])

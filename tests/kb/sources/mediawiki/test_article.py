@@ -119,16 +119,6 @@ def test_a_page_without_a_taxobox_has_its_first_photo_as_lead() -> None:
     ]
 
 
-def test_a_taxobox_without_a_picture_has_no_lead_image() -> None:
-    box = SPECIESBOX.replace("Red_wader_%28male%29.jpg", "Rubor_distribution.png")
-    article = parsed(
-        box
-        + '<p>Text.</p><div class="thumb"><a href="/wiki/File:Egg.jpg"><img src="/a/aa/Egg.jpg" width="90"></a></div>'
-    )
-    assert [figure.file for figure in article.figures if figure.role == "lead"] == []
-    assert "Egg.jpg" in [figure.file for figure in article.figures]
-
-
 def test_only_a_genus_with_one_species_has_a_binomial() -> None:
     box = """<table class="infobox biota"><tr><th colspan="2">Solus</th></tr><tr><td>Family:</td><td>Ruberidae</td></tr>
     <tr><td>Genus:</td><td><i>Solus</i> Smith, 1900</td></tr><tr><th colspan="2">Species</th></tr>

@@ -193,16 +193,6 @@ def test_a_failed_page_does_not_affect_the_others(wiki: FaultyWiki, source: Wiki
     assert wiki.most_at_once <= 3
 
 
-def test_closing_the_fetch_iterator_stops_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
-    for i in range(40):
-        wiki.pages[f"Page {i}"] = "<p>Text.</p>"
-    pages = [PageRef(subject_id=f"term:page-{i}", title=f"Page {i}") for i in range(40)]
-    stream = source.fetch(pages)
-    next(stream)
-    stream.close()  # type: ignore[attr-defined]
-    assert len(wiki.requests) < 15
-
-
 def test_invalid_titles_are_left_out_of_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
     bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
     found = dict(source.locator.match_titles([*bad, "Merlin"], CHECKLIST))
@@ -317,18 +307,3 @@ def test_terms_are_found_by_title_redirect_or_given_page(odd: WikipediaSource) -
     assert {name: place.reason for name, place in found.items() if isinstance(place, LeftOut)} == {
         "kea": "disambiguation", "nothing": "no page", "x": "no page",
     }  # fmt: skip
-
-
-@pytest.mark.integration
-def test_the_list_page_and_the_category_give_the_same_birds(wiki_api_url: str) -> None:
-    source = WikipediaSource(wiki_api_url, contact=None)
-    by_list = dict(source.locator.match_titles(source.titles_in_list("List of birds by common name"), CHECKLIST))
-    by_category = dict(source.locator.match_titles(source.titles_in_category("Category:Birds"), CHECKLIST))
-    assert sum(isinstance(match, tuple) for match in by_list.values()) == 184
-    assert sum(isinstance(match, tuple) for match in by_category.values()) == 184
-    left_out = {title: match.reason for title, match in by_list.items() if isinstance(match, LeftOut)}
-    assert left_out == {
-        "Plain stub bird": "not in the checklist", "Bird without a box": "not in the checklist",
-        "Binoculars": "not a bird", "Robin": "disambiguation", "Bird that nobody wrote about": "no page",
-    }  # fmt: skip
-    assert source.n_requests <= 20
