@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -289,3 +290,21 @@ def test_a_damaged_journal_costs_its_photos_or_is_an_error_with_a_remedy(tmp_pat
     journal.write_text(journal.read_text() + "\n".join(strange) + "\n")
     with output(tmp_path / "a") as out:
         assert out.done == rows.keys()
+
+
+@pytest.mark.integration
+def test_resuming_reads_rows_one_by_one(tmp_path: Path) -> None:
+    """20 MB of rows take less than a tenth of that in memory."""
+    n = 2_000
+    with output(tmp_path) as first:
+        for number in range(n):
+            first.add(f"{number}.jpg", f"{number}.jpg,{'x' * 10_000}\n", ok=True)
+    interned = [Path(f"{number}.jpg").name for number in range(n)]  # else the growth of their table may count
+    tracemalloc.start()
+    try:
+        with output(tmp_path) as second:
+            assert len(second.done) == len(interned)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (tmp_path / "out.csv").stat().st_size / 10

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -190,26 +187,3 @@ def test_pages_without_a_free_licence_are_credited_and_not_exported(
     assert whole["withheld_pages"] == 1, "paths of local files are private"
     cli.call("import", "all", "--kb", "c.kb", check=True)
     assert site.url("/mallard") in cli.call("credits", "--kb", "c.kb", check=True).stdout
-
-
-@pytest.mark.integration
-def test_a_killed_build_of_pages_resumes_to_the_same_digest(cli: Any, site: UglySite, tmp_path: Path) -> None:
-    birds = ("Mallard", "Gadwall", "Garganey", "Northern Pintail", "Redhead", "Canvasback")
-    for bird in birds:
-        site.pages[f"/{bird.replace(' ', '-')}"] = Reply(body=page(f"<h2>Description</h2><p>{LOOKS}</p>"), stall_s=0.3)
-    rows = [f"{bird},{site.url('/' + bird.replace(' ', '-'))}\n" for bird in birds]
-    (tmp_path / "pages.csv").write_text("".join(rows))
-    cli.run("build", "--pages", "pages.csv", "--kb", "whole.kb", check=True)
-    site.requests.clear()
-    build = [*cli.command(), "build", "--pages", "pages.csv", "--kb", "killed.kb"]
-    process = subprocess.Popen(build, cwd=tmp_path, env=cli.environment(), stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while len(site.asked) < 4 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before = list(site.asked)
-    cli.run("build", "--pages", "pages.csv", "--kb", "killed.kb", check=True)
-    assert len(site.asked) - len(before) <= len(birds) - len(before) + 1, "pages that had arrived are not fetched again"
-    digests = [payload(cli, "verify", "--kb", kb)["digest"] for kb in ("whole.kb", "killed.kb")]
-    assert digests[0] == digests[1]

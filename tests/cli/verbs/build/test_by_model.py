@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,34 +142,6 @@ def test_missing_price_key_or_endpoint_is_named(
         outcome = cli.call(*owls, "--distiller", "model", *more)
         assert (outcome.exit_code, said in outcome.stderr) == (code, True), outcome.stderr
     assert server.n_calls == 0
-
-
-@pytest.mark.integration
-def test_a_killed_build_is_resumed_without_repeated_calls(
-    cli: Any, server: OpenAIServer, wiki_api_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Finches of a real MediaWiki; at most the two replies in flight at each kill are requested again."""
-    set_model(server, tmp_path, monkeypatch)
-    server.script = lambda call: slowly(0.1, call)
-    command = ["build", "--taxon", "Fringillidae", "--api-url", wiki_api_url, "--distiller", "model"]
-    cli.run(*command[:-2], "--kb", "birds.kb", "--only", "resolve", check=True)
-    cli.run("build", "--api-url", wiki_api_url, "--kb", "birds.kb", "--only", "fetch", check=True)
-    process = subprocess.Popen(
-        [*cli.command(), *command, "--kb", "birds.kb"],
-        cwd=tmp_path, env=cli.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    deadline = time.monotonic() + 300
-    while server.n_calls < 4 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    in_vain = server.n_calls
-    assert in_vain >= 4
-    report = fields(cli.run(*command, "--kb", "birds.kb", check=True).stdout)
-    n_distinct = len({call.text for call in server.calls})
-    assert n_distinct <= server.n_calls <= n_distinct + 2
-    assert int(report["summaries"]) > 4
-    assert cli.run("verify", "--kb", "birds.kb").exit_code == 0
 
 
 def test_names_are_kept_on_request(cli: Any, owls: list[str], server: OpenAIServer) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,30 +47,6 @@ def test_a_session_lists_marks_grows_and_resumes_where_it_stopped(converse: Any,
     done, session = converse("6-7\n\nq\n", "--set", "k=7", query="a red bird", file="refused.json")
     assert done.exit_code == 0 and session["turns"][1]["query"] == "a red bird"
     assert "could not be captioned" in done.stderr
-
-
-@pytest.mark.integration
-def test_a_killed_session_keeps_every_answer(cli: Any, coloured: Path, tmp_path: Path) -> None:
-    """A real process with the starter encoders, killed while it waits for the next answer."""
-    photos = tmp_path / "few"
-    shutil.copytree(coloured / "red_bird", photos)
-    command = [*cli.command(), "feedback", QUERY, "--images", str(photos), "--session", "s.json", "--set", "k=3"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=cli.environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, bufsize=0,
-    )  # fmt: skip
-    assert process.stdin is not None and process.stderr is not None
-    process.stdin.write("2\n")
-    text = ""
-    while "Enter searches" not in text:
-        text += process.stderr.read(1)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    kept = json.loads((tmp_path / "s.json").read_text())
-    assert kept["turns"][0]["relevant"] == [kept["turns"][0]["shown"][1]["image_id"]]
-    after = cli.run(*command[len(cli.command()) :], stdin="\nq\n")
-    assert after.exit_code == 0 and "Resuming turn 0" in after.stderr
-    assert len(json.loads((tmp_path / "s.json").read_text())["turns"]) == 2
 
 
 def test_undo_edit_wrong_numbers_and_the_end_of_the_photos(converse: Any) -> None:

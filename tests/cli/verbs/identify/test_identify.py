@@ -7,9 +7,6 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,37 +65,16 @@ def test_paths_are_read_from_stdin_or_a_pattern_and_json_progress_is_on_stderr(
     assert (last["done"], last["total"], last["failed"], last["left_s"]) == (4, 4, 0, 0)
 
 
-@pytest.mark.integration
-def test_file_names_that_are_not_utf8_pass_through_pipes(
-    cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
-) -> None:
-    odd = os.fsencode(drawings) + b"/caf\xe9.png"
-    shutil.copy(drawings / f"{CARDINAL}.png", odd)
-    named = tmp_path / "names.txt"
-    named.write_bytes(b"\xef\xbb\xbf" + odd + b"\r\n")
-    strict = cli.environment({"PYTHONIOENCODING": "utf-8:strict"})
-    command = [*cli.command(), "identify", "-", "--kb", str(built_kb), "--top", "1", "--quiet"]
-    with named.open("rb") as stdin:
-        outcome = subprocess.run([*command, "--format", "csv"], stdin=stdin, capture_output=True, env=strict)
-    assert (outcome.returncode, outcome.stderr) == (0, b"")
-    assert odd in outcome.stdout
-
-
 def test_skipped_files_of_a_folder_are_counted_by_extension(cli: Any, built_kb: Path, drawings: Path) -> None:
-    folder = drawings / "owl"
-    folder.mkdir()
-    shutil.move(drawings / "bubo-scandiacus.png", folder)
     for name in ("a.txt", "b.txt", "c.XMP", "d.cr2", "e.nef", "f.mp4", "LICENCE"):
-        (folder / name).write_bytes(b"x")
-    command = ("identify", folder, "--kb", built_kb, "--format", "jsonl")
-    stderr = cli.call(*command, check=True).stderr
-    assert "Skipped 7 files: 2 .txt, " in stderr
-    assert all(f"1 {kind}" in stderr for kind in (".xmp", ".cr2", ".nef", ".mp4", "without extension"))
+        (drawings / name).write_bytes(b"x")
+    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
+    skipped = "Skipped 7 files: 2 .txt, 1 without extension, 1 .cr2, 1 .mp4, 1 .nef, 1 .xmp"
     warnings = [
         "warning: 2 RAW photos skipped: .cr2, .nef not supported; export JPEGs",
         "warning: 1 video skipped: .mp4 not supported; save stills as JPEG",
     ]
-    assert [line for line in stderr.splitlines() if line.startswith("warning")] == warnings
+    assert cli.call(*command, check=True).stderr.splitlines()[:3] == [skipped, *warnings]
     assert cli.call(*command, "--quiet", check=True).stderr.splitlines() == warnings
 
 
@@ -157,36 +133,6 @@ def test_a_second_run_adds_only_new_photos_unless_it_starts_over(cli: Any, built
     cli.call(*anew, check=True)
     table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert [(row["image"], row["preset"]) for row in table] == [(str(photo), "vr-rag-v2")]
-
-
-@pytest.mark.integration
-def test_a_killed_run_resumes_to_the_same_rows(cli: Any, built_kb: Path, drawings: Path, tmp_path: Path) -> None:
-    command = ["identify", str(drawings), "--kb", str(built_kb), "--format", "csv", "--rows", "candidates", "--output"]
-    whole = tmp_path / "whole.csv"
-    for n_photos in (70, 300, 1200):  # more photos if the machine finishes before the kill
-        for number in range(n_photos):
-            shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"copy-{number:04}.png")
-        cut = tmp_path / f"cut-{n_photos}.csv"
-        ours = subprocess.Popen([*cli.command(), *command, str(cut)], env=cli.environment(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120  # imports are slow on a busy machine
-        while not (cut.exists() and cut.stat().st_size > 1500) and time.monotonic() < deadline:
-            time.sleep(0.005)
-        os.kill(ours.pid, signal.SIGKILL)
-        if ours.wait(timeout=30) == -signal.SIGKILL:
-            break
-    cli.call(*command, whole, check=True)
-    assert cut.stat().st_size < whole.stat().st_size
-    cli.call(*command, cut, check=True)
-
-    cut_rows, whole_rows = (list(csv.DictReader(path.read_text().splitlines())) for path in (cut, whole))
-    named = ("image", "rank", "taxon_id", "status")
-    assert [[row[column] for column in named] for row in cut_rows] == [
-        [row[column] for column in named] for row in whole_rows
-    ]
-    # float32: another batch may differ in the last digit shown.
-    assert [float(row["score"]) for row in cut_rows] == pytest.approx(
-        [float(row["score"]) for row in whole_rows], abs=1e-5
-    )
 
 
 def test_an_unreadable_photo_is_an_error_row_until_it_is_retried(cli: Any, built_kb: Path, drawings: Path) -> None:

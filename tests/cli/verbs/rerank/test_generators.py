@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
 from PIL import Image
 
+from data.errors import MissingDependency
+from kb.endpoints.drawing import pipeline
+from kb.endpoints.drawing.pipeline import PipelineImages
 from tests.cli.verbs.rerank.conftest import jobs_file
-
-# Stand-ins for the packages of the extra `draw`: a picture whose colour tells the model, seed and arguments.
-TORCH = """
-float32 = bfloat16 = None
-class cuda:
-    is_available = staticmethod(lambda: False)
-class backends:
-    mps = cuda
-class Generator:
-    def __init__(self, device): pass
-    def manual_seed(self, seed):
-        self.seed = seed
-        return self
-"""
-DIFFUSERS = """
-from PIL import Image
-class Made:
-    pass
-class DiffusionPipeline:
-    @classmethod
-    def from_pretrained(cls, model, dtype):
-        made = cls()
-        made.model = model
-        return made
-    def to(self, device): return self
-    def set_progress_bar_config(self, disable): pass
-    def __call__(self, prompt, generator, shade=200):
-        made = Made()
-        made.images = [Image.new("RGB", (40, 40), (shade, 200 if self.model == "green" else 0, generator.seed * 40))]
-        made.nsfw_content_detected = [prompt.endswith("forbidden")]
-        return made
-"""
 
 
 def rows_of(cli: Any, file: Path, *sets: str) -> tuple[Any, list[dict[str, Any]]]:
@@ -88,28 +56,17 @@ def test_anchors_of_the_named_species_replace_drawings(cli: Any, photos: Path, b
     assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr
 
 
-@pytest.mark.skipif(find_spec("diffusers") is not None, reason="diffusers is installed")
-def test_without_diffusers_the_extra_is_named(cli: Any, photos: Path) -> None:
-    run, _ = rows_of(cli, jobs_file(photos), "visret.generator=diffusers")
+def test_a_local_model_draws_by_its_settings(cli: Any, photos: Path, monkeypatch: Any) -> None:
+    """`tests/kb/endpoints/drawing/test_pipeline.py` has the model itself."""
+    made: dict[str, Any] = {}
+
+    class Recorded(PipelineImages):
+        def __init__(self, model: str, **others: Any) -> None:
+            made.update(others, model=model)
+            raise MissingDependency("diffusers", extra="draw")
+
+    monkeypatch.setattr(pipeline, "PipelineImages", Recorded)
+    sets = ("visret.generator=diffusers", "visret.model=green", "visret.seed=3", 'visret.pipeline={"shade": 100}')
+    run, _ = rows_of(cli, jobs_file(photos), *sets)
     assert run.exit_code == 3 and "diffusers is not installed" in run.stderr and "'.[draw]'" in run.stderr
-
-
-@pytest.mark.skipif(find_spec("diffusers") is not None, reason="tests/kb/endpoints/drawing/test_pipeline.py has it")
-def test_a_local_model_draws_by_its_settings(cli: Any, photos: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    for name, code in (("torch", TORCH), ("diffusers", DIFFUSERS)):
-        (tmp_path / "packages").mkdir(exist_ok=True)
-        (tmp_path / "packages" / f"{name}.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path / "packages")
-    file = jobs_file(photos)
-    used = ("visret.generator=diffusers", "visret.model=red")
-    run, rows = rows_of(cli, file, *used)
-    assert run.exit_code == 0 and rows[0]["image_id"] == "3" and "3 drawings" in run.stderr
-    seen = {rows[0]["evaluation"]}
-    for change in ("visret.model=green", "visret.seed=3", 'visret.pipeline={"shade": 100}'):
-        _, rows = rows_of(cli, file, *used, change)
-        assert rows[0]["evaluation"] not in seen, change  # other files
-        seen.add(rows[0]["evaluation"])
-    run, rows = rows_of(cli, file, *used, "visret.template={instruction} forbidden")
-    assert run.exit_code == 7 and "its filter removed a drawing" in rows[0]["evaluation"]
-    for name in ("torch", "diffusers"):
-        sys.modules.pop(name, None)
+    assert (made["model"], made["seed"], made["arguments"]) == ("green", 3, {"shade": 100})
