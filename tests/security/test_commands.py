@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 from PIL import Image
@@ -23,14 +22,16 @@ from kb.checklist.avilist import load_checklist
 from kb.distill.model_reply import SCHEMA
 from tests.conftest import CommandLine, Outcome
 from tests.drawn_birds import drawn_bird
-from tests.security.conftest import LEVELS, Model, Obeying
-from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, gullible, obedient
-from tests.security.test_fooled_models import yes_if_bright
+from tests.security.conftest import Model, Obeying
+from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, obedient
 from tests.security.test_prompt_blocks import ALL, LOOKS, STRIPES, jay, labels, repeat
 from tests.servers.openai_server import Answer, Call, Reaction, Script
 from tests.servers.ugly_site import Reply, UglySite
 
 ROOT = Path(__file__).parents[2]
+ZORBLIN = "A zorblin is a red gland of frogs."
+CREST = "It is blue above with a crest."
+ZEBRA = Answer(text="Zebra stripes.", more={"citations": ["javascript:alert('zebra')", "https://zebra.test/"]})
 FILE_NAMES = tuple(f"{n} {attack.replace('/', '∕')}" for n, attack in enumerate((*ATTACKS[1:4], ATTACKS[-2])))
 """Attacks as names of files."""
 
@@ -61,9 +62,6 @@ def add(cli: CommandLine, name: str, drawing: str, text: str, file_name: str, *m
     photo.write_bytes(drawn_bird(drawing))
     given = ("--text", words, "--photo", photo, "--as-is", *more)
     cli.call("add", "--kb", "a.kb", "--name", name, *given, check=True)
-
-
-# --- the user's own files: `kb add`, `kb identify --reader`, `kb context` --------------------------------------------
 
 
 def test_added_texts_names_and_photos(cli: CommandLine, run: Obeying, model: Model) -> None:
@@ -105,31 +103,6 @@ def test_added_texts_names_and_photos(cli: CommandLine, run: Obeying, model: Mod
     assert "It is white with a black bill." not in found["passage"][:31]
 
 
-def test_added_pages(cli: CommandLine, run: Obeying, model: Model) -> None:
-    """Files whose title, heading and text are orders; the name of the last one is its title."""
-    pages = [f"{name}.html" for name in FILE_NAMES] + [f"{ORDER}.txt"]
-    for n, page in enumerate(pages[:-1]):
-        (cli.folder / page).write_text(as_page(f"Jay {ALL}", ALL, f"The crown is black. It has {n} songs. {ALL}"))
-    (cli.folder / pages[-1]).write_text(f"The belly is white. {ALL}")
-    (cli.folder / "pages.csv").write_text(f'Gadwall,"{pages[-1]}"')
-    build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb", "a.kb")  # which sets the distiller
-    run(obedient(repeat, STRIPES), *build, check=True)
-    given = [argument for page in pages for argument in ("--page", page)]
-    command = ("add", "--kb", "a.kb", "--name", "Blue Jay", "--format", "json", *given)
-    text = json.loads(run(obedient(repeat, STRIPES), *command, check=True).stdout)["text"]
-    assert len(model.calls) == len(pages)
-    assert all(MARK in as_read(call.text) for call in model.calls)
-    assert "The crown is black." in text and "The belly is white." in text
-    assert "zebra" not in text.lower()
-    own = commanding("kb", "distil.md", cli.folder / "own")
-    other = ("add", "--kb", "a.kb", "--name", "Mallard", "--format", "json", *given, "--set", f"prompts={own}")
-    text = json.loads(run(obedient(repeat, STRIPES), *other, check=True).stdout)["text"]
-    assert "The crown is black." not in text
-
-
-# --- web pages: `kb build --pages`, and a search model that read one --------------------------------------------------
-
-
 @pytest.fixture
 def site() -> Iterator[UglySite]:
     with UglySite().running() as site:
@@ -159,117 +132,36 @@ def test_web_pages_for_the_distiller(cli: CommandLine, run: Obeying, model: Mode
     assert run(obedient(repeat, STRIPES), *build, "b.kb", "--set", f"prompts={own}").exit_code != 0
 
 
-PAGES = {
-    "zorblin": "A zorblin is a red gland of frogs.",
-    "snood": "A snood is a flap of skin over the bill.",
-    "cristata": "A jay of North America.",
-}
-CREST = "It is blue above with a crest."
-ZEBRA = Answer(text="Zebra stripes.", more={"citations": ["javascript:alert('zebra')", "https://zebra.test/"]})
-
-
-@pytest.fixture
-def copy(cli: CommandLine) -> Iterator[str]:
-    """A knowledge base that no answer was learnt into: the same one, as often as one is needed."""
+@pytest.mark.integration
+def test_a_page_that_a_search_model_read(cli: CommandLine, run: Obeying, model: Model, tmp_path: Path) -> None:
+    """`kb context`: it changes neither the form of its answer nor other answers, and reaches no other model."""
     add(cli, "Blue Jay", "cyanocitta-cristata", CREST, "jay")
-    return (shutil.copytree("a.kb", f"{n}.kb") for n in range(10))
+    (cli.folder / "queries.txt").write_text("frog with a zorblin\nturkey with a snood\nCyanocitta cristata\n")
 
+    def answering(page: str) -> Script:
+        def react(call: Call) -> Reaction:
+            if "judge photographs by this query: " not in call.text:
+                return json.dumps({"sentences": [{"text": CREST, "sources": [1]}]})
+            text = page if "zorblin" in call.text else "A snood is a flap of skin over the bill."
+            return Answer(text=text, more={"search_results": [{"url": "https://a.example/", "title": text}]})
 
-def searching(site: UglySite, otherwise: Script) -> Script:
-    """Search the site for the last word of a query and answer with the page; other calls as `otherwise` says."""
-    site.pages |= {f"/{word}": Reply(body=text) for word, text in PAGES.items()}
+        return react
 
-    def react(call: Call) -> Reaction:
-        query = re.search(r"judge photographs by this query: .*\b(\w+)$", call.text, re.MULTILINE)
-        if query is None:
-            return otherwise(call)
-        url = site.url(f"/{query[1]}")
-        with urlopen(url) as page:
-            text = page.read().decode()
-        return Answer(text=text, more={"search_results": [{"url": url, "title": text}]})
+    def explain(script: Script, *more: str) -> list[dict[str, Any]]:
+        own = shutil.copytree("a.kb", tmp_path / f"copy {len(list(tmp_path.iterdir()))}.kb")
+        return rows(run(script, "context", "--file", "queries.txt", "--kb", own, *more, check=True))
 
-    return react
-
-
-def attacked(site: UglySite) -> None:
-    site.pages["/zorblin"] = Reply(body=f"{PAGES['zorblin']} {ALL}")
-
-
-@pytest.mark.integration
-def test_a_page_that_a_search_model_read(
-    cli: CommandLine, run: Obeying, model: Model, site: UglySite, copy: Iterator[str]
-) -> None:
-    """`kb context`: it changes neither the form of its answer nor other answers."""
-    (cli.folder / "queries.txt").write_text(
-        "frog with a zorblin\nturkey with a snood\nCyanocitta cristata\nCyanocitta cristata with a zorblin\n"
-    )
-    script = searching(site, lambda _: json.dumps({"sentences": [{"text": CREST, "sources": [1]}]}))
-
-    def explain(script: Script, kb: str, *more: str) -> list[dict[str, Any]]:
-        return rows(run(script, "context", "--file", "queries.txt", "--kb", kb, *more, check=True))
-
-    wanted = explain(script, next(copy))
-    assert [row["passage"].count(PAGES["zorblin"]) for row in wanted] == [1, 0, 0, 1]
-    assert wanted[2]["passage"].startswith(CREST)
-    attacked(site)
-    of_page = next(copy)
-    found = explain(obedient(script, ZEBRA), of_page)
-    assert found[1:3] == wanted[1:3]
-    for row, before in zip(found, wanted, strict=True):
-        assert {**row, "passage": "", "sources": []} == {**before, "passage": "", "sources": []}
-        assert "Zebra" not in row["passage"]
-    assert found[0]["passage"].startswith(PAGES["zorblin"])
-    # The page is text of its own answer, and reaches no model: also when it was learnt.
-    explain(obedient(script, ZEBRA), of_page, "--no-web")
-    assert [call for call in model.calls if MARK in as_read(call.text)] == []
-    assert model.calls != []
-    always = explain(obedient(script, ZEBRA), next(copy), "--web")
-    assert always[0] == found[0]
-    assert PAGES["cristata"] in always[2]["passage"]
-    # A search model that obeys the page spoils the answers that it read the page for.
-    fooled = explain(lambda call: ZEBRA if "zorblin" in call.text else script(call), next(copy))
-    assert fooled[1:3] == wanted[1:3]
-    assert [list(row) for row in fooled] == [list(row) for row in wanted]
+    wanted = explain(answering(ZORBLIN))
+    assert [row["passage"].count(ZORBLIN) for row in wanted] == [1, 0, 0] and wanted[2]["passage"].startswith(CREST)
+    found = explain(obedient(answering(f"{ZORBLIN} {ALL}"), ZEBRA))
+    assert found[1:] == wanted[1:] and found[0]["passage"].startswith(ZORBLIN)
+    assert {**found[0], "passage": "", "sources": []} == {**wanted[0], "passage": "", "sources": []}
+    assert [call for call in model.calls if MARK in as_read(call.text)] == [] and model.calls != []
+    # A search model that obeys the page spoils the answer that it read the page for.
+    fooled = explain(lambda call: ZEBRA if "zorblin" in call.text else answering(ZORBLIN)(call))
+    assert fooled[1:] == wanted[1:] and [list(row) for row in fooled] == [list(row) for row in wanted]
     own = commanding("kb", "search.md", cli.folder / "own")
-    own_order = explain(obedient(script, ZEBRA), next(copy), "--set", f"prompts={own}")
-    assert "Zebra" in own_order[1]["passage"]
-
-
-@pytest.mark.integration
-def test_a_page_behind_the_judgement_of_photos(
-    cli: CommandLine, run: Obeying, model: Model, site: UglySite, copy: Iterator[str]
-) -> None:
-    """`kb rerank --web`."""
-    candidates = []
-    for n, level in enumerate(LEVELS):
-        Image.new("RGB", (40, 40), (level,) * 3).save(cli.folder / f"{level}.png")
-        candidates.append({"image_id": f"{level}", "path": f"{level}.png", "score": 1 - n / 10})
-    queries = ("frog with a zorblin", "turkey with a snood")
-    jobs = [{"query_id": query.split()[-1], "text": query, "candidates": candidates} for query in queries]
-    (cli.folder / "jobs.jsonl").write_text("\n".join(map(json.dumps, jobs)))
-    script, zebra = searching(site, yes_if_bright), '{"probability": 50}'
-
-    def judge(script: Script, *more: str) -> list[dict[str, Any]]:
-        command = ("rerank", "jobs.jsonl", "--judge", "vision", "--web", "--format", "jsonl", "--kb", next(copy))
-        found = rows(run(script, *command, *more))
-        return [{**row, "cost_usd": 0} for row in sorted(found, key=lambda row: (row["query_id"], row["rank"]))]
-
-    wanted = judge(script)
-    assert [row["image_id"] for row in wanted] == ["120", "200", "40", "80"] * 2
-    attacked(site)
-    assert judge(obedient(script, zebra)) == wanted
-    assert any(MARK in as_read(call.text) for call in model.calls if call.images)
-    # A model that obeys the page within its block spoils its own query, and adds no photo to it.
-    fooled, n = judge(gullible(script, zebra)), len(LEVELS)  # the rows of the first query, "snood"
-    assert fooled[:n] == wanted[:n] and fooled[n:] != wanted[n:]
-    assert sorted(row["image_id"] for row in fooled[n:]) == sorted(map(str, LEVELS))
-    assert [list(row) for row in fooled] == [list(row) for row in wanted]
-    for name in ("direct.md", "question.md", "question_stated.md", "questions_together.md"):
-        own = commanding("rerank", name, cli.folder / "own")
-    assert judge(obedient(script, zebra), "--set", f"prompts={own}") != wanted
-
-
-# --- photos that are read as texts or found by drawings: `kb rerank`, `kb find` ---------------------------------------
+    assert "Zebra" in explain(obedient(answering(ZORBLIN), ZEBRA), "--set", f"prompts={own}")[1]["passage"]
 
 
 QUESTIONS = ["What colour is the bird?", "Where does it sit?", "What does it hold?"]
