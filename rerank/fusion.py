@@ -12,9 +12,7 @@ from rerank.settings import DrawingFusion
 
 Scores = NDArray[np.float64]
 
-PAPER_DAMPING: Final = (
-    1.0  # VisRet, appendix B; the default of the authors' code is 0, that of Cormack et al. (2009) 60
-)
+PAPER_DAMPING: Final = 1.0  # VisRet, appendix B; the default of the authors' code is 0, that of Cormack et al. 60
 N_DIGITS: Final = 12  # sums of equal terms in another order must tie
 
 
@@ -47,25 +45,17 @@ def fuse(
         damping: the paper's lambda.
         text: `(n,)` similarities of the query's text, for `with-text`.
 
-    Raises:
-        ValueError: for other shapes, a negative damping, or `with-text` without the text.
-
     Source:
         VisRet (Wu et al., 2025), section 3.2 and appendix B: reciprocal rank fusion with lambda = 1. Differs: images
         equally similar to a drawing, and images of equal scores, keep first-stage order (in the authors' code, the
         later image goes first).
     """
-    if similarities.ndim != 2 or not len(similarities):
-        raise ValueError(f"expected similarities of shape (m, n) with m >= 1, got {similarities.shape}")
-    if not damping >= 0:
-        raise ValueError(f"expected damping >= 0, got {damping}")
     if fusion == "mean-similarity":
         scores: Scores = np.asarray(np.mean(similarities.astype(np.float64), axis=0))
     elif fusion == "reciprocal-rank":
         scores = np.sum(1.0 / (damping + ranks_of(similarities)), axis=0)
     else:
-        if text is None or text.shape != similarities.shape[1:]:
-            raise ValueError("with-text: expected one similarity of the text to each image")
+        assert text is not None
         drawn = np.mean(1.0 / (damping + ranks_of(similarities)), axis=0)
         scores = drawn + 1.0 / (damping + ranks_of(text[None, :])[0])
     fused: Scores = np.round(scores, N_DIGITS)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from data.records import Context, QueryPart, RankedImage
     from rerank.captions.scores import TextScorer
     from rerank.captions.texts import Captioner
+    from rerank.captions.visa import Visa
     from rerank.collection.retriever import Retriever
     from rerank.judgement_cache import JudgementCache
     from rerank.photo_vectors import PhotoFile
@@ -199,24 +200,27 @@ def _rewriter(resources: RerankResources) -> Seeker:
     return Rewriter(writer, resources.encoders[0])
 
 
-def _captions(resources: RerankResources) -> Reranker:
+def _text_scorers(resources: RerankResources, method: str) -> tuple[Captioner, TextScorer]:
     if resources.captioner is None or resources.scorer is None:
-        raise UsageError("The method captions needs a captioner and a scorer of texts.")
+        vision = "a vision model, " if method == "visa" else ""
+        raise UsageError(f"The method {method} needs {vision}a captioner and a scorer of texts.")
+    return resources.captioner, resources.scorer
+
+
+def _captions(resources: RerankResources, visa: Visa | None = None, method: str = "captions") -> Reranker:
+    captioner, scorer = _text_scorers(resources, method)
     from rerank.captions.reranker import CaptionReranker
 
-    settings = resources.settings.captions
-    return CaptionReranker(resources.captioner, resources.scorer, settings=settings, root=resources.root)
+    return CaptionReranker(captioner, scorer, visa=visa, settings=resources.settings.captions, root=resources.root)
 
 
 def _visa(resources: RerankResources) -> Reranker:
-    if resources.captioner is None or resources.scorer is None or resources.vision is None:
+    if resources.vision is None:
         raise UsageError("The method visa needs a vision model, a captioner and a scorer of texts.")
-    from rerank.captions.reranker import CaptionReranker
     from rerank.captions.visa import Visa
 
     visa = Visa(resources.text or resources.vision, resources.vision, prompts=resources.prompts)
-    settings = resources.settings.captions
-    return CaptionReranker(resources.captioner, resources.scorer, visa=visa, settings=settings, root=resources.root)
+    return _captions(resources, visa, "visa")
 
 
 METHODS: Final[Mapping[str, Callable[[RerankResources], Reranker]]] = {
@@ -271,10 +275,8 @@ def find(
         k: most photos to return.
 
     Raises:
-        ConfigError: if the method is unknown.
-        UsageError: if a resource is missing.
-        BadInput: if there is neither text nor photo.
-        BadImage: if the photo cannot be read.
+        ConfigError, UsageError: if the method is unknown, or a resource is missing.
+        BadInput, BadImage: if there is neither text nor photo, or the photo cannot be read.
         NoEvidence: if the encoder can see none of the words in photos.
 
     Example:
@@ -307,11 +309,10 @@ def _by_similarity(collection: ImageCollection, resources: RerankResources, seek
 
 
 def _by_captions(collection: ImageCollection, resources: RerankResources) -> Retriever:
-    if resources.captioner is None or resources.scorer is None:
-        raise UsageError("The method captions needs a captioner and a scorer of texts.")
+    captioner, scorer = _text_scorers(resources, "captions")
     from rerank.captions.retriever import CaptionRetriever
 
-    return CaptionRetriever(resources.captioner, resources.scorer, collection, on_caption=resources.on_progress)
+    return CaptionRetriever(captioner, scorer, collection, on_caption=resources.on_progress)
 
 
 RETRIEVERS: Final[Mapping[str, Callable[[ImageCollection, RerankResources], Retriever]]] = {

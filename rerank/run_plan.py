@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from data.errors import BadInput, MissingRequirement, UsageError
 from data.records import Job
@@ -51,6 +51,17 @@ class RunPlan:
         return (("search",) if self.context_search else ()) + (("text",) if self.context_model else ())
 
 
+_VECTORS: Final = ("compares vectors and asks no vision model", "Omit --judge.")
+_NO_JUDGE: Final[Mapping[tuple[str, JudgeName | None], tuple[str, str | None]]] = {
+    ("similarity", "vision"): _VECTORS,
+    ("rewrite", "vision"): _VECTORS,
+    ("visret", "vision"): ("compares drawings with photos and asks no vision model", None),
+    ("cotrr", "encoder"): ("needs a vision model", "--method decompose supports encoders."),
+    **{(m, j): ("has no judge", "Omit --judge.") for m in ("captions", "visa") for j in ("vision", "encoder")},
+}
+"""Method and judge -> why they do not go together, and a hint."""
+
+
 # Long: a branch for each method, as a table of their needs.
 def plan_run(
     method: str,
@@ -76,14 +87,12 @@ def plan_run(
     """
     if method != "decompose" and web is not None:
         raise UsageError(f"Web search is for the method decompose, not for {method}.")
+    if why := _NO_JUDGE.get((method, judge)):
+        raise UsageError(f"The method {method} {why[0]}.", hint=why[1])
     plan = partial(RunPlan, method=method, settings=settings)
     if method == "similarity":
-        if judge == "vision":
-            raise UsageError("The method similarity compares vectors and asks no vision model.", hint="Omit --judge.")
         return plan(judge="encoder")
     if method == "visret":
-        if judge == "vision":
-            raise UsageError("The method visret compares drawings with photos and asks no vision model.")
         origin = settings.visret.origin
         if origin == "endpoint" and "image" not in endpoints:
             raise MissingRequirement(
@@ -92,32 +101,20 @@ def plan_run(
                 "to anchors or diffusers.",
             )
         text_model = "text" if "text" in endpoints and settings.visret.needs_instruction else None
-        return plan(
-            judge="encoder",
-            text_model=text_model,
-            generator=origin,
-            needs_knowledge=origin == "anchors",
-        )
+        return plan(judge="encoder", text_model=text_model, generator=origin, needs_knowledge=origin == "anchors")
     if method == "rewrite":
-        if judge == "vision":
-            raise UsageError("The method rewrite compares vectors and asks no vision model.", hint="Omit --judge.")
-        text_model = _first_of(("text",), endpoints, instead="similarity")
-        return plan(judge="encoder", text_model=text_model)
+        return plan(judge="encoder", text_model=_first_of(("text",), endpoints, instead="similarity"))
     if method in ("captions", "visa"):
-        if judge is not None:
-            raise UsageError(f"The method {method} has no judge.", hint="Omit --judge.")
+        if method == "captions" and settings.captions.captioner != "vision":
+            return plan(judge="encoder", reads_texts=True)
+        if "vision" not in endpoints:
+            raise MissingRequirement(
+                f"The method {method} needs a vision model: [llm.vision] is not set.",
+                hint="Set [llm.vision] in fieldmark.toml.",
+            )
         text_model = ("text" if "text" in endpoints else "vision") if method == "visa" else None
-        if method == "visa" or settings.captions.captioner == "vision":
-            if "vision" not in endpoints:
-                raise MissingRequirement(
-                    f"The method {method} needs a vision model: [llm.vision] is not set.",
-                    hint="Set [llm.vision] in fieldmark.toml.",
-                )
-            return plan(judge="vision", text_model=text_model, reads_texts=True)
-        return plan(judge="encoder", reads_texts=True)
+        return plan(judge="vision", text_model=text_model, reads_texts=True)
     if method == "cotrr":
-        if judge == "encoder":
-            raise UsageError("The method cotrr needs a vision model.", hint="--method decompose supports encoders.")
         _first_of(("vision",), endpoints)
         # The vision model reads notes as well; a text model is used only if it is configured.
         return plan(judge="vision", text_model=_first_of(("text", "vision"), endpoints))

@@ -84,17 +84,6 @@ class Seeker(Protocol):
         """
 
 
-class AsAsked:
-    """Leaves queries as they are; a `Seeker`."""
-
-    def __init__(self) -> None:
-        self.tally = Tally()
-
-    async def seek(self, job: Job) -> Sought:
-        """Return the query of a job."""
-        return Sought(job=job)
-
-
 class SimilarityReranker:
     """Ranks images by their cosine to the query, or to drawings of it; a `Reranker`.
 
@@ -121,9 +110,9 @@ class SimilarityReranker:
         self._encoder = encoder
         self._root = Path(root)
         self._vectors: dict[PhotoFile, FloatArray] = dict(vectors or {})
-        self._seeker = seeker or AsAsked()
+        self._seeker = seeker
         self._turn = asyncio.Lock()
-        self.tally = self._seeker.tally
+        self.tally = Tally() if seeker is None else seeker.tally
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
@@ -132,7 +121,7 @@ class SimilarityReranker:
         if not ranks:
             return []
         try:
-            sought = await self._seeker.seek(job)
+            sought = Sought(job=job) if self._seeker is None else await self._seeker.seek(job)
         except FAILURES as error:
             self.tally.failures.append(error)
             return error_rows(job, str(error))

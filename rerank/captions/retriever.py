@@ -70,29 +70,29 @@ class CaptionRetriever:
         return [replace(row, evaluation=f"caption: {texts[row.image_id]}", cost_usd=share) for row in found]
 
     async def _all_captions(self, costs: list[float | None]) -> list[str | None]:
-        ids = self._collection.ids
-        captions: list[str | None] = [None] * len(ids)
-        waiting = iter(range(len(ids)))
-        n_done = 0
+        ids, tally, n_done = self._collection.ids, self.tally, 0
+        slots = asyncio.Semaphore(N_OPEN)
 
-        async def work() -> None:
+        async def caption(image_id: str) -> str | None:
             nonlocal n_done
-            for row in waiting:  # shared: each worker takes the next one
+            text = None
+            async with slots:
                 try:
-                    made = await self._captioner.caption(self._collection.path(ids[row]))
+                    made = await self._captioner.caption(self._collection.path(image_id))
                 except (BadImage, SourceError) as error:
                     if error.retryable:
                         raise
-                    self.tally.failures.append(error)
+                    tally.failures.append(error)
                     costs.append(getattr(error, "cost_usd", 0.0))
                 else:
-                    captions[row] = made.text
+                    text = made.text
                     costs.append(made.cost_usd)
-                    self.tally.counts["captions"] += 1
-                n_done += 1
-                self._on_caption(n_done, len(ids), len(self.tally.failures))
+                    tally.counts["captions"] += 1
+            n_done += 1
+            self._on_caption(n_done, len(ids), len(tally.failures))
+            return text
 
-        await all_of([work() for _ in range(N_OPEN)])
-        if self.tally.failures and not self.tally.counts["captions"]:
-            raise self.tally.failures[0]
+        captions = await all_of([caption(image_id) for image_id in ids])
+        if tally.failures and not tally.counts["captions"]:
+            raise tally.failures[0]
         return captions

@@ -17,7 +17,7 @@ from data.errors import BadInput, SpaceMismatch
 from data.records import Job, JobImage, RankedImage
 from rerank.ranked_images import share_of
 from rerank.reranker import Reranker, Tally
-from rerank.similarity import AsAsked, Seeker, SimilarityReranker, Sought
+from rerank.similarity import Seeker, SimilarityReranker, Sought
 from rerank.visible_words import check_visible
 
 
@@ -55,13 +55,13 @@ class SimilarityRetriever:
     ) -> None:
         if encoder.space != collection.space:
             raise SpaceMismatch(expected=(collection.space,), given=(encoder.space,))
-        self._encoder, self._collection, self._seeker = encoder, collection, seeker or AsAsked()
+        self._encoder, self._collection, self._seeker = encoder, collection, seeker
         self._queries = SimilarityReranker(encoder, root=root)
-        self.tally = self._seeker.tally
+        self.tally = Tally() if seeker is None else seeker.tally
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
         """Return the best `k` photos."""
-        sought = await self._seeker.seek(job)
+        sought = Sought(job=job) if self._seeker is None else await self._seeker.seek(job)
         found = await asyncio.to_thread(self._find, sought, k)
         share = share_of(sought.cost_usd, len(found))
         return [replace(row, evaluation=sought.note, cost_usd=share) for row in found]

@@ -96,12 +96,7 @@ def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
 
     Source:
         Sun et al., EMNLP 2023, section 3.2 (sliding windows).
-
-    Raises:
-        ValueError: if not 1 <= step < size; a step equal to the size would let nothing move up.
     """
-    if not 1 <= step < size:
-        raise ValueError(f"expected 1 <= step < size, got a step of {step} and a size of {size}")
     ranges = []
     end = n
     while end > size:

@@ -20,37 +20,23 @@ QueryParts = Mapping[str, str]
 """Part of the query -> its text; parts that the query does not mention are left out."""
 
 
-def parts_schema() -> dict[str, object]:
-    """Return the JSON schema of a deconstructed query."""
-    return object_schema({name: {"type": "string"} for name in PARTS})
+PARTS_SCHEMA: Final = object_schema({name: {"type": "string"} for name in PARTS})
+_RANKING: Final = {"type": "array", "items": {"type": "integer"}}
+RANKING_SCHEMA: Final = object_schema({"comparison": {"type": "string"}, "ranking": _RANKING})
+_JUDGED: Final = {"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}}
 
 
 def evaluation_schema(parts: Iterable[str]) -> dict[str, object]:
     """Return the JSON schema of an evaluation by these parts and overall."""
-    judged = object_schema({"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}})
-    return object_schema({name: judged for name in (*parts, "overall")})
-
-
-def ranking_schema() -> dict[str, object]:
-    """Return the JSON schema of a ranking with its reasons."""
-    return object_schema({"comparison": {"type": "string"}, "ranking": {"type": "array", "items": {"type": "integer"}}})
+    return object_schema({name: object_schema(_JUDGED) for name in (*parts, "overall")})
 
 
 def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]:
     """Return the JSON schema of a reply with all stages, in the order of the stages."""
-    judged = object_schema(
-        {
-            "photo": {"type": "integer"},
-            "judgement": {"type": "string", "enum": list(JUDGEMENTS)},
-            "reason": {"type": "string"},
-        }
-    )
-    steps: dict[str, object] = {}
-    if deconstructs:
-        steps["query"] = parts_schema()
+    steps: dict[str, object] = {"query": PARTS_SCHEMA} if deconstructs else {}
     if evaluates:
-        steps["evaluations"] = {"type": "array", "items": judged}
-    return object_schema({**steps, "ranking": {"type": "array", "items": {"type": "integer"}}})
+        steps["evaluations"] = {"type": "array", "items": object_schema({"photo": {"type": "integer"}, **_JUDGED})}
+    return object_schema({**steps, "ranking": _RANKING})
 
 
 def example(*, deconstructs: bool, evaluates: bool) -> str:

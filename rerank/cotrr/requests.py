@@ -32,7 +32,7 @@ class CotrrRequests:
     def deconstruction(self, query: Query) -> ChatRequest:
         """Return the request to deconstruct a query."""
         prompt = self._prompts.fill(_for_task("cotrr_deconstruct", query), query=query.described)
-        return self._request(prompt, query.shown(), replies.parts_schema())
+        return self._request(prompt, query.shown(), replies.PARTS_SCHEMA)
 
     def evaluation(self, query: Query, parts: QueryParts | None, jpeg: bytes) -> ChatRequest:
         """Return the request to evaluate one photo, by the parts of the query and overall."""
@@ -54,13 +54,13 @@ class CotrrRequests:
         n = len(notes)
         listed = "\n".join(f"[{i}] {note}" for i, note in enumerate(notes, start=1))
         prompt = self._prompts.fill("cotrr_rank", **self._values(query, n), parts=_as_block(parts), notes=listed)
-        return self._request(prompt, (), replies.ranking_schema(), max_tokens=MAX_TOKENS + TOKENS_PER_PLACE * n)
+        return self._request(prompt, (), replies.RANKING_SCHEMA, max_tokens=MAX_TOKENS + TOKENS_PER_PLACE * n)
 
     def ranking_of_photos(self, query: Query, parts: QueryParts | None, jpegs: Sequence[bytes]) -> ChatRequest:
         """Return the request to rank the photos themselves, shown in the given order."""
         n = len(jpegs)
         prompt = self._prompts.fill("cotrr_rank_photos", **self._values(query, n), parts=_as_block(parts))
-        return self._with_photos(prompt, query, jpegs, replies.ranking_schema(), MAX_TOKENS + TOKENS_PER_PLACE * n)
+        return self._with_photos(prompt, query, jpegs, replies.RANKING_SCHEMA, MAX_TOKENS + TOKENS_PER_PLACE * n)
 
     def all_in_one(self, query: Query, jpegs: Sequence[bytes]) -> ChatRequest:
         """Return the request for all stages in one call, with a worked example, as in the authors' code."""

@@ -70,28 +70,23 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
 
 def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> Iterator[str]:
     """Yield the faults of runs that affect the figures."""
+    of_all = f"of {evaluation.n_queries}"
     for run in evaluation.runs:
-        if run.n_missing_queries:
-            n = plural(run.n_missing_queries, "query", "queries")
-            yield f"{run.name}: {n} of {evaluation.n_queries} missing; counted as 0"
-        if run.n_unknown_queries:
-            n = plural(run.n_unknown_queries, "query is", "queries are")
-            yield f"{run.name}: {n} not in the {'jobs' if request.jobs else 'qrels'}; ignored"
-        if run.n_missing_images:
-            yield f"{run.name}: {plural(run.n_missing_images, 'candidate')} missing; counted as not found"
+        in_sets = run.n_missing_of_sets if not run.is_within_sets else 0
+        for n, one, many, what in (
+            (run.n_missing_queries, "query", "queries", f" {of_all} missing; counted as 0"),
+            (run.n_unknown_queries, "query is", "queries are",
+             f" not in the {'jobs' if request.jobs else 'qrels'}; ignored"),
+            (run.n_missing_images, "candidate", "candidates", " missing; counted as not found"),
+            (in_sets, "image", "images", " of the sets missing; R_subset@k counts them as not found"),
+            (run.n_errors, "image", "images", " could not be judged"),
+            (run.n_failed_queries, "query", "queries", f" {of_all} failed as a whole; measured in first-stage order"),
+            (run.n_out_of_order, "rank contradicts its score", "ranks contradict their scores", "; the score counts"),
+        ):  # fmt: skip
+            if n:
+                yield f"{run.name}: {plural(n, one, many)}{what}"
         if run.is_within_sets:
             yield f"{run.name} ranks the sets of CIRR alone: R_subset@k can be compared, R@k is not over the collection"
-        elif run.n_missing_of_sets:
-            n = plural(run.n_missing_of_sets, "image")
-            yield f"{run.name}: {n} of the sets missing; R_subset@k counts them as not found"
-        if run.n_errors:
-            yield f"{run.name}: {plural(run.n_errors, 'image')} could not be judged"
-        if run.n_failed_queries:
-            n = plural(run.n_failed_queries, "query", "queries")
-            yield f"{run.name}: {n} of {evaluation.n_queries} failed as a whole; measured in first-stage order"
-        if run.n_out_of_order:
-            n = plural(run.n_out_of_order, "rank contradicts its score", "ranks contradict their scores")
-            yield f"{run.name}: {n}; the score counts"
     if evaluation.n_without_relevant:
         n = plural(evaluation.n_without_relevant, "query has", "queries have")
         yield f"{n} no relevant image; not measured"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,6 @@ from data.words import plural
 from rerank.feedback.captions import Captioner
 from rerank.feedback.growth import FeedbackTally, NextQuery, denoise
 from rerank.feedback.methods import (
-    N_TURNS,
     ROCCHIO,
     FeedbackMethod,
     FeedbackSettings,
@@ -27,9 +26,6 @@ from rerank.feedback.queries import blind_note, encode_query, joined, original_a
 from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
 from rerank.feedback.vectors import FindNames, NamedSpecies, rocchio
 from rerank.prompting import Prompts
-
-SayRelevant = Callable[[Sequence[str]], Iterable[str]]
-"""Ids of the images shown -> ids of the relevant ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,22 +293,3 @@ class FeedbackSearch:
     def ranked(self, scores: NDArray[np.float64], n: int) -> list[str]:
         """Return the ids of the best `n` photos by a row of `scores`, best first, seen or not."""
         return [self._collection.ids[row] for row in rank_descending(scores, n).tolist()]
-
-    def run(self, query: str, is_relevant: SayRelevant, *, n_turns: int = N_TURNS) -> Session:
-        """Return the session of `n_turns` turns after turn 0, with a function in the place of the user."""
-        return asyncio.run(self.converse(query, is_relevant, n_turns=n_turns))
-
-    async def converse(self, query: str, is_relevant: SayRelevant, *, n_turns: int = N_TURNS) -> Session:
-        """Return the same; ends early when all images have been shown."""
-        session = self.begin(query)
-        for _ in range(n_turns):
-            session = self._answered(session, is_relevant)
-            if not self.n_unseen(session):
-                return session
-            session, following = await self.grow(session)
-            session = self.search(session, following)
-        return self._answered(session, is_relevant)
-
-    def _answered(self, session: Session, is_relevant: SayRelevant) -> Session:
-        shown = session.turns[-1].ids
-        return self.mark(session, set(is_relevant(shown)).intersection(shown))

@@ -237,42 +237,24 @@ class Abilities:
 
 async def probe(chat: ChatModel) -> Abilities:
     """Return the abilities of an endpoint; two cheap calls."""
-    replies = await _show_colours(chat)
-    return Abilities(
-        gives_logprobs=all(_is_scored(reply) for reply in replies),
-        tells_colours=[_answer(reply) for reply in replies] == ["yes", "no"],
-    )
-
-
-async def _show_colours(chat: ChatModel) -> list[ChatReply]:
     question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
-    return await all_of(
-        [
-            chat.reply(
-                ChatRequest(
-                    messages=(ChatMessage(role="user", text=question, images=(plain_image(colour),)),),
-                    max_tokens=ANSWER_TOKENS,
-                    top_logprobs=TOP_LOGPROBS,
-                    first_words=FIRST_WORDS,
-                )
-            )
-            for colour in ("red", "blue")
-        ]
+    messages = [(ChatMessage(role="user", text=question, images=(plain_image(each),)),) for each in ("red", "blue")]
+    how = {"max_tokens": ANSWER_TOKENS, "top_logprobs": TOP_LOGPROBS, "first_words": FIRST_WORDS}
+    replies = await all_of([chat.reply(ChatRequest(messages=each, **how)) for each in messages])  # type: ignore[arg-type]
+    found = [_answered(reply) for reply in replies]
+    return Abilities(
+        gives_logprobs=all(is_scored for _, is_scored in found),
+        tells_colours=[word for word, _ in found] == ["yes", "no"],
     )
 
 
-def _answer(reply: ChatReply) -> str | None:
-    text = answers.text_of(reply)
+def _answered(reply: ChatReply) -> tuple[str | None, bool]:
+    """Return the answer, and whether its token, or any token without one, has yes or no among its alternatives."""
+    tokens, text = reply.logprobs or (), answers.text_of(reply)
     span = answers.answer_span(text, is_reasoned=False)
-    return text[slice(*span)].lower() if span else None
-
-
-def _is_scored(reply: ChatReply) -> bool:
-    """Return whether the answer token has yes or no among its alternatives; any token if there is no answer."""
-    tokens = reply.logprobs or ()
-    span = answers.answer_span(answers.text_of(reply), is_reasoned=False)
     at = answers.token_at(tokens, span[0]) if span else None
-    return any(answers.probability_of_yes(token)[0] is not None for token in ((at,) if at is not None else tokens))
+    is_scored = any(answers.probability_of_yes(token)[0] is not None for token in (tokens if at is None else (at,)))
+    return _word_at(text, span) if span else None, is_scored
 
 
 def plain_image(colour: str) -> bytes:

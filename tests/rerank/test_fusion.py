@@ -47,11 +47,3 @@ def test_ties_keep_the_order_of_the_images() -> None:
 def test_with_text_the_text_weighs_as_much_as_all_drawings() -> None:
     drawn, text = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]]), np.array([0.1, 0.9])
     assert np.allclose(fuse(drawn, fusion="with-text", text=text), 5 / 6)
-
-
-@pytest.mark.parametrize(
-    ("shape", "more"), [((3,), {}), ((0, 3), {}), ((2, 3), {"damping": -1}), ((2, 3), {"fusion": "with-text"})]
-)
-def test_other_input_is_refused(shape: tuple[int, ...], more: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        fuse(np.zeros(shape), **more)  # type: ignore[arg-type]

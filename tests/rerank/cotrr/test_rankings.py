@@ -87,12 +87,6 @@ def test_windows_cover_the_list_and_move_the_best_items_to_its_front(sizes: Any,
     assert items[: size - step] == list(range(min(n, size - step)))
 
 
-def test_the_step_must_be_at_least_1_and_below_the_size() -> None:
-    for size, step in ((4, 4), (4, 0), (1, 1)):
-        with pytest.raises(ValueError, match="1 <= step < size"):
-            windows(10, size, step)
-
-
 # --- orders --------------------------------------------------------------------------------------------------------
 
 

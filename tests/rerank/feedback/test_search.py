@@ -62,8 +62,14 @@ def search(
     return FeedbackSearch(ENCODER, photos, method=method, captioner=captioner, text=chat, settings=given)
 
 
-def run(method: FeedbackMethod, n_turns: int = 5, **settings: Any) -> Session:
-    return search(method, **settings).run(QUERY, RELEVANT.intersection, n_turns=n_turns)
+def run(method: FeedbackMethod, n_turns: int = 5, by: Any = denoised, made: Any = None, **settings: Any) -> Session:
+    """Return the session of a user who marks the relevant images of each turn."""
+    made = made or search(method, by, **settings)
+    session = made.begin(QUERY)
+    for _ in range(n_turns):
+        session, following = asyncio.run(made.grow(made.mark(session, RELEVANT.intersection(session.turns[-1].ids))))
+        session = made.search(session, following)
+    return made.mark(session, RELEVANT.intersection(session.turns[-1].ids))
 
 
 def best(vector: Any, n: int = 20) -> tuple[str, ...]:
@@ -93,7 +99,7 @@ def test_all_methods_of_text_agree_at_turn_1_and_differ_later() -> None:
 
 def test_a_model_denoises_the_original_query_and_all_captions_from_turn_2() -> None:
     chat = ScriptedChat(denoised)
-    session = search("keywords", chat).run(QUERY, RELEVANT.intersection, n_turns=3)
+    session = run("keywords", 3, chat)
     assert len(chat.requests) == 2
     asked = chat.requests[1].messages[0].text
     assert f"Query: {QUERY}\n" in asked
@@ -121,9 +127,7 @@ def rocchio_by_hand(session: Session, *, relevant: str, start: str) -> list[str]
 
 def test_rocchio_is_the_textbook_formula_in_each_reading() -> None:
     for relevant, start in product(("all", "sampled"), ("original", "previous")):
-        session = search("rocchio", rocchio_relevant=relevant, rocchio_from=start).run(
-            QUERY, RELEVANT.intersection, n_turns=2
-        )
+        session = run("rocchio", 2, rocchio_relevant=relevant, rocchio_from=start)
         # The captions of a session of text name the sample of each turn, which is the same for all methods.
         named = tuple(
             replace(turn, captions=tuple(Caption(image_id=i, text="x") for i in sampled(session, number)))
@@ -161,7 +165,7 @@ def test_refusals_are_counted_and_the_turn_goes_on() -> None:
         return Caption(image_id=image_id, error="declined")
 
     made = search("cot", captioner=refuse)
-    session = made.run(QUERY, RELEVANT.intersection, n_turns=1)
+    session = run("cot", 1, made=made)
     assert session.turns[1].query == QUERY and "declined" in session.turns[1].notes[0]
     assert len(made.tally.refused_captions) == 2 and "could not be captioned" in made.tally.warnings()[0]
 
@@ -170,7 +174,7 @@ def test_refusals_are_counted_and_the_turn_goes_on() -> None:
 
     for by, reason in ((no, "not allowed"), (lambda _: "Keywords: red", "no description")):
         made = search("cot", by)
-        session = made.run(QUERY, RELEVANT.intersection, n_turns=2)
+        session = run("cot", 2, made=made)
         assert session.turns[2].query.startswith(f"{QUERY}. a ")
         assert reason in session.turns[2].notes[0] and len(made.tally.failed_rewrites) == 1
 
