@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Final
 
 import data.prompts
 from data.prompts import quoted
 
-_QUESTION: Final = ("context", "query", "earlier", "question")
 PLACEHOLDERS: Final = {
-    "decompose": ("context", "query"),
-    "decompose_composed": ("context", "query"),
-    "direct": ("context", "question"),
-    "question": _QUESTION,
-    "question_explained": _QUESTION,
-    "question_reasoned": _QUESTION,
-    "question_stated": _QUESTION,
-    "questions_together": ("context", "query", "questions"),
-    "cotrr_deconstruct": ("query",),
-    "cotrr_deconstruct_composed": ("query",),
-    "cotrr_deconstruct_chat": ("query",),
-    "cotrr_evaluate": ("query", "parts", "part_wise", "scale"),
-    "cotrr_rank": ("query", "n", "parts", "notes", "wanted"),
-    "cotrr_rank_photos": ("query", "n", "parts", "wanted"),
-    "cotrr_one_call": ("query", "n", "steps", "example", "wanted"),
-    "cotrr_step_deconstruct": (),
-    "cotrr_step_deconstruct_composed": (),
-    "cotrr_step_deconstruct_chat": (),
-    "cotrr_step_evaluate": (),
-    "cotrr_step_rank": (),
-    "cotrr_again": ("problem",),
-    "caption": (),
-    "visa_questions": ("query",),
-    "visa_answer": ("question", "phrases"),
-    "visret_feature": ("query",),
-    "visret_entity": ("query", "entity"),
-    "visret_scene": ("query",),
-    "feedback_caption": (),
-    "feedback_summary": ("query", "captions"),
-    "feedback_keywords": ("query", "captions"),
-    "feedback_cot": ("query", "captions"),
+    file.name.removesuffix(".md"): tuple(Template(file.read_text(encoding="utf-8")).get_identifiers())
+    for file in sorted(files("rerank").joinpath("prompts").iterdir(), key=lambda file: file.name)
+    if file.name.endswith(".md")
 }
+"""Prompt -> the placeholders in it, which a prompt of the user may hold."""
 
 
 class Prompts(data.prompts.Prompts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from rerank.scheduling import all_of, current_step
 from rerank.settings import CaptionSettings
 
 N_OPEN: Final = 32  # photos in memory at a time
+_CAPTION: Final = "caption: "  # before the caption in the evaluation of a photo
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,21 +49,6 @@ class CaptionTally(Tally):
             return []
         n, names = plural(len(self.without_questions), "query", "queries"), ", ".join(self.without_questions[:5])
         return [f"No questions for {n}, ranked by captions alone: {names}"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhotoTexts:
-    """The texts about a photo, or why there are none."""
-
-    caption: str = ""
-    answers: tuple[QuestionAnswer, ...] = ()
-    cost_usd: float | None = 0.0
-    error: str | None = None
-
-    @property
-    def whole(self) -> str:
-        """The answers, then the caption."""
-        return " ".join([*(answer.answer or "" for answer in self.answers), self.caption]).strip()
 
 
 class CaptionReranker:
@@ -111,33 +97,31 @@ class CaptionReranker:
             if asked.problem is not None:
                 self.tally.failures.append(asked.problem)
                 self.tally.without_questions.append(job.query_id)
-        found = await all_of([self._texts(image, asked) for image in job.candidates])
+        found = await all_of([self._read(image, asked) for image in job.candidates])
         async with self._scoring:
             scored = await asyncio.to_thread(self._scored, job, query, found, asked)
         return ranked_by_score(job, scored, ranks)
 
-    async def _texts(self, image: JobImage, asked: VisaQuestions) -> PhotoTexts:
-        async with self._open:
-            return await self._read(image, asked)
-
-    async def _read(self, image: JobImage, asked: VisaQuestions) -> PhotoTexts:
+    async def _read(self, image: JobImage, asked: VisaQuestions) -> ScoredImage:
+        """Return caption and answers about a photo, without a score."""
         path = self._root / image.path
         costs: list[float | None] = []
         answers: list[QuestionAnswer] = []
-        try:
-            caption = await self._captioner.caption(path)
-            costs.append(caption.cost_usd)
-            self.tally.counts["captions"] += 1
-            if asked.questions and self._visa is not None:
-                jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
-                for question in asked.questions:
-                    answers.append(await self._answer(self._visa, jpeg, question, asked.phrases, costs))
-                    current_step.set(len(answers))
-        except (*FAILURES, BadImage) as error:
-            self.tally.failures.append(error)
-            costs.append(getattr(error, "cost_usd", 0.0))
-            return PhotoTexts(error=str(error), cost_usd=total_cost(costs))
-        return PhotoTexts(caption=caption.text, answers=tuple(answers), cost_usd=total_cost(costs))
+        async with self._open:
+            try:
+                caption = await self._captioner.caption(path)
+                costs.append(caption.cost_usd)
+                self.tally.counts["captions"] += 1
+                if asked.questions and self._visa is not None:
+                    jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
+                    for question in asked.questions:
+                        answers.append(await self._answer(self._visa, jpeg, question, asked.phrases, costs))
+                        current_step.set(len(answers))
+            except (*FAILURES, BadImage) as error:
+                self.tally.failures.append(error)
+                costs.append(getattr(error, "cost_usd", 0.0))
+                return ScoredImage(error=str(error), cost_usd=total_cost(costs))
+        return ScoredImage(questions=tuple(answers), evaluation=f"{_CAPTION}{caption.text}", cost_usd=total_cost(costs))
 
     async def _answer(
         self, visa: Visa, jpeg: bytes, question: str, phrases: tuple[str, ...], costs: list[float | None]
@@ -157,23 +141,22 @@ class CaptionReranker:
         origin = "text" if text else "uncertain" if problem is None else f"refused: {problem}"
         return QuestionAnswer(question=question, answer=text or None, probability=None, obtained_by=origin)
 
-    def _scored(self, job: Job, query: str, found: Sequence[PhotoTexts], asked: VisaQuestions) -> list[ScoredImage]:
-        good = [i for i, texts in enumerate(found) if texts.error is None]
-        scores = self._scorer.scores(query, [found[i].whole for i in good])
+    def _scored(self, job: Job, query: str, found: Sequence[ScoredImage], asked: VisaQuestions) -> list[ScoredImage]:
+        good = [i for i, each in enumerate(found) if each.error is None]
+        scores = self._scorer.scores(query, [_whole(found[i]) for i in good])
         if self._settings.first_stage:
-            before = min_max([job.candidates[i].score for i in good])
-            scores = min_max(scores) + before
+            scores = min_max(scores) + min_max([job.candidates[i].score for i in good])
         else:
             scores = bounded(scores)  # rows with an error have -1
         by_place = dict(zip(good, np.asarray(scores, dtype=np.float64).tolist(), strict=True))
         extra = share_of(asked.cost_usd, len(found))
         return [
-            ScoredImage(
-                score=by_place.get(i, ScoredImage().score),
-                error=texts.error,
-                questions=texts.answers,
-                evaluation=f"caption: {texts.caption}" if texts.error is None else None,
-                cost_usd=total_cost((texts.cost_usd, extra)),
-            )
-            for i, texts in enumerate(found)
+            replace(each, score=by_place.get(i, each.score), cost_usd=total_cost((each.cost_usd, extra)))
+            for i, each in enumerate(found)
         ]
+
+
+def _whole(image: ScoredImage) -> str:
+    """Return the answers about a photo, then its caption."""
+    caption = (image.evaluation or "").removeprefix(_CAPTION)
+    return " ".join([*(answer.answer or "" for answer in image.questions), caption]).strip()
