@@ -227,12 +227,7 @@ def _each_once(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def licence_address(name: str | None) -> str | None:
-    """Return the address of a Creative Commons or our own licence by its short name, or None.
-
-    Example:
-        >>> licence_address("CC BY-SA 4.0")
-        'https://creativecommons.org/licenses/by-sa/4.0/'
-    """
+    """Return the address of a Creative Commons or our own licence by its short name, or None."""
     if name == STARTER_LICENCE:
         return "https://www.apache.org/licenses/LICENSE-2.0"
     if name and _CC_ZERO.match(name):

@@ -33,10 +33,6 @@ def is_foreign(text: str) -> bool:
     """Return whether a text is not English: in other letters, or with more small words of other languages.
 
     A text without small words, such as a list of marks, counts as English.
-
-    Example:
-        >>> is_foreign("Die Raupe ist schwarz mit gelben Streifen."), is_foreign("Wings orange, tip black.")
-        (True, False)
     """
     words = [word.lower() for word in _WORD.findall(text)]
     n_other_letters = sum(not word.isascii() and ord(word[0]) > 0x24F for word in words)

@@ -15,14 +15,7 @@ N_COMPARED = 5  # nearest names of the checklist
 
 
 def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
-    """Return a species with the higher taxa that all held species of its genus share, unless its own differ.
-
-    Example:
-        >>> admiral, lady = (Taxon(taxon_id=name, scientific_name=f"Vanessa {name}", rank="species",
-        ...                        lineage={"genus": "Vanessa"}) for name in ("atalanta", "cardui"))
-        >>> with_relatives(lady, [replace(admiral, lineage={"family": "Nymphalidae", "genus": "Vanessa"})]).lineage
-        {'family': 'Nymphalidae', 'genus': 'Vanessa'}
-    """
+    """Return a species with the higher taxa that all held species of its genus share, unless its own differ."""
     genus = species.lineage.get("genus")
     lineages = [other.lineage for other in held if genus and other.lineage.get("genus") == genus]
     if not lineages:

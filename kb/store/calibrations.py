@@ -24,12 +24,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,49}\.json")
 
 
 def is_calibration(name: str) -> bool:
-    """Return whether a file name is the name of a preset and `.json`.
-
-    Example:
-        >>> is_calibration("vr-rag-v1.json"), is_calibration("../kb.json")
-        (True, False)
-    """
+    """Return whether a file name is the name of a preset and `.json`."""
     return _NAME.fullmatch(name) is not None
 
 

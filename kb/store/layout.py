@@ -116,7 +116,6 @@ class Layout:
         self.checklist = root / "checklist.sqlite"
         self.runs = root / "runs"
         self.lock = root / ".lock"
-        self.cache_lock = root / ".cache-lock"
         self.articles = ContentFolder(root / "articles", suffix=".gz")
         self.anchors = ContentFolder(root / "anchors")
 

@@ -16,7 +16,6 @@ import numpy as np
 from data.arrays import FloatArray
 from data.contracts import VectorTable
 from data.errors import ChromaDiffers, MissingRequirement
-from data.files import turn
 from data.vectors import MANIFEST, files_of, read_table, write_tables
 from kb.store.chroma import Collections
 from kb.store.chroma.collections import PAGE
@@ -37,13 +36,12 @@ def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None
     """
     names = {name: kind for name, (kind, _) in collections.names.items()}
     try:
-        with turn(layout.cache_lock):
-            generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}
-            missing = [name for name, each in generations.items() if read_table(layout.cache, each, name) is None]
-            if missing:
-                tables = ((name, _chroma_table(layout, ledger, collections, name, names[name])) for name in missing)
-                lookups = prefix_of_lookups(ledger)
-                write_tables(layout.cache, generations, tables, keep=lambda file: file.startswith(lookups))
+        generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}
+        missing = [name for name, each in generations.items() if read_table(layout.cache, each, name) is None]
+        if missing:
+            tables = ((name, _chroma_table(layout, ledger, collections, name, names[name])) for name in missing)
+            lookups = prefix_of_lookups(ledger)
+            write_tables(layout.cache, generations, tables, keep=lambda file: file.startswith(lookups))
     except OSError as error:
         raise MissingRequirement(
             f"{layout.cache} cannot be written: {error}", hint="Make room, or allow writing, and run the command again."
