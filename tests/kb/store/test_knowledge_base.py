@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ import recognize
 from data.contracts import Encoders
 from data.errors import ConfigError, SpaceMismatch, StoreError
 from kb.store.layout import Layout
-from kb.store.ledger import Ledger
 from tests.mounts import needs_mounts
 from tests.pages import PageSource, made_up_taxa
 
@@ -94,26 +92,6 @@ def test_a_reader_keeps_its_snapshot_during_a_build(path: Path, encoders: Encode
         assert again.chunk_vectors(encoders.text_image[0].space).owners.max() == 7
 
 
-def test_a_reader_does_not_block_the_checkpoint_of_a_writer(
-    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A later writer checkpoints the log that holds the state of the reader."""
-    waits, whole = list[float](), Ledger.checkpoint
-
-    def timed(ledger: Ledger) -> None:
-        started = time.monotonic()
-        whole(ledger)
-        waits.append(time.monotonic() - started)
-
-    with kb.open(path), monkeypatch.context() as patched:
-        patched.setattr(Ledger, "checkpoint", timed)
-        kb.build(path, made_up_taxa(7), PageSource(), encoders)
-    assert waits and max(waits) < 25  # SQLite would wait 30 s for the reader
-    log = path / "ledger.sqlite-wal"
-    kb.build(path, made_up_taxa(7), PageSource(), encoders)
-    assert not log.exists() or log.stat().st_size == 0
-
-
 def test_an_invalid_kb_toml_is_refused(path: Path) -> None:
     layout = Layout(path)
     lines = layout.toml.read_text().splitlines()
@@ -128,13 +106,6 @@ def test_an_invalid_kb_toml_is_refused(path: Path) -> None:
         layout.toml.write_text("\n".join([*kept, line]))
         with pytest.raises(error, match=complaint):
             kb.open(path)
-
-
-def test_file_permissions_follow_the_umask(path: Path) -> None:
-    usual = path.parent / "usual"
-    usual.touch()
-    files = [*path.glob("kb.toml"), *path.glob("cache/*"), *path.glob("articles/*/*"), *path.glob("anchors/*/*")]
-    assert {file.stat().st_mode for file in files} == {usual.stat().st_mode}
 
 
 READ = """
@@ -167,7 +138,7 @@ def in_read_only_folder(path: Path, code: str) -> str:
 
 @pytest.mark.integration
 @needs_mounts
-def test_a_read_only_folder_is_read_without_a_warning(path: Path) -> None:
+def test_a_read_only_folder_is_read_without_a_warning_and_reported_by_a_writer(path: Path) -> None:
     """Also without the cache, and without both cache and Chroma."""
     expected = None
     for missing in ("runs", "cache", "chroma"):
@@ -177,9 +148,4 @@ def test_a_read_only_folder_is_read_without_a_warning(path: Path) -> None:
         assert sorted(path.rglob("*")) == before
         expected = expected or found
         assert len(found) > 1_000 and found == expected
-
-
-@pytest.mark.integration
-@needs_mounts
-def test_a_writer_reports_a_read_only_folder(path: Path) -> None:
     assert "cannot be written" in in_read_only_folder(path, WRITE)

@@ -13,14 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import kb
-import recognize
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError, UsageError
-from kb import OwnPhoto, OwnText
-from kb.sources.starter import StarterSource
+from kb import OwnText
 from kb.store.chroma import Collections
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -254,35 +251,6 @@ def test_verify_reports_an_unfinished_build(copy: tuple[Path, str], monkeypatch:
     found = kb.verify(copy[0])
     assert (found.ok, found.digest) == (False, copy[1])
     assert found.problems == ("the last build did not finish; run it again",)
-
-
-def test_an_interrupted_encode_is_not_reported_as_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This matters most for anchors stored as vectors only, which cannot be encoded again."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    encoders = recognize.load_encoders("starter")
-    source = StarterSource(spaces=encoders.spaces[:2])
-    [taxon] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
-    kb.build(tmp_path / "a.kb", [taxon], source, encoders)
-    with kb.open(tmp_path / "a.kb") as store:
-        [entry] = store.species([taxon.taxon_id])
-        assert any(anchor.sha256 is None for anchor in entry.anchors)
-    shutil.copytree(tmp_path / "a.kb", tmp_path / "b.kb")
-    Image.new("RGB", (300, 300), "seagreen").save(tmp_path / "photo.png")
-    photos, texts = [OwnPhoto(path=tmp_path / "photo.png")], [OwnText(text="The head is green.", title="notes")]
-    kb.add(tmp_path / "a.kb", taxon, encoders, photos=photos, texts=texts)
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("kb.pipeline.stages.encode._encode_texts", interrupt)
-        kb.add(tmp_path / "b.kb", taxon, encoders, photos=photos, texts=texts)
-    assert kb.verify(tmp_path / "b.kb").problems == ()
-    kb.add(tmp_path / "b.kb", taxon, encoders, photos=photos, texts=texts)
-    assert kb.verify(tmp_path / "b.kb") == kb.verify(tmp_path / "a.kb")
-    with kb.open(tmp_path / "b.kb") as store:
-        [after] = store.species([taxon.taxon_id])
-    assert len(after.anchors) == len(entry.anchors) + 1
 
 
 def test_only_a_build_accepts_a_missing_or_empty_ledger(copy: tuple[Path, str], encoders: Encoders) -> None:
