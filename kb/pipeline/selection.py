@@ -25,8 +25,7 @@ from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located
 from kb.sources.article_source import ArticleSource
 from kb.sources.folder import FolderSource
-from kb.sources.mediawiki.group_articles import with_group_articles
-from kb.sources.mediawiki.locate import with_title
+from kb.sources.mediawiki.locate import with_group_articles, with_title
 from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
 from kb.store.ledger import ledger_so_far

@@ -108,16 +108,17 @@ def write_meta(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
     db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
 
 
-def taxon_rows(db: sqlite3.Connection) -> Iterator[TaxonRow]:
-    """Yield the taxa of an index in the order of the tree."""
+def taxon_rows(db: sqlite3.Connection, first: int = 0, last: int = 2**62) -> Iterator[TaxonRow]:
+    """Yield the taxa of an index, or of a part of it, in the order of the tree."""
     columns = "n, last, parent, id, name, rank, name IN (SELECT name FROM homonym)"
-    for row in db.execute(f"SELECT {columns} FROM taxon ORDER BY n"):
+    for row in db.execute(f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND ? ORDER BY n", (first, last)):
         yield TaxonRow._make((*row[:6], bool(row[6])))
 
 
-def name_rows(db: sqlite3.Connection) -> Iterator[NameRow]:
-    """Yield the names of an index by taxon."""
-    yield from map(NameRow._make, db.execute("SELECT taxon, level, nth, text, language FROM name ORDER BY 1, 2, 3"))
+def name_rows(db: sqlite3.Connection, first: int = 0, last: int = 2**62) -> Iterator[NameRow]:
+    """Yield the names of an index, or of the taxa in a part of it, by taxon."""
+    found = "SELECT taxon, level, nth, text, language FROM name WHERE taxon BETWEEN ? AND ? ORDER BY 1, 2, 3"
+    yield from map(NameRow._make, db.execute(found, (first, last)))
 
 
 def _checked_taxa(taxa: Iterable[TaxonRow]) -> Iterator[TaxonRow]:

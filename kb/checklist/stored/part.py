@@ -17,7 +17,7 @@ from data.contracts import Checklist
 from data.errors import StoreError
 from data.files import replacing
 from data.records import Taxon
-from kb.checklist.stored.index_rows import NameRow, TaxonRow, write_rows
+from kb.checklist.stored.index_rows import NameRow, TaxonRow, name_rows, taxon_rows, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
 
 MAX_TAXA: Final = 300_000
@@ -78,21 +78,15 @@ def _range_of(checklist: StoredChecklist, species: Iterable[Taxon]) -> tuple[int
 
 def _taxa_of_part(db: sqlite3.Connection, above: Sequence[int], first: int, last: int) -> Iterator[TaxonRow]:
     """Yield the taxa above a part, then the part, with the positions that they have in it."""
-    shift, end = len(above) + 1 - first, len(above) + 1 + last - first
-    columns = "n, last, parent, id, name, rank, name IN (SELECT name FROM homonym)"
+    shift = len(above) + 1 - first
     for n, place in enumerate(above, 1):
-        row = db.execute(f"SELECT {columns} FROM taxon WHERE n = ?", (place,)).fetchone()
-        yield TaxonRow._make((n, end, n - 1, *row[3:6], bool(row[6])))
-    for row in db.execute(f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND ? ORDER BY n", (first, last)):
-        parent = len(above) if row[0] == first else row[2] + shift
-        yield TaxonRow._make((row[0] + shift, row[1] + shift, parent, *row[3:6], bool(row[6])))
+        yield from (row._replace(n=n, last=last + shift, parent=n - 1) for row in taxon_rows(db, place, place))
+    for row in taxon_rows(db, first, last):
+        parent = len(above) if row.n == first else row.parent + shift
+        yield row._replace(n=row.n + shift, last=row.last + shift, parent=parent)
 
 
 def _names_of_part(db: sqlite3.Connection, above: Sequence[int], first: int, last: int) -> Iterator[NameRow]:
-    shift = len(above) + 1 - first
-    found = "SELECT taxon, level, nth, text, language FROM name WHERE taxon BETWEEN ? AND ? ORDER BY 1, 2, 3"
     for n, place in enumerate(above, 1):
-        for row in db.execute(found, (place, place)):
-            yield NameRow(n, *row[1:])
-    for row in db.execute(found, (first, last)):
-        yield NameRow(row[0] + shift, *row[1:])
+        yield from (row._replace(taxon=n) for row in name_rows(db, place, place))
+    yield from (row._replace(taxon=row.taxon + len(above) + 1 - first) for row in name_rows(db, first, last))

@@ -52,10 +52,6 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
 
-    Attributes:
-        n_requests: API requests so far, retries included.
-        n_photo_requests: photo downloads so far, retries included.
-
     Raises:
         MissingContact: for a Wikimedia host without a contact.
         UsageError: for an address that is not http or https, or a malformed language code.
@@ -102,10 +98,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """Return the JSON answer to one API request.
 
         Raises:
-            SourceUnavailable: down, too slow, 5xx, or an answer cut off, after all tries.
-            RateLimited: 429 or a lagging database, after all tries.
-            MalformedAnswer: not the JSON of the API.
-            PageNotFound: no such page.
+            SourceError: down, busy, no JSON of the API, or no such page (`PageNotFound`), after all tries.
         """
         fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
         return self._retrier.run(lambda: self._ask(fields))
@@ -155,9 +148,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         """Return the bytes of a photo.
 
         Raises:
-            PageNotFound: if there is no such file.
-            TooLarge: if it is larger than MAX_PHOTO_BYTES.
-            SourceError: for other failures, also for an address that may not be requested.
+            SourceError: no such file, larger than MAX_PHOTO_BYTES, or an address that may not be requested.
             MissingContact: for a photo on a Wikimedia host without a contact.
         """
         check_redirect(url, origin=self.api_url)

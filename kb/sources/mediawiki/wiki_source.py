@@ -36,18 +36,11 @@ class WikipediaSource(ArticleSource):
 
     Args:
         api_url: address of its `api.php`; Wikipedia in `language` if None.
-        contact: contact address for the User-Agent; required for Wikimedia's wikis.
+        contact, public_only, timeouts, retry: as of `WikiClient`.
         language: language code of the Wikipedia, and of articles on a wiki that states none.
-        thumbnail_px: width of photos in pixels, as served by Wikimedia.
+        thumbnail_px: width of photos; Wikimedia's servers refuse others than 20, 40, 60, 120, 250, 330, 500, 960, 1280.
         allow_any_licence: also take photos that are not free.
-        public_only: refuse a wiki or photo on this machine or its network, by the address that its name resolves to.
         name_languages: languages in which the titles of the same article are taken as names, where the wiki links it.
-        timeouts: limits for connections and answers.
-        retry: number and spacing of tries.
-
-    Raises:
-        MissingContact: for a Wikimedia wiki without a contact.
-        UsageError: for an address that is not http or https.
     """
 
     parser = "mediawiki-html/1"  # raise the number when `parse` changes its result
@@ -216,7 +209,10 @@ class WikipediaSource(ArticleSource):
                     return
                 done = next(as_completed(running))
                 page = running.pop(done)
-                yield page, _outcome(done, page)
+                try:
+                    yield page, done.result()
+                except SourceError as error:
+                    yield page, Failure(taxon=page.title, stage="fetch", reason=str(error))
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure."""
@@ -297,13 +293,6 @@ class WikipediaSource(ArticleSource):
             if language in self._name_languages and name:
                 found.setdefault(language, name)
         return found
-
-
-def _outcome(done: Future[FetchedPage | LeftOut], page: PageRef) -> FetchedPage | LeftOut | Failure:
-    try:
-        return done.result()
-    except SourceError as error:
-        return Failure(taxon=page.title, stage="fetch", reason=str(error))
 
 
 @cache

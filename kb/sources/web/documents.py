@@ -17,9 +17,9 @@ from bs4.dammit import EncodingDetector
 
 from data.errors import BadInput
 from data.files import sha256_hex
+from kb.sources.licences import stated_licence
 from kb.sources.parsers import required, soup_of
 from kb.sources.plain_text import title_of, visible
-from kb.sources.web.page_licence import stated_licence
 
 MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
 MAX_CHARACTERS = 1_000_000
