@@ -1,0 +1,121 @@
+"""`kb rerank` with servers that refuse or misreport parts of the protocol, as public bug reports tell of them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CommandLine
+from tests.servers.free_port import free_port
+
+N_PHOTOS = 4
+SETTINGS = """
+[llm.{kind}]
+model = "m"
+base_url = "{url}"
+price_in = 0.15
+price_out = 0.6
+max_wait = 30
+{more}
+"""
+# mode -> exit code, most requests, words on stderr
+MODES: dict[str, tuple[int, int, str]] = {
+    "plain": (0, 16, ""),
+    "deepseek-json": (0, 22, ""),
+    "xgrammar": (0, 18, ""),
+    "gemini-additional": (0, 20, ""),
+    "gemini-logprobs": (0, 20, ""),
+    "max-logprobs-5": (0, 19, ""),
+    "openai-403-logprobs": (0, 20, ""),
+    "fastapi-detail": (0, 26, ""),
+    "tgi-temperature": (0, 34, ""),
+    "o1-too-few": (0, 30, "tokens were too few"),
+    "no-message-until-1500": (0, 30, "tokens were too few"),
+    "stream-only": (0, 40, ""),
+    "sse-anyway": (0, 20, ""),
+    "sse-if-omitted": (0, 16, ""),
+    "finish-null": (0, 16, ""),
+    "legacy-logprobs": (0, 20, ""),
+    "logprob-null": (0, 16, ""),
+    "finish:abort": (6, 27, "ended with 'abort'"),
+    "finish-error": (6, 27, "Upstream provider disconnected"),
+    "finish:content_filter: RECITATION": (6, 11, "filter blocked"),
+    "reasoning-only": (6, 27, "enable_thinking = false"),
+    "no-mmproj": (6, 10, "--mmproj"),
+    "gemini-429": (0, 24, "asks to wait"),
+    "loading": (0, 40, "loads its model"),
+    "gemini-key": (3, 6, "API key"),
+    "html-200": (6, 27, "expected JSON"),
+}
+
+
+@contextmanager
+def odd_server(shared: Path, mode: str, log: Path) -> Iterator[str]:
+    """Run the server of the shared cases in a mode, and yield its base URL."""
+    program, port = shared / "cases/wikis-and-models/odd_llm_server.py", free_port()
+    command = [sys.executable, str(program), mode, "--port", str(port), "--log", str(log), "--limit-s", "6"]
+    running = subprocess.Popen(command)
+    try:
+        for _ in range(400):
+            with socket.socket() as attempt:
+                if attempt.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        running.kill()
+        running.wait()
+
+
+def configure(url: str, more: str = "") -> None:
+    Path("fieldmark.toml").write_text(
+        "".join(SETTINGS.format(kind=kind, url=url, more=more) for kind in ("text", "vision"))
+    )
+
+
+# One of each mechanism; the others run before a release.
+OFTEN = (
+    "deepseek-json",
+    "gemini-logprobs",
+    "openai-403-logprobs",
+    "stream-only",
+    "o1-too-few",
+    "no-mmproj",
+    "gemini-key",
+)
+
+
+@pytest.mark.parametrize(
+    "mode", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.thorough) for each in MODES]
+)
+def test_photos_are_judged_or_the_error_says_why(
+    cli: CommandLine,
+    birds: Path,
+    drawings: Path,
+    shared: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    mode: str,
+) -> None:
+    exit_code, most, words = MODES[mode]
+    log = tmp_path / "calls.jsonl"
+    log.touch()
+    command = ("rerank", drawings, "--query", "a red bird with a crest", "--format", "jsonl", "--kb", birds)
+    with odd_server(shared, mode, log) as url:
+        configure(url)
+        run = cli.call(*command)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    judged = [row for row in rows if row.get("error") is None]
+    calls = log.read_text().splitlines()
+    assert run.exit_code == exit_code, (mode, run.stderr, len(calls))
+    assert words in run.stderr + caplog.text, (mode, run.stderr)
+    assert len(judged) == (N_PHOTOS if exit_code == 0 else 0), (mode, rows)
+    assert len(calls) <= most, (mode, len(calls))
