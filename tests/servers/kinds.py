@@ -45,7 +45,7 @@ KINDS = (
     *(Kind(name=f"thinks: {place}", thinking=place) for place in ("tags", "closing tag", "field", "reasoning field")),
     Kind(name="thinks hidden", thinking="hidden"),
     Kind(name="thinks hidden, stops", thinking="hidden, stop"),
-    Kind(name="thinks long", thinking="tags", n_thoughts=7_000),
+    Kind(name="thinks long", thinking="tags", n_thoughts=2_500),
     Kind(name="roles alternate", roles_alternate=True),
     Kind(name="system message first", system="first"),
     Kind(name="no system message", system="never", roles_alternate=True),

@@ -12,6 +12,9 @@ from typing import Any, Self
 
 
 class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print errors, but for connections of clients that a test killed."""
         if not isinstance(sys.exception(), ConnectionError):
@@ -21,7 +24,7 @@ class _Server(ThreadingHTTPServer):
 class LoopbackServer(ABC):
     """Server that listens from its creation and answers while `running()`; `origin` is its address."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, port: int = 0) -> None:
         answer = self._answer
 
         class Handler(BaseHTTPRequestHandler):
@@ -32,13 +35,12 @@ class LoopbackServer(ABC):
                 answer(self, "")
 
             def do_POST(self) -> None:
-                answer(self, self.rfile.read(int(self.headers["Content-Length"])).decode())
+                answer(self, self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), Handler)
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @contextmanager

@@ -10,11 +10,17 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, ClassVar
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
+from types import MappingProxyType
+from typing import Any, Self
+
+from PIL import Image
+
+from tests.servers.loopback import LoopbackServer
 
 
 @dataclass(kw_only=True)
@@ -113,7 +119,7 @@ Reaction = Answer | Status | Raw | Cut | Trickle | str
 Script = Callable[[Call], Reaction]
 
 
-class OpenAIServer:
+class OpenAIServer(LoopbackServer):
     """A server that reacts to each call as `script` says; use it in a `with` block.
 
     Args:
@@ -133,148 +139,108 @@ class OpenAIServer:
         knows_json_schema: bool = True,
         port: int = 0,
     ) -> None:
+        super().__init__(port=port)
         self.script: Script = script if callable(script) else (lambda _: script)
         self.key = key
         self.gives_logprobs, self.knows_json_schema = gives_logprobs, knows_json_schema
+        self.base_url = f"{self.origin}/v1"
         self.calls: list[Call] = []
         self.now = 0
         self.most_at_once = 0
         """Maximum number of simultaneous calls."""
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", port), _Handler)
-        self._server.owner = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def base_url(self) -> str:
-        """Base URL for clients."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self._running = ExitStack()
 
     @property
     def n_calls(self) -> int:
         """Number of requests, failed ones included."""
         return len(self.calls)
 
-    def __enter__(self) -> OpenAIServer:
-        self._thread.start()
-        return self
+    def __enter__(self) -> Self:
+        return self._running.enter_context(self.running())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
 
-    def begin(self, path: str, payload: dict[str, Any], headers: dict[str, str]) -> Call:
-        """Record a request."""
+    def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
+        if handler.command == "GET":
+            is_known = handler.path.endswith("/models")
+            models = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
+            _send(handler, 200 if is_known else 404, models if is_known else {"error": {"message": "not found"}})
+            return
+        headers = {name.lower(): value for name, value in handler.headers.items()}
         with self._lock:
-            call = Call(number=len(self.calls) + 1, path=path, payload=payload, headers=headers, at_s=time.monotonic())
+            call = Call(
+                number=len(self.calls) + 1, path=handler.path, payload=json.loads(form), headers=headers,
+                at_s=time.monotonic(),
+            )  # fmt: skip
             self.calls.append(call)
             self.now += 1
             self.most_at_once = max(self.most_at_once, self.now)
-            return call
-
-    def end(self) -> None:
-        """Record the end of a request."""
-        with self._lock:
-            self.now -= 1
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-    owner: OpenAIServer
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore disconnected clients: some tests kill them."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-    disable_nagle_algorithm: ClassVar[bool] = True  # otherwise every answer waits 40 ms for an acknowledgement
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        if self.path.endswith("/models"):
-            self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
-        else:
-            self._send(404, {"error": {"message": f"no {self.path}"}})
-
-    def do_POST(self) -> None:
-        owner = self.server.owner
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        call = owner.begin(self.path, json.loads(body), headers)
         try:
-            self._react(owner, call)
+            self._react(handler, call)
         finally:
-            owner.end()
+            with self._lock:
+                self.now -= 1
 
-    def _react(self, owner: OpenAIServer, call: Call) -> None:
+    def _react(self, handler: BaseHTTPRequestHandler, call: Call) -> None:
         sent = call.headers.get("authorization", "").removeprefix("Bearer ")
-        if owner.key is not None and sent != owner.key:
+        if self.key is not None and sent != self.key:
             message = f"Incorrect API key provided: {sent}."
-            self._send(401, {"error": {"message": message, "code": "invalid_api_key"}})
+            _send(handler, 401, {"error": {"message": message, "code": "invalid_api_key"}})
             return
-        if "response_format" in call.payload and not owner.knows_json_schema:
-            self._send(400, {"error": {"message": "response_format is not supported", "param": "response_format"}})
+        if "response_format" in call.payload and not self.knows_json_schema:
+            error = {"message": "response_format is not supported", "param": "response_format"}
+            _send(handler, 400, {"error": error})
             return
-        reaction = owner.script(call)
+        reaction = self.script(call)
         if isinstance(reaction, str):
             reaction = Answer(text=reaction)
         if isinstance(reaction, Answer):
             time.sleep(reaction.after_s)
-            body = images(call) if call.path.endswith("/images/generations") else completion(owner, call, reaction)
-            self._send(200, body)
+            is_drawing = call.path.endswith("/images/generations")
+            _send(handler, 200, images(call) if is_drawing else completion(self, call, reaction))
             call.is_answered = True
         elif isinstance(reaction, Status):
             error = reaction.error if isinstance(reaction.error, str) else {"error": reaction.error}
-            self._send(reaction.status, error, reaction.headers)
+            _send(handler, reaction.status, error, reaction.headers)
         elif isinstance(reaction, Raw):
-            self._send_bytes(200, reaction.body, {"content-type": reaction.media_type})
-        elif isinstance(reaction, Cut):
-            self._cut(reaction.after_bytes)
+            _send_bytes(handler, 200, reaction.body, {"content-type": reaction.media_type})
+        elif isinstance(reaction, Trickle):
+            _send_bytes(handler, 200, b"", {"content-type": "application/json"}, length=reaction.n_bytes)
+            for _ in range(reaction.n_bytes):
+                handler.wfile.write(b" ")
+                time.sleep(reaction.every_s)
         else:
-            self._trickle(reaction)
+            if reaction.after_bytes:
+                begun = b'{"choices": [{"message": {"content": "'[: reaction.after_bytes]
+                _send_bytes(handler, 200, begun, {"content-type": "application/json"}, length=100_000)
+            handler.close_connection = True
+            handler.connection.shutdown(socket.SHUT_RDWR)
 
-    def _send(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
-        content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        media_type = "text/plain" if isinstance(body, str) else "application/json"
-        self._send_bytes(status, content, {"content-type": media_type, **(headers or {})})
 
-    def _send_bytes(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-        self.wfile.flush()
+def _send(
+    handler: BaseHTTPRequestHandler, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    media_type = "text/plain" if isinstance(body, str) else "application/json"
+    _send_bytes(handler, status, content, {"content-type": media_type, **headers})
 
-    def _cut(self, after_bytes: int) -> None:
-        if after_bytes:
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", "100000")
-            self.end_headers()
-            self.wfile.write(b'{"choices": [{"message": {"content": "'[:after_bytes])
-            self.wfile.flush()
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _trickle(self, reaction: Trickle) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(reaction.n_bytes))
-        self.end_headers()
-        for _ in range(reaction.n_bytes):
-            self.wfile.write(b" ")
-            self.wfile.flush()
-            time.sleep(reaction.every_s)
+def _send_bytes(
+    handler: BaseHTTPRequestHandler,
+    status: int,
+    content: bytes,
+    headers: Mapping[str, str],
+    *,
+    length: int | None = None,
+) -> None:
+    handler.send_response(status)
+    for name, value in {**headers, "content-length": str(len(content) if length is None else length)}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(content)
+    handler.wfile.flush()
 
 
 def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any]:
@@ -284,41 +250,23 @@ def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
     if call.payload.get("logprobs") and owner.gives_logprobs and answer.logprobs:
         n = call.payload.get("top_logprobs", 0)
-        choice["logprobs"] = {
-            "content": [
-                {
-                    "token": token,
-                    "logprob": logprob,
-                    "bytes": list(token.encode()),
-                    "top_logprobs": [{"token": t, "logprob": p, "bytes": None} for t, p in top[:n]],
-                }
-                for token, logprob, top in answer.logprobs
-            ]
-        }
-    body: dict[str, Any] = {
-        "id": f"chatcmpl-{call.number}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": call.payload["model"],
-        "choices": [choice],
-    }
+        rows = []
+        for token, logprob, top in answer.logprobs:
+            others = [{"token": other, "logprob": p, "bytes": None} for other, p in top[:n]]
+            rows.append({"token": token, "logprob": logprob, "bytes": list(token.encode()), "top_logprobs": others})
+        choice["logprobs"] = {"content": rows}
+    body: dict[str, Any] = {"id": f"chatcmpl-{call.number}", "object": "chat.completion", "created": 0}
+    body |= {"model": call.payload["model"], "choices": [choice]}
     if answer.has_usage:
         tokens_in = len(call.text.split()) if answer.input_tokens is None else answer.input_tokens
         tokens_out = len((answer.text or "").split()) if answer.output_tokens is None else answer.output_tokens
-        body["usage"] = {
-            "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out,
-            "total_tokens": tokens_in + tokens_out,
-        }
+        counts = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+        body["usage"] = counts | {"total_tokens": tokens_in + tokens_out}
     return body | answer.more
 
 
 def images(call: Call) -> dict[str, Any]:
     """Return the requested number of drawings, each of one colour derived from the prompt."""
-    from io import BytesIO
-
-    from PIL import Image
-
     found = []
     for i in range(call.payload.get("n") or 1):
         number = sum(map(ord, call.payload.get("prompt", ""))) + i

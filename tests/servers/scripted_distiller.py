@@ -1,21 +1,11 @@
-"""A "model" that distils by a rule, for tests and examples: it repeats sentences with a colour word.
-
-Like a model, it reads the numbered sentences between the two marks of the prompt. As a program it is a server:
-`python tests/servers/scripted_distiller.py --port 9009 [--seconds 0.2]`.
-"""
+"""A "model" that distils by a rule: it repeats the numbered sentences of its prompt with a colour word."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
-import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, text_of
+from tests.servers.openai_server import Answer, Call, Reaction, text_of
 
 COLOURS = re.compile(
     r"\b(?:black|white|grey|brown|red|orange|yellow|green|blue|purple|pink|buff|chestnut|rufous|olive)\w*", re.I
@@ -51,21 +41,3 @@ def slowly(seconds: float, call: Call) -> Reaction:
     assert isinstance(reaction, str)
     # About four characters a token, as real providers count English.
     return Answer(text=reaction, after_s=seconds, input_tokens=len(call.text) // 4, output_tokens=len(reaction) // 4)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=9009)
-    parser.add_argument("--seconds", type=float, default=0.2, help="seconds per reply")
-    options = parser.parse_args()
-    with OpenAIServer(lambda call: slowly(options.seconds, call), port=options.port) as server:
-        sys.stderr.write(f"{server.base_url}\n")
-        n_reported = 0
-        try:
-            while True:
-                time.sleep(0.2)
-                if server.n_calls != n_reported:
-                    n_reported = server.n_calls
-                    sys.stderr.write(f"{n_reported} calls, at most {server.most_at_once} at once\n")
-        except KeyboardInterrupt:
-            pass

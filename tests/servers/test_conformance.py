@@ -8,15 +8,16 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from data.contracts import SeenImage
+from data.errors import CutOff
 from data.event_loop import wait_for
-from data.prompts import Prompts
 from data.records import (
     Article,
     Candidate,
@@ -37,15 +38,13 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from kb.lookup.findings import Findings
 from kb.lookup.writing import write_passage
-from papers.species.namer import PLACEHOLDERS, name_photo
 from recognize.reader.reader import Reader
+from rerank import DecomposeReranker
 from rerank.captions.texts import VisionCaptioner
-from rerank.captions.visa import Visa
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.decompose.questions import QuestionWriter
 from rerank.judges.vision import VisionJudge, plain_image
-from rerank.settings import CotrrSettings, VisionSettings
-from rerank.visret.instruction import InstructionWriter
+from rerank.settings import CotrrSettings, DecomposeSettings, VisionSettings
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers.kinds import KINDS, Kind, as_kind
@@ -60,6 +59,9 @@ CANDIDATES = [
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
 PARTS = {"subject": "a frog", "activity": "", "details": "", "environment": "", "ambiance": ""}
 LOOKS = "The red wren has a black crown and a thin bill."
+SECTION = Section(title="Description", level=2, start=0, end=len(LOOKS))
+ARTICLE = Article(source=Source(title="Red wren"), text=LOOKS, sections=(SECTION,))
+WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
 
 
 def jpeg(level: int = 90) -> bytes:
@@ -76,27 +78,22 @@ def level_of(picture: bytes) -> int:
 # --- the model -----------------------------------------------------------------------------------------------------
 
 
-def word(yes: float, no: float) -> Answer:
-    said = "Yes" if yes > no else "No"
-    top = (("Yes", math.log(yes)), ("No", math.log(no)))
+def word(yes: float) -> Answer:
+    said = "Yes" if yes > 0.5 else "No"
+    top = (("Yes", math.log(yes)), ("No", math.log(1 - yes)))
     return Answer(text=said, logprobs=((said, dict(top)[said], top),))
 
 
 def model(call: Call) -> Answer | str:
     """Answer all methods, told apart by their prompts."""
-    text = call.text
-    if "key phrases" in text:
-        return json.dumps({"phrases": ["frogs", "wet"], "questions": ["What is wet?", "Where is it?", "How many?"]})
-    for known, said in (("Description:", "a wet frog on a leaf"), ("caption of this photo", "A grey frog sits there."),
-                        ("one complete sentence", "A frog is wet.")):  # fmt: skip
-        if known in text and not _properties(call):
-            return said
+    text, said = call.text, word(0.75)
+    if "caption of this photo" in text:
+        return "A grey frog sits there."
     if "Is this picture red?" in text:
-        return word(0.9, 0.1) if call.images[0] == plain_image("red") else word(0.1, 0.9)
+        return word(0.9 if call.images[0] == plain_image("red") else 0.1)
     for known, reply in (
         ('"statements"', {"statements": [{"text": "It has a black crown.", "sentences": [1]}]}),
         ("=== TEXTS ===", {"sentences": [{"text": "Amplexus is a mating embrace.", "sources": [1]}]}),
-        ('"species"', {"reason": "its crest", "species": "Bb"}),
         ("B. Bb", {"reason": "its crest", "answer": "B"}),
         ('"questions"', None),
         ("probability", {"probability": 80}),
@@ -106,22 +103,18 @@ def model(call: Call) -> Answer | str:
     if _properties(call) or "ranking" in text or "judgement" in text:
         return json.dumps(_cotrr(call))
     if "1. Does the photo" in text:
-        answers = (("1", "Yes", 0.8), ("2", "No", 0.3), ("3", "Yes", 0.7))
         tokens = []
-        for number, said, yes in answers:
-            tokens += [(f"{number}.", 0.0, ()), (f" {said}", -0.1, (("Yes", math.log(yes)), ("No", math.log(1 - yes))))]
-            tokens += [("\n", 0.0, ())]
+        for number, answer, yes in (("1", "Yes", 0.8), ("2", "No", 0.3), ("3", "Yes", 0.7)):
+            likely = (("Yes", math.log(yes)), ("No", math.log(1 - yes)))
+            tokens += [(f"{number}.", 0.0, ()), (f" {answer}", -0.1, likely), ("\n", 0.0, ())]
         return Answer(text="".join(token for token, _, _ in tokens), logprobs=tuple(tokens))
     if "Begin with the single word" in text:  # with reasons after the answer
-        said = word(0.75, 0.25)
-        reason = " It has a tuft, but No other bird has two."
-        return Answer(text=f"{said.text}.{reason}", logprobs=(*said.logprobs, (f".{reason}", 0.0, ())))
+        reason = ". It has a tuft, but No other bird has two."
+        return Answer(text=f"{said.text}{reason}", logprobs=(*said.logprobs, (reason, 0.0, ())))
     if "Answer:" in text:  # with reasons
-        said = word(0.75, 0.25)
-        return Answer(
-            text="It has a tuft.\nAnswer: Yes", logprobs=(("It has a tuft.\nAnswer: ", 0.0, ()), *said.logprobs)
-        )
-    return word(0.75, 0.25)
+        reason = "It has a tuft.\nAnswer: "
+        return Answer(text=f"{reason}Yes", logprobs=((reason, 0.0, ()), *said.logprobs))
+    return said
 
 
 def _properties(call: Call) -> set[str]:
@@ -150,88 +143,51 @@ def read(chat: Connection, _: Path) -> object:
     return reading.choice, reading.failures
 
 
-def name(chat: Connection, _: Path) -> object:
-    prompts = Prompts("papers", PLACEHOLDERS)
-    return wait_for(name_photo(chat, jpeg(), lambda text: text.lower() if text == "Bb" else None, prompts)).choice
-
-
-def questions(chat: Connection, _: Path) -> object:
-    return [question.question for question in wait_for(QuestionWriter(chat).write("frogs", context="wet"))[0]]
-
-
 def judge(settings: VisionSettings) -> Method:
     def method(chat: Connection, _: Path) -> object:
-        found = asyncio.run(
-            VisionJudge(chat, settings=settings).judge(
-                SeenImage(jpeg=jpeg()), CREST, query="a crested bird on a post", context="", earlier=()
-            )
-        )
-        return found.answer
+        one, query = VisionJudge(chat, settings=settings), "a crested bird on a post"
+        return asyncio.run(one.judge(SeenImage(jpeg=jpeg()), CREST, query=query, context="", earlier=())).answer
 
     return method
 
 
 def judge_together(chat: Connection, _: Path) -> object:
     asked = [Question(question=question, statement="", negation="") for question in QUESTIONS]
-
-    async def all_of_them() -> list[str | None]:
-        one = VisionJudge(chat)
-        image = SeenImage(jpeg=jpeg())
-        found = await one.judge_together(image, asked, query="frogs in amplexus", context="")
-        # Without log-probabilities each question is asked by itself.
-        return ["yes", "no", "yes"] if found is None else [judgement.answer for judgement in found]
-
-    return asyncio.run(all_of_them())
+    image, query = SeenImage(jpeg=jpeg()), "frogs in amplexus"
+    found = asyncio.run(VisionJudge(chat).judge_together(image, asked, query=query, context=""))
+    # Without log-probabilities each question is asked by itself.
+    return ["yes", "no", "yes"] if found is None else [judgement.answer for judgement in found]
 
 
-def cotrr(settings: CotrrSettings) -> Method:
-    def method(chat: Connection, folder: Path) -> object:
-        levels = (40, 200, 120)
-        for level in levels:
-            (folder / f"{level}.jpg").write_bytes(jpeg(level))
-        images = tuple(JobImage(image_id=str(level), path=f"{level}.jpg", score=0.0) for level in levels)
-        job = Job(query_id="q", text="frogs", candidates=images)
-        with closing(CotrrReranker(chat, settings=settings, root=folder)) as reranker:
-            rows = asyncio.run(reranker.rank(job))
-        return [row.image_id for row in rows], [row.error for row in rows], reranker.tally.is_complete
-
-    return method
+def job(folder: Path, *levels: int) -> Job:
+    for level in levels:
+        (folder / f"{level}.jpg").write_bytes(jpeg(level))
+    images = tuple(JobImage(image_id=str(level), path=f"{level}.jpg", score=0.0) for level in levels)
+    return Job(query_id="q", text="frogs", candidates=images)
 
 
-def distil(mode: str) -> Method:
-    def method(chat: Connection, _: Path) -> object:
-        section = Section(title="Description", level=2, start=0, end=len(LOOKS))
-        article = Article(source=Source(title="Red wren"), text=LOOKS, sections=(section,))
-        wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
-        made = wait_for(ModelDistiller(chat, mode=mode).distil_async(article, wren))  # type: ignore[arg-type]
-        return made.summary.text if made.summary else None
+def cotrr(chat: Connection, folder: Path) -> object:
+    with closing(CotrrReranker(chat, root=folder)) as reranker:
+        rows = asyncio.run(reranker.rank(job(folder, 40, 200, 120)))
+    return [row.image_id for row in rows], [row.error for row in rows], reranker.tally.is_complete
 
-    return method
+
+def distil(chat: Connection, _: Path) -> object:
+    made = wait_for(ModelDistiller(chat).distil_async(ARTICLE, WREN))
+    return made.summary.text if made.summary else None
 
 
 def passage(chat: Connection, _: Path) -> object:
-    term = Term(
-        term_id="term:amplexus", name="amplexus", definition="A mating embrace of frogs.", source=Source(title="A")
-    )
-    store = ShelfStore([], [term], BagOfWords())
-    answer = Context(query="frogs in amplexus", passage="A mating embrace of frogs.", found=True)
-    return write_passage(answer, Findings(terms=(term,)), store, chat).passage  # type: ignore[arg-type]
-
-
-def instruction(chat: Connection, _: Path) -> object:
-    made = wait_for(InstructionWriter(chat).write(Job(query_id="q", text="wet frogs", candidates=())))
-    return made.text, made.problem
+    definition = "A mating embrace of frogs."
+    term = Term(term_id="term:amplexus", name="amplexus", definition=definition, source=Source(title="A"))
+    store: Any = ShelfStore([], [term], BagOfWords())
+    answer = Context(query="frogs in amplexus", passage=definition, found=True)
+    return write_passage(answer, Findings(terms=(term,)), store, chat).passage
 
 
 def caption(chat: Connection, folder: Path) -> object:
     (folder / "frog.jpg").write_bytes(jpeg())
     return wait_for(VisionCaptioner(chat).caption(folder / "frog.jpg")).text
-
-
-def visa(chat: Connection, _: Path) -> object:
-    made = Visa(chat, chat)
-    asked = wait_for(made.questions("wet frogs"))
-    return asked.questions, wait_for(made.answer(jpeg(), asked.questions[0], asked.phrases)).text
 
 
 def plain(chat: Connection, _: Path) -> object:
@@ -240,25 +196,12 @@ def plain(chat: Connection, _: Path) -> object:
 
 
 METHODS: dict[str, Method] = {
-    "reader": read,
-    "namer": name,
-    "questions": questions,
-    "judge": judge(VisionSettings()),
+    "plain": plain, "caption": caption, "reader": read, "judge": judge(VisionSettings()),
     "judge with reasons": judge(VisionSettings(reasons="before")),
     "judge that explains": judge(VisionSettings(reasons="after")),
-    "judge by samples": judge(VisionSettings(samples=3)),
-    "judge, three questions": judge_together,
-    "cotrr": cotrr(CotrrSettings()),
-    "cotrr of photos": cotrr(CotrrSettings(stages="ranking")),
-    "cotrr in one call": cotrr(CotrrSettings(form="one-call", orders=1)),
-    "distiller": distil("model"),
-    "distiller, two passes": distil("model-two-pass"),
-    "passage": passage,
-    "instruction of visret": instruction,
-    "caption": caption,
-    "visa": visa,
-    "plain": plain,
-}
+    "judge by samples": judge(VisionSettings(samples=3)), "judge, three questions": judge_together,
+    "cotrr": cotrr, "distiller": distil, "passage": passage,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -299,3 +242,86 @@ def test_every_method_gives_the_same_with_a_model_that_reasons_and_with_a_server
 ) -> None:
     expected, *found = (METHODS[method](chats(kind)[0], tmp_path) for kind in ("plain", "thinks: tags", "all at once"))
     assert found == [expected] * 2
+
+
+# --- tokens and cost of replies that were cut off: counted by every method, in its rows or its report ---
+
+CUT = 2_048 + 8_192 + 32_768
+"""Tokens of the tries beside four times those of the task."""
+
+
+@contextmanager
+def endless(*conditions: Callable[[Call], object]) -> Iterator[Connection]:
+    """Connect to a model that costs a dollar per token, and ends replies to such calls in hidden thoughts."""
+
+    def react(call: Call) -> Answer:
+        if all(holds(call) for holds in conditions):
+            limit = call.payload["max_tokens"]
+            usage = {"prompt_tokens": len(call.text.split()), "completion_tokens": limit}
+            details = {"completion_tokens_details": {"reasoning_tokens": limit}}
+            return Answer(text="", finish="length", more={"usage": usage | details})
+        reaction = model(call)
+        reply = Answer(text=reaction) if isinstance(reaction, str) else reaction
+        # Of several questions at once the first two are answered.
+        text = "1. Yes\n2. No\n" if "1. Does the photo" in call.text else reply.text
+        return Answer(text=text, logprobs=reply.logprobs, output_tokens=1)
+
+    with OpenAIServer(react) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=0, price_out=1e6)
+        with Connection(endpoint) as chat:
+            yield chat
+
+
+def is_of_photo(call: Call) -> bool:
+    return bool(call.images) and "picture red" not in call.text
+
+
+def spent(chat: Connection) -> float:
+    assert chat.budget.meter.spent_usd > CUT
+    return chat.budget.meter.spent_usd
+
+
+def test_the_distiller_counts_replies_that_were_cut_off() -> None:
+    with endless() as chat:
+        distiller = ModelDistiller(chat)
+        with pytest.raises(CutOff):
+            wait_for(distiller.distil_async(ARTICLE, WREN))
+        assert distiller.account()["cost_usd"] == distiller.account()["output_tokens"] == spent(chat)
+
+
+def test_written_questions_count_replies_that_were_cut_off(tmp_path: Path) -> None:
+    with endless(lambda call: "questions" in str(call.payload.get("response_format"))) as chat:
+        judge, settings = VisionJudge(chat), DecomposeSettings(context=False)
+        with closing(DecomposeReranker(judge, settings=settings, writer=QuestionWriter(chat), root=tmp_path)) as one:
+            [row] = asyncio.run(one.rank(job(tmp_path, 90)))
+            assert one.tally.plans["q"].source == "fallback"
+        assert row.cost_usd == spent(chat) - 2, "all but the two calls that probe the judge"
+
+
+def test_rows_of_photos_count_replies_that_were_cut_off(tmp_path: Path) -> None:
+    cases: tuple[tuple[VisionSettings, Callable[[Call], object]], ...] = (
+        (VisionSettings(), lambda call: True),
+        (VisionSettings(), lambda call: "1. Does the photo" not in call.text),
+        (VisionSettings(samples=3), lambda call: call.payload.get("seed") == 1),
+        (VisionSettings(reasons="before"), lambda call: f"seen in it: {QUESTIONS[1]}" in call.text),
+    )
+    for settings, is_cut in cases:
+        with endless(is_of_photo, is_cut) as chat:
+            judge, decompose = VisionJudge(chat, settings=settings), DecomposeSettings(context=False)
+            writer = QuestionWriter(chat)
+            with closing(DecomposeReranker(judge, settings=decompose, writer=writer, root=tmp_path)) as one:
+                [row] = asyncio.run(one.rank(job(tmp_path, 90)))
+            assert row.status == "error"
+            assert row.cost_usd == spent(chat) - 2, "all but the two calls that probe the judge"
+
+
+def test_rows_of_lists_count_replies_that_were_cut_off(tmp_path: Path) -> None:
+    cases: tuple[tuple[CotrrSettings, Callable[[Call], object]], ...] = (
+        (CotrrSettings(stages="full"), lambda call: len(call.images) < 2),
+        (CotrrSettings(stages="ranking"), lambda call: True),
+    )
+    for settings, is_cut in cases:
+        with endless(is_cut) as chat:
+            with closing(CotrrReranker(chat, settings=settings, root=tmp_path)) as one:
+                rows = asyncio.run(one.rank(job(tmp_path, 40, 200)))
+            assert sum(row.cost_usd or 0 for row in rows) == pytest.approx(spent(chat))
