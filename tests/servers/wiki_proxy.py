@@ -16,16 +16,16 @@ import select
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.servers.loopback import LoopbackServer
 
-Kind = Literal["api", "photo"]
 BUSY_S = 4  # the Retry-After of a refusal at a chosen request
 REACTION_S = 2.0  # a request already on its way cannot know of a Retry-After
+STALL_S = 30.0
 _WIDTH = re.compile(r"/(\d+)px-[^/]+$")
 _KEPT_BACK = frozenset({"host", "connection", "accept-encoding"})
 _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
@@ -35,7 +35,7 @@ _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
 class ProxyRequest:
     """One request as received by the proxy; times in seconds of `time.monotonic`."""
 
-    kind: Kind
+    kind: Literal["api", "photo"]
     path: str
     fields: dict[str, str]
     headers: dict[str, str]
@@ -64,15 +64,14 @@ class ProxyRequest:
     @property
     def width_px(self) -> int | None:
         """The requested width of a thumbnail, from the address of a photo or a look-up."""
-        if self.kind == "photo":
-            found = _WIDTH.search(self.path)
-            return int(found[1]) if found else None
-        return int(self.fields["iiurlwidth"]) if "iiurlwidth" in self.fields else None
+        found = _WIDTH.search(self.path) if self.kind == "photo" else None
+        width = found[1] if found else self.fields.get("iiurlwidth")
+        return int(width) if width else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Faults as shares of all requests; times in seconds."""
+    """Faults as shares of all requests."""
 
     busy: float = 0.0
     """503 or 429 in turn, some with Retry-After."""
@@ -82,7 +81,6 @@ class Rates:
     html: float = 0.0
     """A page of HTML with status 200 instead of the API's JSON."""
     retry_after_s: tuple[int, ...] = (0, 1)
-    stall_s: float = 30.0
 
 
 @dataclass(slots=True)
@@ -92,15 +90,6 @@ class _Fault:
     retry_after_s: int | None = None
     share: float = 1.0
     is_honest: bool = False
-
-
-@dataclass(slots=True)
-class _State:
-    requests: list[ProxyRequest] = field(default_factory=list)
-    n_running: int = 0
-    retry_sent_at: float = 0.0
-    not_before: float = 0.0
-    too_early: list[ProxyRequest] = field(default_factory=list)
 
 
 class WikiProxy(LoopbackServer):
@@ -124,18 +113,11 @@ class WikiProxy(LoopbackServer):
             busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of `BUSY_S`.
         """
         with self._lock:
-            self.rates, self.seed, self.busy_at, self._state = rates or Rates(), seed, busy_at, _State()
-
-    # --- counts -----------------------------------------------------------------------------------------------
-
-    @property
-    def requests(self) -> list[ProxyRequest]:
-        return self._state.requests
-
-    @property
-    def too_early(self) -> list[ProxyRequest]:
-        """Requests that came before the end of a Retry-After."""
-        return self._state.too_early
+            self.rates, self.seed, self.busy_at = rates or Rates(), seed, busy_at
+            self.requests: list[ProxyRequest] = []
+            self.too_early: list[ProxyRequest] = []
+            """Requests that came before the end of a Retry-After."""
+            self._n_running, self._retry_sent_at, self._not_before = 0, 0.0, 0.0
 
     @property
     def most_at_once(self) -> int:
@@ -149,52 +131,39 @@ class WikiProxy(LoopbackServer):
         """Return how often each fault was injected."""
         return Counter(request.fault for request in self.requests if request.fault is not None)
 
-    # --- one request -------------------------------------------------------------------------------------------
-
     def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
+        parts = urlsplit(handler.path)
+        is_api = parts.path.endswith("/api.php")
+        fields = parse_qs(parts.query or form, keep_blank_values=True) if is_api else {}
         with self._lock:
-            state = self._state
-            number = len(state.requests)
-            fault = self._fault(number, is_photo=not urlsplit(handler.path).path.endswith("/api.php"))
-            state.n_running += 1
-            request = self._request_of(handler, form, n_running=state.n_running, fault=fault)
-            state.requests.append(request)
-            if state.retry_sent_at + REACTION_S < request.at < state.not_before:
-                state.too_early.append(request)
-        done = threading.Event()
+            fault = self._fault(len(self.requests), is_photo=not is_api)
+            self._n_running += 1
+            request = ProxyRequest(
+                kind="api" if is_api else "photo", path=parts.path, headers=dict(handler.headers.items()),
+                fields={key: values[0] for key, values in fields.items()}, at=time.monotonic(),
+                n_running=self._n_running, fault=fault.name if fault is not None else None,
+            )  # fmt: skip
+            self.requests.append(request)
+            if self._retry_sent_at + REACTION_S < request.at < self._not_before:
+                self.too_early.append(request)
+        done, requests = threading.Event(), self.requests
 
         def finish() -> None:
             """Count the request as done, before the last byte leaves and the client may send its next request."""
             with self._lock:
-                if not done.is_set():
+                if not done.is_set() and requests is self.requests:
                     done.set()
-                    state.n_running -= 1
+                    self._n_running -= 1
                     if fault is not None and fault.retry_after_s is not None:
-                        state.retry_sent_at = time.monotonic()
-                        state.not_before = max(state.not_before, state.retry_sent_at + fault.retry_after_s)
+                        self._retry_sent_at = time.monotonic()
+                        self._not_before = max(self._not_before, self._retry_sent_at + fault.retry_after_s)
 
         try:
-            self._send(handler, request, form, fault, finish)
+            self._send(handler, form, fault or _Fault(name=""), finish)
         except (BrokenPipeError, ConnectionResetError):
             handler.close_connection = True  # the client gave up
         finally:
             finish()
-
-    def _request_of(
-        self, handler: BaseHTTPRequestHandler, form: str, *, n_running: int, fault: _Fault | None
-    ) -> ProxyRequest:
-        parts = urlsplit(handler.path)
-        fields = parse_qs(parts.query or form, keep_blank_values=True)
-        is_api = parts.path.endswith("/api.php")
-        return ProxyRequest(
-            kind="api" if is_api else "photo",
-            path=parts.path,
-            fields={key: values[0] for key, values in fields.items()} if is_api else {},
-            headers=dict(handler.headers.items()),
-            at=time.monotonic(),
-            n_running=n_running,
-            fault=fault.name if fault is not None else None,
-        )
 
     def _fault(self, number: int, *, is_photo: bool) -> _Fault | None:
         if number in self.busy_at:
@@ -213,30 +182,22 @@ class WikiProxy(LoopbackServer):
                 return _Fault(name=name, share=dice.uniform(0.05, 0.95), is_honest=dice.random() < 0.5)
         return None
 
-    def _send(
-        self, handler: BaseHTTPRequestHandler, request: ProxyRequest, form: str, fault: _Fault | None, finish: Any
-    ) -> None:
-        if fault is not None and fault.name == "stall":
+    def _send(self, handler: BaseHTTPRequestHandler, form: str, fault: _Fault, finish: Any) -> None:
+        if fault.name == "stall":
             # Wait until the client closes the connection, which makes it readable.
-            select.select([handler.connection], [], [], self.rates.stall_s)
+            select.select([handler.connection], [], [], STALL_S)
             handler.close_connection = True
             return
-        if fault is not None and fault.name == "busy":
-            status, headers, body = fault.status, {"Content-Type": "text/plain"}, b"slow down"
-            if fault.retry_after_s is not None:
-                headers["Retry-After"] = str(fault.retry_after_s)
-        elif fault is not None and fault.name == "html":
-            status, headers, body = (
-                200,
-                {"Content-Type": "text/html"},
-                b"<!DOCTYPE html><html><p>Maintenance</p></html>",
-            )
+        status, headers = fault.status, {"Content-Type": "text/html"}
+        if fault.name == "busy":
+            headers, body = {"Content-Type": "text/plain"}, b"slow down"
+            headers |= {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
+        elif fault.name == "html":
+            body = b"<!DOCTYPE html><html><p>Maintenance</p></html>"
         else:
             status, headers, body = self._forward(handler, form)
-        kept = body
-        if fault is not None and fault.name == "cut":
-            kept = body[: max(1, int(len(body) * fault.share))]
-        promised = kept if fault is not None and fault.is_honest else body
+        kept = body[: max(1, int(len(body) * fault.share))] if fault.name == "cut" else body
+        promised = kept if fault.is_honest else body
         handler.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(promised))}.items():
             handler.send_header(name, value)
@@ -256,17 +217,12 @@ class WikiProxy(LoopbackServer):
             answer = connection.getresponse()
             body = answer.read()
             headers = {name: value for name, value in answer.getheaders() if name.lower() in _PASSED_ON}
-            status = answer.status
         finally:
             connection.close()
         if not headers.get("Content-Type", "").startswith("image/"):
-            for ours, theirs in ((self.origin, self._origin), (_escaped(self.origin), _escaped(self._origin))):
-                body = body.replace(theirs.encode(), ours.encode())
+            for slash in ("/", "\\/"):  # PHP escapes it in JSON
+                theirs, ours = (address.replace("/", slash).encode() for address in (self._origin, self.origin))
+                body = body.replace(theirs, ours)
             if "gzip" in handler.headers.get("Accept-Encoding", ""):  # like Wikimedia, but unlike PHP's own server
                 body, headers["Content-Encoding"] = gzip.compress(body, 1, mtime=0), "gzip"
-        return status, headers, body
-
-
-def _escaped(address: str) -> str:
-    """Return an address as PHP writes it in JSON."""
-    return address.replace("/", "\\/")
+        return answer.status, headers, body

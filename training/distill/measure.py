@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.errors import FieldmarkError
+from data.metrics.ranked import resample
 from data.records import Span
 from kb.distill.extractive import ExtractiveDistiller, candidates, visual_part
 from kb.distill.sections import SectionKind, section_kinds
@@ -134,8 +135,8 @@ def _measured(
         for sentence, is_kept in zip(article.sentences, kept[row], strict=True):
             weight = weights[sentence.stratum]
             sums[row] += weight * np.array([is_kept and sentence.is_visual, is_kept, sentence.is_visual])
-    draws = np.random.default_rng(SEED).integers(len(articles), size=(N_RESAMPLES, len(articles)))
-    samples = sums[draws].sum(axis=1)  # (N_RESAMPLES, 3)
+    drawn = resample(len(articles), N_RESAMPLES, SEED)
+    samples = np.concatenate([counts @ sums for counts in drawn])  # (N_RESAMPLES, 3)
     total = sums.sum(axis=0, keepdims=True)
     return Measured(
         half=half,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from data.errors import BadInput
 from data.files import sha256_hex
 from data.records import Article, Section, Source, Taxon
 from training.distill.labelled import (
@@ -19,19 +17,16 @@ from training.distill.labelled import (
     SentenceClass,
     misplaced,
     read_fitting,
-    read_labels,
 )
 from training.distill.measure import as_text, measure
 
 TEXT = "It has a red crown. It has a black bill. It sings all day. The female is drab in looks."
 
 
-@pytest.fixture
-def page() -> Page:
-    section = Section(title="Description", level=2, start=0, end=len(TEXT))
-    article = Article(source=Source(title="Red wren", revision=1), text=TEXT, sections=(section,))
-    taxon = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
-    return Page(article=article, taxon=taxon, html_sha256="a1")
+SECTION = Section(title="Description", level=2, start=0, end=len(TEXT))
+ARTICLE = Article(source=Source(title="Red wren", revision=1), text=TEXT, sections=(SECTION,))
+WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
+PAGE = Page(article=ARTICLE, taxon=WREN, html_sha256="a1")
 
 
 def labelled(**classes: SentenceClass) -> LabelledArticle:
@@ -45,9 +40,9 @@ def labelled(**classes: SentenceClass) -> LabelledArticle:
     return LabelledArticle(title="Red wren", html_sha256="a1", half="tuning", sentences=tuple(sentences))
 
 
-def test_labels_that_do_not_fit_the_article_are_listed(page: Page) -> None:
+def test_labels_that_do_not_fit_the_article_are_listed() -> None:
     good = labelled(It_has_a_red="visual")
-    pages = {"Red wren": page}
+    pages = {"Red wren": PAGE}
     assert misplaced([good], pages) == []
     assert misplaced([good], {}) == ["Red wren: article not found"]
     assert misplaced([replace(good, html_sha256="b2")], pages) == ["Red wren: its HTML differs from the labelled HTML"]
@@ -55,46 +50,29 @@ def test_labels_that_do_not_fit_the_article_are_listed(page: Page) -> None:
     assert misplaced([moved], pages) == ["Red wren 1:19: its text differs from the labelled sentence"]
 
 
-def test_articles_that_differ_from_the_labelled_ones_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"File not found: .*articles\.jsonl"):
-        read_fitting(tmp_path)
-    row = {"title": "Alpine accentor", "scientific_name": "Prunella collaris", "html": "<p>Another text.</p>"}
-    (tmp_path / "articles.jsonl").write_text(json.dumps(row))
-    with pytest.raises(BadInput, match="do not fit") as raised:
-        read_fitting(tmp_path)
-    assert "Alpine accentor: its HTML differs from the labelled HTML" in str(raised.value)
-
-
-def test_precision_and_recall_by_hand(page: Page) -> None:
+def test_precision_and_recall_by_hand() -> None:
     """Both sentences on parts are kept; one of them is labelled song, and a visual one is missed."""
     labels = [labelled(It_has_a_red="visual", It_has_a_black="song", It_sings="visual")]
-    rows = {row.point: row for row in measure(labels, {"Red wren": page}, halves=["tuning"])}
+    rows = {row.point: row for row in measure(labels, {"Red wren": PAGE}, halves=["tuning"])}
     assert rows["classifier"].n_kept == rows["summary"].n_kept == 2
     assert rows["classifier"].precision.value == 1 / 2
     assert rows["classifier"].recall.value == 1 / 2
     assert rows["classifier"].precision.low == rows["classifier"].precision.high == 1 / 2  # one article: no spread
     assert "| tuning | summary | 3 (2) | 2 | 0.50 [0.50, 0.50] |" in as_text(list(rows.values()))
-    (row, *_) = measure([labelled(It_sings="song")], {"Red wren": page}, halves=["tuning"])
+    (row, *_) = measure([labelled(It_sings="song")], {"Red wren": PAGE}, halves=["tuning"])
     assert (row.precision.value, str(row.recall)) == (None, "-")
 
 
-def test_sentences_are_weighted_by_their_stratum(page: Page) -> None:
+def test_sentences_are_weighted_by_their_stratum() -> None:
     """Two strata of two sentences: both of one were drawn, and one of the other, which therefore counts twice."""
     half = TEXT.index(" It sings")
     lead = Section(title="", level=1, start=half + 1, end=len(TEXT))
-    looks = replace(page.article.sections[0], end=half)
-    both = replace(page, article=replace(page.article, sections=(looks, lead)))
+    looks = replace(ARTICLE.sections[0], end=half)
+    both = replace(PAGE, article=replace(ARTICLE, sections=(looks, lead)))
     drawn = labelled(It_has_a_red="visual", It_has_a_black="visual", It_sings="visual")
     label = replace(drawn, sentences=(*drawn.sentences[:2], replace(drawn.sentences[2], stratum="lead")))
     rows = {row.point: row for row in measure([label], {"Red wren": both}, halves=["tuning"])}
     assert rows["classifier"].recall.value == 2 / 4  # the missed sentence counts twice
-
-
-def test_tuning_and_held_out_halves_have_210_sentences_each() -> None:
-    labels = read_labels()
-    assert len({article.title for article in labels}) == len(labels) >= 100
-    counts = {half: sum(len(a.sentences) for a in labels if a.half == half) for half in ("tuning", "held-out")}
-    assert counts == {"tuning": 210, "held-out": 210}
 
 
 @pytest.mark.integration

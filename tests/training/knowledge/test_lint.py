@@ -38,9 +38,7 @@ RULES = (
 def test_facts_against_name_anatomy_or_each_other_mislead() -> None:
     for name, fact, rule in RULES:
         assert set(misleading(taxon_named(name), [fact]).values()) == ({rule} if rule else set()), (name, fact)
-
-
-def test_a_colour_of_both_sexes_yields_to_another_one_of_the_male() -> None:
+    # A colour of both sexes yields to another one of the male.
     facts = [Fact(part="crown", colours=("brown",)), Fact(part="crown", colours=("black",), sex="male")]
     [found] = misleading(taxon_named("House Sparrow"), facts)
     assert (found.sex, found.value) == ("both", "brown")
@@ -49,11 +47,15 @@ def test_a_colour_of_both_sexes_yields_to_another_one_of_the_male() -> None:
 def test_a_relative_shape_needs_the_family_or_a_third_source() -> None:
     long = AgreedFact(part="tail", sex="both", aspect="shape", value="long")
     certain = AgreedFact(part="tail", sex="both", aspect="shape", value="long", n_sources=3)
-    thrushes, mockingbirds = (
-        ("Turdus merula", "Turdus iliacus", "Turdus pilaris"),
-        ("Mimus polyglottos", "Mimus gilvus"),
+    names = (
+        "Turdus merula",
+        "Turdus iliacus",
+        "Turdus pilaris",
+        "Mimus polyglottos",
+        "Mimus gilvus",
+        "Toxostoma rufum",
     )
-    taxa = {taxon.taxon_id: taxon for taxon in map(taxon_named, (*thrushes, *mockingbirds, "Toxostoma rufum"))}
+    taxa = {taxon.taxon_id: taxon for taxon in map(taxon_named, names)}
     facts = {key: [] if taxon.lineage["family"] == "Turdidae" else [long] for key, taxon in taxa.items()}
     facts |= {"turdus-merula": [long], "turdus-iliacus": [certain]}
     sound = without_doubtful(facts, taxa)
@@ -65,19 +67,15 @@ def test_few_facts_that_fit_many_birds_are_vague() -> None:
     facts = {key: [Fact(part="belly", colours=("white",))] for key in taxa}
     facts["turdus-merula"] = [Fact(part="bill", colours=("yellow",))]
     facts["turdus-torquatus"] = []
-    peers = Peers(facts, taxa)
-    assert peers.is_vague("turdus-philomelos")
-    assert peers.is_vague("turdus-torquatus")
-    assert not peers.is_vague("turdus-merula")
+    vague = {key: Peers(facts, taxa).is_vague(f"turdus-{key}") for key in ("philomelos", "torquatus", "merula")}
+    assert vague == {"philomelos": True, "torquatus": True, "merula": False}
 
 
 def test_no_shipped_fact_misleads_and_no_shipped_text_is_vague() -> None:
     assert len(COMPOSED) >= 1200
     described = {species.taxon.taxon_id: species for species in SHIPPED if species.facts}
-    peers = Peers(
-        {key: species.facts for key, species in described.items()},
-        {key: species.taxon for key, species in described.items()},
-    )
+    facts, taxa = ({key: getattr(s, part) for key, s in described.items()} for part in ("facts", "taxon"))
+    peers = Peers(facts, taxa)
     for species in COMPOSED:
         assert misleading(species.taxon, species.facts) == {}, species.taxon.taxon_id
         assert bool(species.text) is not peers.is_vague(species.taxon.taxon_id), species.taxon.taxon_id
@@ -85,14 +83,8 @@ def test_no_shipped_fact_misleads_and_no_shipped_text_is_vague() -> None:
 
 def test_shipped_texts_have_no_findings_of_the_lint_for_users() -> None:
     """Except that few facts make a short text."""
-    entries = [
-        SpeciesEntry(
-            taxon=species.taxon,
-            summary=Summary(statements=tuple(Statement(text=text) for text in species.text), scope="facts"),
-        )
-        for species in COMPOSED
-        if species.text
-    ]
+    told = [(s.taxon, tuple(Statement(text=text) for text in s.text)) for s in COMPOSED if s.text]
+    entries = [SpeciesEntry(taxon=taxon, summary=Summary(statements=of, scope="facts")) for taxon, of in told]
     found = [finding for entry in entries for finding in lint_entry(entry, None) if finding.rule != "too-short"]
     assert [(finding.name, finding.rule, finding.detail) for finding in found] == []
     assert len(same_texts(entries)) < 0.02 * len(entries)

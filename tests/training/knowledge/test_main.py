@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +15,13 @@ from PIL import Image
 import recognize
 from data.codec import loads
 from data.files import sha256_hex
-from data.images.decode import read_image
-from data.images.views import encode_views, views_of_anchor
-from data.records import Box, Detection, taxon_id
+from data.records import taxon_id
 from data.starter.knowledge import StarterSpecies, read_species
 from data.starter.vectors import read_vectors
 from recognize.starter.encoders import load_starter
 from training.collection import read_collection
 from training.knowledge.__main__ import main
-from training.knowledge.vectors import anchor_photos, described, make_vectors
+from training.knowledge.vectors import anchor_photos, described
 from training.starter.protocol import read_study_collection, set_aside
 
 SHIPPED = read_vectors()
@@ -122,23 +118,3 @@ def test_shipped_vectors_are_unit_rows_of_shipped_species() -> None:
     assert len({key for key, species in known.items() if species.text} | SHIPPED.rows.keys()) >= 1200
     for matrix in SHIPPED.matrices:
         np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=2e-3)
-
-
-class OneBird:
-    """A detector that finds a bird in the left half of every photo."""
-
-    name = "one-bird"
-
-    def detect(self, images: Sequence[Image.Image]) -> list[tuple[Detection, ...]]:
-        return [(Detection(box=Box(0, 0, image.width // 2, image.height), kind="bird", score=0.9),) for image in images]
-
-
-def test_anchor_vectors_are_those_of_a_built_knowledge_base(folder: Path) -> None:
-    encoders = replace(recognize.load_encoders("starter"), detector=OneBird())
-    content, _ = make_vectors(folder, encoders)
-    (folder / "v.npz").write_bytes(content)
-    [found, *_] = read_vectors(folder / "v.npz").of("troglodytes-troglodytes")
-    views = views_of_anchor(read_image(folder / "photos" / "0.jpg"), encoders.detector)
-    assert len(views) == 2
-    expected = encode_views(encoders.visual, [views])[0]
-    np.testing.assert_allclose(found.vectors[encoders.visual.space], expected, atol=2e-3)

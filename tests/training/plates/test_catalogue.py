@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from click.testing import CliRunner
 from PIL import Image, ImageChops, ImageStat
 
 from training.plates.__main__ import main
-from training.plates.catalogue import BIRDS, PLATES, Plate, read_plates
+from training.plates.catalogue import BIRDS, PLATES, read_plates
 from training.plates.files import shipped_drawings
 from training.plates.variants import Purpose
 
@@ -42,24 +41,11 @@ def test_a_table_with_an_unknown_ink_or_key_is_an_error(tmp_path: Path) -> None:
             read_plates(tmp_path)
 
 
-@pytest.mark.integration
-def test_a_drawing_is_the_same_bytes_in_another_process() -> None:
-    plate = PLATES[0]
-    code = (
-        "import sys; from training.plates.catalogue import PLATES; "
-        "sys.stdout.buffer.write(PLATES[0].png('query', 0, size=90))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
-    assert done.stdout == plate.png("query", 0, size=90)
-
-
-@pytest.mark.parametrize("plate", PLATES[::8], ids=lambda plate: plate.name)
-def test_anchors_and_queries_are_different_drawings(plate: Plate) -> None:
+def test_anchors_and_queries_are_different_drawings() -> None:
     purposes: list[tuple[Purpose, int]] = [("plate", 0), ("anchor", 0), ("anchor", 1), ("anchor", 2), ("query", 0)]
-    drawings = [plate.draw(purpose, number, size=90) for purpose, number in purposes]
-    for i, one in enumerate(drawings):
-        for other in drawings[i + 1 :]:
-            assert difference(one, other) > 4
+    for plate in PLATES[::8]:
+        drawings = [plate.draw(purpose, number, size=90) for purpose, number in purposes]
+        assert min(difference(one, other) for one, other in combinations(drawings, 2)) > 4, plate.name
 
 
 @pytest.mark.integration

@@ -21,12 +21,6 @@ def study(collection: StudyCollection) -> Study:
 
 
 @pytest.fixture(scope="session")
-def noisy(collection: StudyCollection) -> Study:
-    """The same with noisier photo features, which cause more errors."""
-    return study_of(collection, features_of(collection, noise=0.3))
-
-
-@pytest.fixture(scope="session")
 def wide() -> Study:
     """A study of 160 species, some set aside, with sixty photos for tuning."""
     found = wide_collection()

@@ -11,11 +11,8 @@ from recognize.scoring.fusion import default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 from training.starter.fitting import (
-    Sample,
     as_fusion_weights,
     calibration_error,
-    fit_weights,
-    softmax,
     stage_scores,
 )
 
@@ -55,14 +52,6 @@ def test_weighted_stage_scores_equal_the_default_preset(world: Any) -> None:
     for row, ranking in zip(expected, rankings, strict=True):
         assert len(ranking.species) > 35  # every species with a text or an anchor
         assert ranking.scores == pytest.approx(row[ranking.species], abs=1e-4)
-
-
-def test_the_fit_recovers_the_true_weights() -> None:
-    rng = np.random.default_rng(0)
-    made_with = np.array([0.5, 1.0, 1.5, 0.8, 2.0, -0.5])
-    stages = rng.normal(size=(4000, 12, 6)).astype(np.float32)
-    truth = np.array([rng.choice(12, p=row) for row in softmax(stages.astype(np.float64) @ made_with)])
-    assert fit_weights([Sample(stages=stages, truth=truth, share=1.0)]) == pytest.approx(made_with, abs=0.15)
 
 
 def test_the_calibration_error_by_hand() -> None:

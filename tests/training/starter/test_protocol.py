@@ -42,29 +42,17 @@ def with_copy(collection: StudyCollection, photo: int, *, of: int) -> StudyColle
     return copied
 
 
-def test_the_shipped_model_learns_the_species_set_aside_but_nothing_hidden(many: StudyCollection) -> None:
-    trained = set(many.seen_training)
-    assert not trained & (set(many.hidden) | set(many.aside_known))
-    assert set(many.aside_new) - set(many.hidden) <= trained
-    assert len(many.aside_new) > 20
-    assert trained | set(many.hidden) | set(many.aside_known) == set(range(len(many.photos)))
-
-
-def test_the_twin_learns_nothing_set_aside_and_nothing_hidden(many: StudyCollection) -> None:
-    trained = set(many.twin_training)
-    assert trained == set(many.seen_training) - set(many.aside_new)
-    assert not {name for name in species_in(many, trained) if is_new(name)}
-    assert {name for name in species_in(many, many.seen_training) if is_new(name)}
-
-
-def test_a_fold_learns_no_tuning_photo_none_set_aside_and_none_of_its_species(many: StudyCollection) -> None:
-    """But all others, hidden ones too."""
-    for fold in range(5):
-        trained = set(many.unseen_training(fold))
+def test_the_models_learn_nothing_hidden_and_the_twin_and_folds_nothing_set_aside(many: StudyCollection) -> None:
+    hidden, seen, twin = set(many.hidden), set(many.seen_training), set(many.twin_training)
+    assert seen | hidden | set(many.aside_known) == set(range(len(many.photos)))
+    assert not seen & (hidden | set(many.aside_known))
+    assert set(many.aside_new) - hidden <= seen and len(many.aside_new) > 20
+    assert twin == seen - set(many.aside_new)
+    assert [any(map(is_new, species_in(many, photos))) for photos in (seen, twin)] == [True, False]
+    for fold in range(5):  # no tuning photo and none of its species, but all others, hidden ones too
         mine = {i for i, photo in enumerate(many.photos) if fold_of(photo.species) == fold}
-        assert mine
-        assert trained == set(range(len(many.photos))) - mine - set(many.tuning) - set(many.all_aside)
-        assert trained & set(many.hidden)
+        others = set(range(len(many.photos))) - mine - set(many.tuning) - set(many.all_aside)
+        assert mine and set(many.unseen_training(fold)) == others and others & hidden
 
 
 def test_no_model_learns_a_copy_of_a_photo_that_it_must_not_learn(many: StudyCollection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.training.starter.world import NAMES, features_of, study_of
-from training.starter.protocol import N_FOLDS, StudyCollection
+from training.starter.protocol import N_FOLDS
 from training.starter.study import Study
 
 
@@ -31,15 +31,11 @@ def test_photos_set_aside_are_neither_anchors_nor_queries(wide: Study) -> None:
     ]
 
 
-def disturbed(collection: StudyCollection, photos: np.ndarray) -> Study:
-    """Return the noisy study with changed features for some photos."""
-    features = features_of(collection, noise=0.3)
+def test_weights_of_a_fold_are_fitted_without_its_species(study: Study) -> None:
+    features = features_of(study.collection, noise=0.3)
+    noisy = study_of(study.collection, features.copy())
+    photos = noisy.fold_queries(0)
     features[photos] = np.roll(features[photos], 3, axis=1)
-    return study_of(collection, features)
-
-
-def test_weights_of_a_fold_are_fitted_without_its_species(noisy: Study) -> None:
-    changed = disturbed(noisy.collection, noisy.fold_queries(0)).nested_weights("three")
-    weights = noisy.nested_weights("three")
+    changed, weights = (each.nested_weights("three") for each in (study_of(study.collection, features), noisy))
     assert changed[0] == weights[0]
     assert changed[1] != weights[1]

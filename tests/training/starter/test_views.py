@@ -39,24 +39,19 @@ def test_view_0_is_the_photo_and_view_1_the_crop_of_the_recogniser(picture: Imag
     np.testing.assert_array_equal(seen(picture, BOX, 1), pixels_of(crop_to(picture, BOX, MARGIN)))
 
 
-@pytest.fixture
-def photos(tmp_path: Path, picture: Image.Image) -> tuple[Photo, ...]:
+class MeanTower:
+    """Features: mean colours of the left and the right half."""
+
+    n_features = 6
+
+    def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
+        return np.concatenate([half.mean(axis=(1, 2)) for half in np.split(pixels, 2, axis=2)])
+
+
+def test_the_file_has_the_features_of_all_views(tmp_path: Path, picture: Image.Image) -> None:
     for name, shown in (("a.png", picture), ("b.png", picture.rotate(180))):
         shown.save(tmp_path / name)
-    return tuple(Photo(path=name, species="Aus aus", source="x") for name in ("a.png", "b.png"))
-
-
-def test_the_file_has_the_features_of_all_views(
-    tmp_path: Path, photos: tuple[Photo, ...], picture: Image.Image
-) -> None:
-    class MeanTower:
-        """Features: mean colours of the left and the right half."""
-
-        n_features = 6
-
-        def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
-            return np.concatenate([half.mean(axis=(1, 2)) for half in np.split(pixels, 2, axis=2)])
-
+    photos = tuple(Photo(path=name, species="Aus aus", source="x") for name in ("a.png", "b.png"))
     tower: Any = MeanTower()
     write_frozen(tmp_path, photos, (BOX, None), tmp_path, tower)
     found = np.load(tmp_path / "frozen.npy")

@@ -106,13 +106,3 @@ def wide_collection() -> PlainCollection:
         Description(species=name, source="x", sentences=(str(i),)) for i, name in enumerate(names) if i % 10
     ]
     return PlainCollection(Path("nowhere"), tuple(photos), tuple(descriptions))
-
-
-def two_views() -> FloatArray:
-    """Return two views of 24 photos, twelve per species, around two directions: `(2, 24, 40)`."""
-    rng = np.random.default_rng(1)
-    centres = np.repeat(rng.normal(size=(2, 40)), 12, axis=0)
-    return (centres + 0.5 * rng.normal(size=(2, 24, 40))).astype(np.float32)
-
-
-LABELS = np.repeat([0, 1], 12)
