@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from data.codec import dumps
 from data.files import sha256_hex
 from data.lexicon.word_groups import groups
-from data.records import Article, Section, Source, Summary, Taxon
+from data.records import Article, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
 from kb.distill.trimming import drop_brackets, off_topic_clauses, trim_clauses
+from tests.kb.distill.pages import page
 
 ROOT = Path(__file__).resolve().parents[3]
 WREN = Taxon(
@@ -30,7 +26,8 @@ WREN = Taxon(
     common_names=("Red-capped Wren", "Grey's Wren", "Śliczny Wróbel"),
     lineage={"class": "Aves"},
 )
-LEAD = ("", 1, "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
+TITLE = "Red-capped wren"
+LEAD = ("", "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
 DIGESTS = {
     "Aves": "31aae968b47f7fee",
     "Lepidoptera": "cef8246477af095e",
@@ -82,26 +79,15 @@ ENDS = (
 )  # fmt: skip
 
 
-def article(*parts: tuple[str, int, str], url: str | None = "https://wiki.example/Wren") -> Article:
-    """Return an article of (title, level, text) sections; as in parsed articles, headings are not in the text."""
-    text, sections = "", []
-    for title, level, body in parts:
-        text += "\n\n" if text else ""
-        sections.append(Section(title=title, level=level, start=len(text), end=len(text) + len(body)))
-        text += body
-    source = Source(title="Red-capped wren", url=url, revision=None if url is None else 7)
-    return Article(source=source, text=text, sections=tuple(sections))
-
-
-def distil(*parts: tuple[str, int, str], url: str | None = "https://wiki.example/Wren") -> Summary:
-    summary = ExtractiveDistiller().distil(article(*parts, url=url), WREN)
+def distil(*parts: tuple[str, str], url: str | None = "https://wiki.example/Wren") -> Summary:
+    summary = ExtractiveDistiller().distil(page(*parts, title=TITLE, url=url), WREN)
     assert summary is not None
     return summary
 
 
 def described(text: str) -> list[str]:
     """Return the statements of an article with this description."""
-    return texts(distil(LEAD, ("Description", 2, text)))
+    return texts(distil(LEAD, ("Description", text)))
 
 
 def texts(summary: Summary) -> list[str]:
@@ -109,19 +95,18 @@ def texts(summary: Summary) -> list[str]:
 
 
 def test_only_visual_sentences_stay_and_cite_their_source() -> None:
-    page = article(
+    article = page(
         LEAD,
         (
             "Description",
-            2,
             "The red-capped wren has a scarlet crown and a black bill. It weighs 20 g. The song is a loud trill. "
             "It is found in wet forests of Peru and Brazil. Its nest is a cup of moss. It feeds on insects and seeds. "
             "Adult wrens [3] have a blue-grey cap (7 in). The red-capped wren's bill is black.",
         ),
     )
-    summary = ExtractiveDistiller().distil(page, WREN)
+    summary = ExtractiveDistiller().distil(article, WREN)
     assert summary is not None
-    evidence = {s.text: [page.text[span.start : span.end] for span in s.evidence] for s in summary.statements}
+    evidence = {s.text: [article.text[span.start : span.end] for span in s.evidence] for s in summary.statements}
     assert evidence == {
         "It has a scarlet crown and a black bill.": ["The red-capped wren has a scarlet crown and a black bill."],
         "Adult wrens have a blue-grey cap.": ["Adult wrens [3] have a blue-grey cap (7 in)."],
@@ -131,26 +116,26 @@ def test_only_visual_sentences_stay_and_cite_their_source() -> None:
 
 
 def test_sections_on_looks_come_first_and_those_on_sound_never() -> None:
-    voice = ("Voice", 2, "Its song has a grey, barred note of birds with a red crown.")
+    voice = ("Voice", "Its song has a grey, barred note of birds with a red crown.")
     with_subsections = distil(
         LEAD,
         voice,
-        ("Description", 2, "It has a red crown."),
-        ("Juvenile", 3, "The juvenile has a brown crown and a yellow gape."),
-        ("Voice", 3, "The call of birds with a red crown and black bill is a harsh note."),
-        ("Distribution", 2, "Birds with a white crown and a black tail live in Peru."),
+        ("Description", "It has a red crown."),
+        ("=Juvenile", "The juvenile has a brown crown and a yellow gape."),
+        ("=Voice", "The call of birds with a red crown and black bill is a harsh note."),
+        ("Distribution", "Birds with a white crown and a black tail live in Peru."),
     )
     assert texts(with_subsections) == ["It has a red crown.", "The juvenile has a brown crown and a yellow gape."]
     with_lead = distil(
-        ("", 1, "The red-capped wren is a small brown bird with a cocked tail, native to Peru."),
-        ("Appearance", 2, "The crown is red and the bill is black."),
+        ("", "The red-capped wren is a small brown bird with a cocked tail, native to Peru."),
+        ("Appearance", "The crown is red and the bill is black."),
     )
     assert texts(with_lead) == [
         "It is a small brown bird with a cocked tail.",
         "The crown is red and the bill is black.",
     ]
-    elsewhere = ("Ecology", 2, "It nests in trees. It has a red crown, a black bill and long yellow legs.")
-    for parts in ((LEAD, voice, elsewhere), (LEAD, ("Description", 2, "Little is known."), elsewhere)):
+    elsewhere = ("Ecology", "It nests in trees. It has a red crown, a black bill and long yellow legs.")
+    for parts in ((LEAD, voice, elsewhere), (LEAD, ("Description", "Little is known."), elsewhere)):
         summary = distil(*parts)
         assert texts(summary) == ["It has a red crown, a black bill and long yellow legs."]
         assert summary.scope == "article"
@@ -159,12 +144,12 @@ def test_sections_on_looks_come_first_and_those_on_sound_never() -> None:
 def test_bare_facts_are_not_rewritten_and_an_article_without_visual_content_gives_no_summary() -> None:
     """Without a description section, all sections except references, voice and similar ones are used."""
     facts = "The male is red with a black bib; he may raise his crest. The legs are grey. Length 17 to 20 cm."
-    lead, voice = ("", 1, "A wren with a blue tail."), ("Voice", 2, "A red note.")
-    summary = distil(lead, voice, ("Description", 2, facts), url=None)
+    lead, voice = ("", "A wren with a blue tail."), ("Voice", "A red note.")
+    summary = distil(lead, voice, ("Description", facts), url=None)
     assert (summary.text, summary.scope) == (facts, "facts")
     assert texts(distil(lead, voice, url=None)) == ["A wren with a blue tail."]
-    pages = (article(LEAD), article(("", 1, "")), Article(source=Source(title="x", url="u"), text=""))
-    assert [ExtractiveDistiller().distil(page, WREN) for page in pages] == [None] * 3
+    pages = (page(LEAD, title=TITLE), page(("", "")), Article(source=Source(title="x", url="u"), text=""))
+    assert [ExtractiveDistiller().distil(article, WREN) for article in pages] == [None] * 3
 
 
 def test_features_of_the_female_stay_with_her() -> None:
@@ -172,7 +157,6 @@ def test_features_of_the_female_stay_with_her() -> None:
         LEAD,
         (
             "Description",
-            2,
             "Males have a red crown, a black bib and white wing bars. Females are found in the south. "
             "They have a brown crown with dark streaks and a buff throat.",
         ),
@@ -227,29 +211,12 @@ def test_summaries_are_those_of_before() -> None:
     }  # fmt: skip
     found = {}
     for name, lineage in lineages.items():
-        pages = [article(LEAD, ("Description", 2, many_marks(60, seed)), ("Larva", 3, many_marks(9, seed)))
+        pages = [page(LEAD, ("Description", many_marks(60, seed)), ("=Larva", many_marks(9, seed)), title=TITLE)
                  for seed in range(5)]  # fmt: skip
-        made = [ExtractiveDistiller().distil(page, replace(WREN, lineage=lineage)) for page in pages]
+        made = [ExtractiveDistiller().distil(article, replace(WREN, lineage=lineage)) for article in pages]
         assert all(summary and 60 <= summary.words <= MAX_WORDS for summary in made), name
         found[name] = sha256_hex("\n".join(dumps(summary) for summary in made if summary))[:16]
     assert found == DIGESTS
-
-
-@pytest.mark.integration  # two new processes
-def test_summaries_do_not_depend_on_the_hash_seed() -> None:
-    """Set order differs between processes; summaries must not depend on it, or digests would differ."""
-    code = (
-        "import sys; from data.codec import dumps; from tests.kb.distill import test_extractive as here\n"
-        "for seed in range(40): print(dumps(here.distil(('Description', 2, here.many_marks(40, seed)))))"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            check=True, capture_output=True, text=True,
-        ).stdout
-        for seed in "12"
-    }  # fmt: skip
-    assert len(outputs) == 1
 
 
 def test_distilling_time_is_linear_in_article_length() -> None:
@@ -257,17 +224,8 @@ def test_distilling_time_is_linear_in_article_length() -> None:
     pieces = ("(", "a, and ", "red wren ", "It is. ", "the red-capped wren or ", " ", "; ")
     begin = time.process_time()
     for piece in pieces:
-        page = article(("Description", 2, "It has a red crown. " + piece * (20_000 // len(piece))))
-        ExtractiveDistiller().distil(page, WREN)
+        article = page(("Description", "It has a red crown. " + piece * (20_000 // len(piece))))
+        ExtractiveDistiller().distil(article, WREN)
     for piece in (".", ". ", "\n ", "(()", "a.'", "a.[1", "(a. B) ", "It is c. 20 cm. (long. M. a. "):
         split_sentences(piece * (100_000 // len(piece)))
     assert time.process_time() - begin < 20
-
-    def seconds(n: int) -> float:
-        page = article(("Description", 2, many_marks(n, 1)))
-        began = time.process_time()
-        ExtractiveDistiller().distil(page, WREN)
-        return time.process_time() - began
-
-    small, large = min(seconds(60) for _ in range(3)), seconds(600)
-    assert large < 30 * small

@@ -7,8 +7,8 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.records import Article, Section, Source
 from kb.distill.fencing import MAX_CHARACTERS, fenced, numbered_article
+from tests.kb.distill.pages import page
 
 SIGNS = st.text(alphabet="aé鳥 .[1]<>#*\n\r\t\x00\x0b\x1c\x85\u2028\u2029\u200b\u202e\ufeff", max_size=80)
 ATTACKS = (
@@ -21,20 +21,12 @@ ATTACKS = (
 )
 
 
-def article(*sections: tuple[str, str], title: str = "Red wren") -> Article:
-    text, made = "", []
-    for heading, body in sections:
-        made.append(Section(title=heading, level=2, start=len(text), end=len(text) + len(body)))
-        text += body + "\n"
-    return Article(source=Source(title=title, url="http://wiki.test/x", revision=1), text=text, sections=tuple(made))
-
-
 @settings(max_examples=40)
 @given(st.lists(st.one_of(st.sampled_from(ATTACKS), SIGNS), min_size=1, max_size=5), SIGNS)
 @example(bodies=[f"It is red. {attack} It is black." for attack in ATTACKS], title=ATTACKS[0])
 def test_fenced_lines_are_numbered_and_the_end_mark_is_unique(bodies: list[str], title: str) -> None:
-    page = article(*((f"Description {body[:10]}", body) for body in bodies), title=title)
-    fence = fenced("article", numbered_article(page), title=title)
+    article = page(*((f"Description {body[:10]}", body) for body in bodies), title=title)
+    fence = fenced("article", numbered_article(article), title=title)
     lines = fence.splitlines()
     assert lines == fence.split("\n")  # no other character breaks a line
     assert re.fullmatch(r"<<<article [0-9a-f]{16}>>>", lines[0])
@@ -46,17 +38,17 @@ def test_fenced_lines_are_numbered_and_the_end_mark_is_unique(bodies: list[str],
 
 
 def test_headings_are_kept_without_invisible_characters_references_and_songs_and_the_description_of_a_giant() -> None:
-    page = article(
+    article = page(
         ("Description", "It is  red. Its bill\nis\u200b thin and a\u00adhyphen."), ("Voice", "It sings."),
         ("References", "A book."),
     )  # fmt: skip
-    sentences = numbered_article(page)
+    sentences = numbered_article(article)
     lines = fenced("article", sentences, title="Red wren").split("\n")
     assert lines[1:-1] == ["# Red wren", "## Description", "[1] It is red.", "[2] Its bill", "[3] is thin and ahyphen."]
     spans = [sentence.spans[0] for sentence in sentences]
-    assert [page.text[span.start : span.end] for span in spans[:2]] == ["It is  red.", "Its bill"]
+    assert [article.text[span.start : span.end] for span in spans[:2]] == ["It is  red.", "Its bill"]
     filler = "It nests in trees and eats seeds. " * (MAX_CHARACTERS // 40)
-    giant = numbered_article(article(("Behaviour", filler), ("Habitat", filler), ("Description", "It is red.")))
+    giant = numbered_article(page(("Behaviour", filler), ("Habitat", filler), ("Description", "It is red.")))
     assert [sentence.text for sentence in giant if sentence.heading == "Description"] == ["It is red."]
     assert sum(len(sentence.text) for sentence in giant) <= MAX_CHARACTERS
     assert {sentence.heading for sentence in giant} == {"Behaviour", "Description"}

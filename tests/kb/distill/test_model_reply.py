@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from data.records import Article, Section, Source, Taxon
 from kb.distill.claims import claims, colours_by_sex_age, sexes_ages, swapped, unsupported
 from kb.distill.fencing import numbered_article
 from kb.distill.model_reply import MAX_WORDS_A_STATEMENT, CheckedReply, Rules, check_reply
 from kb.distill.species_names import NameHider
 from kb.distill.subjects import stated_subject
+from tests.kb.distill.pages import WREN, page
 
-WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
 TEXT = (
     "The red wren is 20 cm long. It has a reddish-brown back and a black crown. The female is greyer below. "
     "It sings from reeds in Europe. Its bill is thin."
 )
-ARTICLE = Article(
-    source=Source(title="Red wren", url="http://wiki.test/Red_wren", revision=7),
-    text=TEXT,
-    sections=(Section(title="Description", level=2, start=0, end=len(TEXT)),),
-)
+ARTICLE = page(("Description", TEXT))
 THIN = '{"statements": [{"text": "Its bill is thin.", "sentences": [5]}]}'
 LONGEST = "black " * (MAX_WORDS_A_STATEMENT - 1) + "crown"
 # Statement, numbers of its sentences, kind of fault.

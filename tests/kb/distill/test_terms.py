@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from data.errors import BadInput
-from data.records import Article, Section, Source
+from data.records import Article, Source
 from kb.distill.terms import read_terms, term_from_article, term_id
+from tests.kb.distill.pages import page
 
 FAULTY = {
     b"cere\n\tAmplexus\n": "line 2: expected `term` or `term<TAB>page title`, got a title without a term",
@@ -18,15 +19,6 @@ FAULTY = {
     b"": "has no terms",
     b"c\xe9re\n": "is not UTF-8 text",
 }
-
-
-def page(*parts: tuple[str, int, str], title: str = "Amplexus", is_disambiguation: bool = False) -> Article:
-    text, sections = "", []
-    for heading, level, body in parts:
-        sections.append(Section(title=heading, level=level, start=len(text), end=len(text) + len(body)))
-        text += body + "\n\n"
-    source = Source(title=title, url="https://wiki.example/a", revision=5)
-    return Article(source=source, text=text, sections=tuple(sections), is_disambiguation=is_disambiguation)
 
 
 def test_each_line_has_a_term_and_an_optional_page_title(tmp_path: Path) -> None:
@@ -51,7 +43,7 @@ def test_an_invalid_or_missing_list_is_refused_with_the_line(tmp_path: Path) -> 
 def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_give_none() -> None:
     lead = 'Amplexus (Latin "embrace") is how frogs hold on.[1] A male grasps a female. It was noted in 1900.'
     looks = "The male's front legs hold her waist, and dark pads swell on his thumbs. Calls are loud."
-    article = page(("", 1, lead), ("Description", 2, looks))
+    article = page(("", lead), ("Description", looks), title="Amplexus")
     term = term_from_article("amplexus", article)
     assert term is not None
     assert term.definition == "Amplexus is how frogs hold on. A male grasps a female."
@@ -59,10 +51,10 @@ def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_g
     assert (term.term_id, term.name, term.aliases) == ("term:amplexus", "amplexus", ())
     assert term.source == article.source
     known_as = "A nuptial pad (also known as a thumb pad) is a swelling on the forelimb of frogs."
-    term = term_from_article("nuptial pad", page(("", 1, known_as), title="Nuptial pads"))
+    term = term_from_article("nuptial pad", page(("", known_as), title="Nuptial pads"))
     assert term is not None and term.aliases == ("Nuptial pads",)
     pages = (
-        page(("", 1, "")), page(("", 1, "See below."), is_disambiguation=True),
+        page(("", "")), page(("", "See below."), is_disambiguation=True),
         Article(source=Source(title="x"), text=""),
     )  # fmt: skip
     assert [term_from_article("x", each) for each in pages] == [None] * 3
