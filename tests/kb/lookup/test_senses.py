@@ -14,7 +14,6 @@ from data.records import Taxon
 from data.starter.knowledge import read_species, read_terms
 from kb.lookup.mentions import NameFinder
 from kb.lookup.senses import (
-    QueryWords,
     group_of_class,
     group_of_noun,
     groups_in,
@@ -49,15 +48,6 @@ def test_words_map_to_groups_and_senses_in_any_number_and_case() -> None:
     assert not is_technical_sense("crown", others=((), False), following="")
     assert is_own_name("monarchs", "insects") and not is_own_name("monarch", "insects", following="flycatcher")
     assert [is_own_name("Merlin", "birds", before=word) for word in ("a", "King", "")] == [True, False, False]
-
-
-def test_words_of_found_terms_do_not_count_among_the_others() -> None:
-    words = QueryWords(["a", "duck", "with", "a", "cap", "and", "gadgets"])
-    assert words.besides(range(4, 5)) == ({"birds"}, False)
-    assert words.besides(range(1, 2)) == (frozenset(), False)
-    words.remove(range(1, 2))
-    words.remove(range(6, 7))
-    assert words.besides(range(4, 5)) == (frozenset(), True)
 
 
 def test_a_long_text_of_field_marks_is_read_quickly() -> None:
