@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from data.records.articles import Source
@@ -35,6 +35,8 @@ class ChatRequest:
     """Words in lower case: a reply that begins with one of them may be cut off."""
     in_one: bool = False
     """Send neighbouring messages of one role as one message, texts and pictures in turn."""
+    usable: Callable[[ChatReply], bool] | None = field(default=None, compare=False, repr=False)
+    """Whether the method can use a reply: one that it cannot use is passed on, but not remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

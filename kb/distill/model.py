@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from data.contracts import ChatModel
@@ -174,14 +174,20 @@ class ModelDistiller:
         hider: NameHider,
         taxon: Taxon,
     ) -> CheckedReply:
+        def check(reply: ChatReply) -> CheckedReply:
+            return check_reply(reply.text, sentences, article.text, rules, hider)
+
         for attempt in range(N_RETRIES + 1):
             try:
-                reply = await self._chat.reply(_request(messages))
+                sent = _request(messages)
+                if attempt == N_RETRIES:  # the faulty reply before is part of its messages
+                    sent = replace(sent, usable=lambda reply: not _is_useless(check(reply)))
+                reply = await self._chat.reply(sent)
             except CutOff as error:
                 self._count(error)
                 raise
             self._count(reply)
-            found = check_reply(reply.text, sentences, article.text, rules, hider)
+            found = check(reply)
             if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
                 found.problems.append("- it has no visible features, but the article describes some")
             if not found.problems or attempt == N_RETRIES:
@@ -204,6 +210,11 @@ class ModelDistiller:
             return
         self._replies.update(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         self._cost_usd += reply.cost_usd or 0.0
+
+
+def _is_useless(found: CheckedReply) -> bool:
+    """Return whether a reply is not of the requested form, or no part of it can be used."""
+    return not found.is_readable or (not found.statements and not FAULTS.isdisjoint(found.repairs))
 
 
 def _request(messages: tuple[ChatMessage, ...]) -> ChatRequest:

@@ -132,6 +132,8 @@ class Connection(Closing):
         except Refused:
             self.budget.meter.cached += 1
             raise
+        if cached is not None and request.usable is not None and not request.usable(cached):
+            return None
         self.budget.meter.cached += cached is not None
         return cached
 
@@ -179,7 +181,7 @@ class Connection(Closing):
                 if cache is not None:
                     await _to_its_end(partial(cache.put, key, request, refusal=str(error)))
                 raise
-            if cache is not None:
+            if cache is not None and (request.usable is None or request.usable(reply)):
                 await _to_its_end(partial(cache.put, key, request, reply=reply))
             return reply
 

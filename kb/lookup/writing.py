@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from data.files import sha256_hex
 from data.foreign_json import json_object
 from data.lexicon.word_groups import group_of, words_of
 from data.prompts import quoted
-from data.records import ChatMessage, ChatRequest, Context, Source
+from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
@@ -65,7 +66,8 @@ def write_passage(
     if not texts or found.answer is not None:
         return answer
     try:
-        reply = wait_for(chat.reply(request_for(answer.query, texts, prompts)))
+        request = request_for(answer.query, texts, prompts)
+        reply = wait_for(chat.reply(replace(request, usable=lambda reply: bool(_sentences_in(reply, texts, answer)))))
         sentences = supported(parse_reply(reply.text), texts, answer.query)
         problem = "" if sentences else "no sentence is in its texts"
     except (Refused, MalformedAnswer) as error:
@@ -82,6 +84,13 @@ def write_passage(
         written_by=chat.name,
         sources=tuple(texts[number - 1][1] for number in numbers),
     )
+
+
+def _sentences_in(reply: ChatReply, texts: Sequence[Text], answer: Context) -> Sequence[object]:
+    """Return the supported sentences in a reply; none if it is not of the requested form."""
+    with suppress(MalformedAnswer):
+        return supported(parse_reply(reply.text), texts, answer.query)
+    return ()
 
 
 def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:

@@ -109,7 +109,9 @@ class Reader:
     ) -> Sample:
         shown = [candidates[i] for i in order]
         try:
-            reply = await self._chat.reply(self._request(picture, [lines[i] for i in order]))
+            request = self._request(picture, [lines[i] for i in order])
+            request = replace(request, usable=lambda reply: read_sample(reply, shown).rule != "unread")
+            reply = await self._chat.reply(request)
         except SourceError as error:
             return Sample(choice=None, rule="failed", reason=str(error))
         sample = read_sample(reply, shown)

@@ -53,8 +53,9 @@ class Visa:
         """
         message = ChatMessage(role="user", text=self._prompts.fill("visa_questions", query=query))
         request = ChatRequest(
-            messages=(message,), json_schema=_SCHEMA, max_tokens=QUESTION_TOKENS, temperature=TEMPERATURE
-        )
+            messages=(message,), json_schema=_SCHEMA, max_tokens=QUESTION_TOKENS, temperature=TEMPERATURE,
+            usable=lambda reply: len(_texts(json_object(reply.text)[0], "questions")) >= N_QUESTIONS,
+        )  # fmt: skip
         try:
             reply = await self._text.reply(request)
         except (Refused, CutOff, MalformedAnswer) as error:

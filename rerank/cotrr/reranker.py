@@ -117,6 +117,14 @@ class _Work:
     """Costs of the calls for the whole query."""
 
 
+def _can_be_read(reply: ChatReply, parse: Callable[[str], object]) -> bool:
+    try:
+        parse(reply.text)
+    except MalformedAnswer:
+        return False
+    return True
+
+
 class CotrrReranker:
     """Ranks the photos of a query by one model's comparison of all of them; a `Reranker`.
 
@@ -341,6 +349,8 @@ class CotrrReranker:
         as_authors, is_last = self._settings.replies == "authors", n_tried + 1 >= self._settings.tries
         reply: ChatReply | None = None
         problem = ""
+        if is_last or as_authors:  # else an unusable reply is part of the next request
+            request = replace(request, usable=partial(_can_be_read, parse=parse))
         try:
             reply = await chat.reply(request)
         except Refused:

@@ -11,7 +11,7 @@ from data.codec import dumps, loads
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.foreign_json import json_object
-from data.records import ChatMessage, ChatRequest, Context, QueryPart, Question
+from data.records import ChatMessage, ChatReply, ChatRequest, Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.prompting import Prompts, fenced_context, object_schema
@@ -75,6 +75,7 @@ class QuestionWriter:
                 # The same request would get the same reply, from the cache or the model.
                 temperature=0.0 if attempt == 0 else 1.0,
                 seed=None if attempt == 0 else attempt,
+                usable=_has_questions,
             )
             try:
                 reply = await self._chat.reply(request)
@@ -88,6 +89,13 @@ class QuestionWriter:
                 problem = str(error)
         problem = f"{self._chat.name} wrote no valid questions for {query!r}: {problem}"
         raise MalformedAnswer(problem, cost_usd=cost)
+
+
+def _has_questions(reply: ChatReply) -> bool:
+    try:
+        return bool(parse_questions(reply.text))
+    except ValueError:
+        return False
 
 
 def _prompt_for(task: Task) -> str:

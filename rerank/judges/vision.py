@@ -121,7 +121,7 @@ class VisionJudge:
         prompt = self._prompts.fill(
             "questions_together", context=fenced_context(context), query=query, questions=listed
         )
-        reply = await self._reply(image, prompt, "logprobs", n_tokens=8 * len(questions) + 8)
+        reply = await self._reply(image, prompt, "logprobs", n_tokens=8 * len(questions) + 8, is_one=False)
         if isinstance(reply, CutOff):
             raise reply
         if isinstance(reply, Refused):
@@ -162,7 +162,7 @@ class VisionJudge:
         return self._prompts.fill(name, context=background, query=query, earlier=history, question=question.question)
 
     async def _reply(
-        self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None
+        self, image: SeenImage, prompt: str, kind: Kind, *, n_tokens: int, seed: int | None = None, is_one: bool = True
     ) -> ChatReply | Refused | CutOff:
         request = ChatRequest(
             messages=_messages(prompt, image),
@@ -172,6 +172,7 @@ class VisionJudge:
             top_logprobs=TOP_LOGPROBS if kind == "logprobs" else None,
             seed=seed,
             first_words=FIRST_WORDS if kind != "stated" and self._settings.reasons != "before" else (),
+            usable=(lambda reply: self._read(reply, kind).probability is not None) if is_one else None,
         )
         try:
             return await self._chat.reply(request)

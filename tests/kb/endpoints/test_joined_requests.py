@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,15 @@ def test_replies_of_one_server_are_not_those_of_another_port_or_path(tmp_path: P
             with Connection(Endpoint(model="m", base_url=url), cache=ReplyCache(tmp_path / "r")) as chat:
                 reply = wait_for(chat.reply(ASKED))
             assert (reply.text, reply.cached) == (text, is_cached), url
+
+
+def test_a_reply_that_the_method_cannot_use_is_passed_on_but_not_remembered(tmp_path: Path) -> None:
+    with OpenAIServer(lambda call: "perhaps" if call.number < 3 else "Yes") as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url)
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r")) as chat:
+            said = [wait_for(chat.reply(replace(ASKED, usable=lambda reply: reply.text == "Yes"))) for _ in range(4)]
+            assert [(reply.text, reply.cached) for reply in said] == [
+                ("perhaps", False), ("perhaps", False), ("Yes", False), ("Yes", True),
+            ]  # fmt: skip
+            assert not wait_for(chat.reply(replace(ASKED, usable=lambda reply: reply.text == "No"))).cached
+            assert server.n_calls == 4
