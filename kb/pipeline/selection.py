@@ -136,40 +136,40 @@ def select_from_wiki(
     """
     checklist = checklist or load_checklist()
     known_terms = read_terms(terms) if terms is not None else ()
-    below = None
-    chosen: list[Taxon] = []
-    unknown: Sequence[LeftOut] = ()
-    is_by_page = isinstance(checklist, WikiChecklist) or list_page is not None or category is not None
-    if not isinstance(checklist, WikiChecklist):
-        below = _below(taxa, checklist) if is_by_page else None
-        if not is_by_page:
-            chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
-    wiki = open_wiki()
-    wiki.leaves_out_birds = isinstance(checklist, WithTaxoboxes) and bool(checklist.listed.group)
-    if isinstance(checklist, WikiChecklist):
-        titles = _titles(wiki, taxa, list_page=list_page, category=category, names=names)
-        located = _matched(wiki, titles, checklist, below=None)
-        if names is not None:
-            located = _with_groups_of_names(located, wiki, checklist)
-    elif is_by_page:
-        titles = wiki.titles_in_list(list_page) if list_page else wiki.titles_in_category(category or "")
+    is_stated = isinstance(checklist, WikiChecklist)
+
+    def opened() -> WikipediaSource:
+        wiki = open_wiki()
+        wiki.leaves_out_birds = isinstance(checklist, WithTaxoboxes) and bool(checklist.listed.group)
+        return wiki
+
+    if is_stated or list_page is not None or category is not None:
+        below = None if is_stated else _below(taxa, checklist)
+        wiki = opened()
+        named, limits = (names, taxa) if is_stated else (None, ())
+        titles = _titles(wiki, limits, list_page=list_page, category=category, names=named)
         located = _matched(wiki, titles, checklist, below=below)
-    else:
-        others = _unlisted(wiki, unknown, checklist)
-        located = chain(_looked_up(wiki, chosen, checklist), _stated_below(others, taxa) if taxa else others)
-        if names is None:
-            located = chain(located, _unclaimed(wiki, checklist))
-        return Selection(
-            source=wiki,
-            located=located,
-            name=_name(chosen, unknown),
-            terms=known_terms,
-            checklist=checklist,
-            named=tuple(chosen) if names is not None else (),
-        )
-    # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
-    name = repr((titles, tuple(taxa)))
-    return Selection(source=wiki, located=located, name=name, terms=known_terms, checklist=checklist)
+        if named is not None:
+            located = _with_groups_of_names(located, wiki, checklist)
+        # Named by its titles: a list that has grown is another selection, the same list is not matched twice.
+        name = repr((titles, tuple(taxa)))
+        return Selection(source=wiki, located=located, name=name, terms=known_terms, checklist=checklist)
+    chosen, unknown = _species(checklist, taxa, names)  # all, if no stage resolves
+    wiki = opened()
+    others = _unlisted(wiki, unknown, checklist)
+    located = chain(
+        with_group_articles(wiki.locate(chosen), wiki.locator, checklist),
+        _stated_below(others, taxa) if taxa else others,
+        _unclaimed(wiki, checklist) if names is None else (),
+    )
+    return Selection(
+        source=wiki,
+        located=located,
+        name=_name(chosen, unknown),
+        terms=known_terms,
+        checklist=checklist,
+        named=tuple(chosen) if names is not None else (),
+    )
 
 
 def select_pages(
@@ -289,11 +289,6 @@ def _below(taxa: Sequence[str], checklist: Checklist) -> frozenset[str] | None:
 
 def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
     return " ".join([*(taxon.taxon_id for taxon in taxa), *(item.name for item in unknown)])
-
-
-def _looked_up(wiki: WikipediaSource, taxa: Sequence[Taxon], checklist: Checklist) -> Iterator[Located]:
-    """Yield the page of each taxon."""
-    yield from with_group_articles(wiki.locate(taxa), wiki.locator, checklist)
 
 
 def _unclaimed(wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
