@@ -36,7 +36,7 @@ from kb.bundle.tables import (
     term_row,
     write_table,
 )
-from kb.bundle.withheld import withheld_pages, without_pages
+from kb.bundle.withheld import n_texts, withheld_pages, without_pages
 from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
@@ -90,7 +90,7 @@ def export_bundle(
                 copy = target.parent / f".{target.name}.ledger"
                 with without_pages(layout, info, ledger, pages, load_encoders, copy) as (shared, digest):
                     exported = _export(layout, info, shared, work, digest, with_vectors=with_vectors)
-                exported = replace(exported, withheld_pages=len(pages))
+                exported = replace(exported, withheld_pages=n_texts(ledger, pages))
             else:
                 exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
             if target.is_dir():

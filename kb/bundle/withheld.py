@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.index import publish
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.licences import licence_freedom
-from kb.sources.page_keys import is_web_address, owner_of
+from kb.sources.page_keys import is_page, is_web_address, owner_of
+from kb.store.additions import held_pages
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
 from kb.store.rows import term_of
@@ -38,6 +39,13 @@ def withheld_pages(ledger: Ledger, *, with_unfree: bool = False) -> dict[str, st
         terms = [term_of(entry.record) for entry in ledger.entries("term")]
         found |= {term.term_id: term.name for term in terms if isinstance(term, WebAnswer)}
     return found
+
+
+def n_texts(ledger: Ledger, pages: Collection[str]) -> int:
+    """Return the number of texts among these, as credits count them: each once, and none of a page without text."""
+    held = [item for found in held_pages(ledger).values() for item in found.items()]
+    sources = {output.source for key, output in held if key in pages and (output.summary or output.term)}
+    return len(sources) + sum(not is_page(key) for key in pages)
 
 
 @contextmanager

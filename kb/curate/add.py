@@ -18,7 +18,6 @@ from data.records import (
     Anchor,
     Article,
     Source,
-    SpeciesEntry,
     Statement,
     Summary,
     TakenText,
@@ -158,10 +157,18 @@ def store_addition(
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
-            added = _added(ledger, key, name, before, addition, is_new=key not in was_there)
+            shown, text, n_anchors = shown_in(ledger, key)
+            if shown is None and (addition.texts or addition.anchors):
+                raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
             names, lineage = _news(held, subject) if isinstance(subject, Taxon) and key in was_there else ((), {})
-            return replace(
-                added,
+            return Added(
+                subject_id=key,
+                name=shown or name,
+                is_new=key not in was_there and shown is not None,
+                new_texts=len({each.sha256 for each in addition.texts} - {each.sha256 for each in before.texts}),
+                new_photos=len({each.anchor_id for each in addition.anchors} - {a.anchor_id for a in before.anchors}),
+                text=text,
+                anchors=n_anchors,
                 was_removed=was_removed,
                 new_names=names,
                 lineage=lineage,
@@ -332,27 +339,15 @@ def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) ->
             ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 
 
-def _added(ledger: Ledger, key: str, name: str, before: Addition, addition: Addition, *, is_new: bool) -> Added:
+def shown_in(ledger: Ledger, key: str) -> tuple[str | None, str, int]:
+    """Return the name of a finished species or term, its summary or definition, and the number of its photos."""
     entry = ledger.entry(key)
     subject = subject_of(entry) if entry is not None else None
-    if subject is None and (addition.texts or addition.anchors):
-        raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
-    old = {text.sha256 for text in before.texts}, {anchor.anchor_id for anchor in before.anchors}
-    return Added(
-        subject_id=key,
-        name=entry.name if entry is not None else name,
-        is_new=is_new and entry is not None,
-        new_texts=sum(text.sha256 not in old[0] for text in addition.texts),
-        new_photos=sum(anchor.anchor_id not in old[1] for anchor in addition.anchors),
-        text=_text_of(subject),
-        anchors=len(subject.anchors) if isinstance(subject, SpeciesEntry) else 0,
-    )
-
-
-def _text_of(subject: SpeciesEntry | Term | None) -> str:
     if isinstance(subject, Term):
-        return subject.definition
-    return subject.summary.text if subject is not None and subject.summary is not None else ""
+        return subject.name, subject.definition, 0
+    if entry is None or subject is None:
+        return None, "", 0
+    return entry.name, subject.summary.text if subject.summary is not None else "", len(subject.anchors)
 
 
 def require_shown(path: Path, encoders: Encoders, added: Added) -> None:

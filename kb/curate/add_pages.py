@@ -7,11 +7,10 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from data.codec import loads
 from data.contracts import Encoders
 from data.errors import BadInput, SourceError
-from data.records import Added, Article, FetchedPage, LeftOut, PageRef, SpeciesEntry, Taxon, Term
-from kb.curate.add import OwnPhoto, OwnText, require_shown, store_addition
+from data.records import Added, Article, FetchedPage, LeftOut, PageRef, Taxon
+from kb.curate.add import OwnPhoto, OwnText, require_shown, shown_in, store_addition
 from kb.curate.placing import with_relatives
 from kb.distill.distillers import AnyDistiller, AsyncDistiller
 from kb.distill.extractive import ExtractiveDistiller
@@ -76,24 +75,18 @@ def add_pages(
         distiller=distiller,
     )
     with closing(Ledger(Layout(Path(path)).ledger, read_only=True)) as ledger:
-        entry = ledger.entry(key)
+        _, text, n_anchors = shown_in(ledger, key)
         failed = {step.subject_id: step.error for step in ledger.steps("distil").values() if step.status == "failed"}
     lost = [failed[page.subject_id] for page in pages if page.subject_id in failed]
     if lost:
         raise SourceError(f"{pages[0].title}: {lost[0]}", hint="The page is stored; kb update tries again.")
     require_shown(Path(path), encoders, added)
-    text, anchors = "", 0
-    if entry is not None and entry.kind == "term":
-        text = loads(Term, entry.record).definition
-    elif entry is not None:
-        species = loads(SpeciesEntry, entry.record)
-        text, anchors = species.summary.text if species.summary else "", len(species.anchors)
     return replace(
         added,
         is_new=key not in held,
         new_pages=sum(page.subject_id not in held for page in pages),
         text=text,
-        anchors=anchors,
+        anchors=n_anchors,
     )
 
 
