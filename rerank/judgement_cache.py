@@ -25,13 +25,10 @@ def cache_key(parts: Mapping[str, object]) -> str:
 
 
 class JudgementCache(Closing):
-    """Texts by key in an SQLite file that several processes may share; a context manager.
+    """Texts by key in an SQLite file that several processes may share, or in memory; a context manager.
 
     Every entry is committed on its own, so a killed process loses none of them. A damaged file is set aside; an entry
     whose checksum does not fit counts as missing.
-
-    Args:
-        path: the file; None keeps the entries in memory.
 
     Raises:
         MissingRequirement: from every method, if the disk is full or the file is not writable.

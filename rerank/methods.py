@@ -71,8 +71,7 @@ def make_reranker(method: str, resources: RerankResources) -> Reranker:
     """Return the method of that name, ready for many jobs.
 
     Raises:
-        ConfigError: if the method is unknown.
-        UsageError: if a resource is missing.
+        ConfigError, UsageError: if the method is unknown, or a resource is missing.
     """
     make = METHODS.get(method)
     if make is None:
@@ -97,8 +96,7 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
             `rerank.preset_settings` gives those of the papers.
 
     Raises:
-        ConfigError: if the method is unknown.
-        UsageError: if a resource is missing.
+        ConfigError, UsageError: if the method is unknown, or a resource is missing.
 
     Example:
         >>> import tempfile
@@ -244,8 +242,7 @@ def make_retriever(method: str, collection: ImageCollection, resources: RerankRe
     """Return the method of that name over a collection, ready for many queries.
 
     Raises:
-        ConfigError: if the method is unknown.
-        UsageError: if a resource is missing.
+        ConfigError, UsageError: if the method is unknown, or a resource is missing.
         SpaceMismatch: if the collection has vectors of another encoder.
     """
     make = RETRIEVERS.get(method)

@@ -1,8 +1,4 @@
-"""Vectors of photos in files: encoded in batches by threads or an engine, also ahead of the queries of a run.
-
-Calls of models stay in one process: its open requests already fill a server, and cost, cache and turns of queries
-have one owner.
-"""
+"""Vectors of photos in files: encoded in batches by threads or an engine, also ahead of the queries of a run."""
 
 from __future__ import annotations
 
@@ -98,11 +94,7 @@ class EncodeWhole:
         return shipped_path(item)
 
     def receive(self, shipped: list[Any]) -> Path:
-        """Return the path of a photo.
-
-        Raises:
-            MissingRequirement: if the node sees no such file.
-        """
+        """Return the path of a photo."""
         return Path(path_on_node(shipped))
 
     def is_final(self, results: Sequence[Found]) -> bool:

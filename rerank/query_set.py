@@ -90,11 +90,6 @@ FirstStage = Mapping[str, Sequence[RankedImage]]
 def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: FirstStage | None = None) -> list[Job]:
     """Return the queries of a set with their candidates: the images of a run, else their own, else the collection.
 
-    Args:
-        queries: the set.
-        within_subset: whether the small sets of images of the queries are the candidates.
-        first_stage: a run; queries that it lacks are left out.
-
     Raises:
         BadInput: if the run has an image that the collection lacks, or none of the queries.
         UsageError: if the candidates are too many without a run, or the queries have no small sets.

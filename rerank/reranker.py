@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 from data.errors import CostStop, FieldmarkError, NotCached, SourceError
 from data.records import Job, RankedImage
@@ -22,7 +22,7 @@ FAILURES: Final = (SourceError, CostStop, NotCached)
 class Tally:
     """Counts of a run so far; methods add their own."""
 
-    words: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Count -> its words; the first count is named even if it is zero."""
 
     failures: list[FieldmarkError] = field(default_factory=list)
@@ -87,9 +87,6 @@ class DepthReranker:
     The others follow in first-stage order, unread. Their score is minus their rank, which is below that of every judged
     or unreadable image. Where no image of the first ones could be judged, they are error rows too: first-stage order is
     never returned as a re-ranking.
-
-    Raises:
-        ValueError: if the depth is below 1.
     """
 
     def __init__(self, reranker: Reranker, depth: int) -> None:

@@ -1,7 +1,4 @@
-"""Scheduling of model calls: limited concurrency, shared fairly by queries, stopped when the provider is down.
-
-Single calls are scheduled, not images or queries: while one image waits for its first answer, the slots go to others.
-"""
+"""Scheduling of single model calls: limited concurrency, shared fairly by queries, stopped when a provider is down."""
 
 from __future__ import annotations
 

@@ -48,12 +48,7 @@ class Sought:
         return self.drawings is not None and bool(len(self.drawings))
 
     def scores(self, cosines: Callable[[FloatArray], Scores], by_text: Callable[[], FloatArray]) -> Scores:
-        """Return the `(n,)` scores of photos.
-
-        Args:
-            cosines: `(q, dim)` queries -> `(q, n)` cosines.
-            by_text: returns the `(dim,)` vector of the job.
-        """
+        """Return the `(n,)` scores of photos."""
         if self.drawings is None or self.fusion is None or not self.is_drawn:
             return cosines(by_text()[None, :])[0]
         text = cosines(by_text()[None, :])[0] if self.fusion.fusion == "with-text" else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from data.contracts import SeesWords, TextImageEncoder
+from data.contracts import SeesWords, TextEncoder, TextImageEncoder
 from data.errors import NoEvidence, UsageError
 from data.records import Job
 from rerank.queries import query_of
 
 
-def is_visible(text: str, encoder: TextImageEncoder) -> bool:
+def is_visible(text: str, encoder: TextEncoder) -> bool:
     """Return whether the encoder can compare a word of a text with photos, as far as it tells."""
     return not isinstance(encoder, SeesWords) or bool(encoder.visible_words(text))
 

@@ -40,9 +40,6 @@ class SimilarityRetriever:
     """Finds the photos with the highest cosine to the query, or to drawings of it; a `Retriever`.
 
     The query is that of `rerank.SimilarityReranker`, which would rank all photos of the folder in the same order.
-
-    Raises:
-        SpaceMismatch: if the collection has vectors of another encoder.
     """
 
     def __init__(

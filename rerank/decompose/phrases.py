@@ -30,12 +30,9 @@ _WORD: Final = re.compile(r"[^\s,.;:]+")
 
 
 def shows(clauses: Sequence[str], names: Sequence[str], *, subject: str) -> str:
-    """Return the question whether an image shows what the clauses say.
+    """Return the question whether an image shows what the clauses say, in which `NAME` and a position stand for names.
 
-    Args:
-        clauses: parts of a query; names are `NAME` and a position in `names`.
-        names: names as the query spells them.
-        subject: the thing that the query is about, for clauses without a noun: "sitting in snow".
+    `subject` is the thing that the query is about, for clauses without a noun: "sitting in snow".
     """
     things = [_with_article(clause, names) for clause in clauses if not _needs_subject(clause)]
     doings = [clause for clause in clauses if _needs_subject(clause)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
@@ -43,12 +43,14 @@ N_PHOTOS: Final = 128  # photos of a query in memory at once; the others wait on
 class DecomposeTally(Tally):
     """Counts of `answers`, those `unscored` and `skipped` after a sure no, and of `cached` photos."""
 
-    words: ClassVar = {
-        "answers": ("answer", "answers"),
-        "unscored": ("without a usable answer",) * 2,
-        "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
-        "cached": ("photo from the cache", "photos from the cache"),
-    }
+    words: Mapping[str, tuple[str, str]] = field(
+        default_factory=lambda: {
+            "answers": ("answer", "answers"),
+            "unscored": ("without a usable answer",) * 2,
+            "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
+            "cached": ("photo from the cache", "photos from the cache"),
+        }
+    )
 
     obtained_by: Counter[str] = field(default_factory=Counter)
     whole: list[str] = field(default_factory=list)

@@ -195,10 +195,6 @@ def truth_of_qrels(path: Path) -> Truth:
 def ranked_list(images: Iterable[RankedImage], *, candidates: Mapping[str, int] | None = None) -> RankedList:
     """Return the images by falling score, ties in first-stage order, unjudged images behind the others.
 
-    Args:
-        images: the images of one query, in any order.
-        candidates: image -> first-stage rank from the job; overrides the ranks in the run.
-
     Raises:
         BadInput: if an image is listed twice, or is not a candidate.
     """

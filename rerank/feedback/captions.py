@@ -64,13 +64,7 @@ def short_captions(chat: ChatModel, *, prompts: Prompts | None = None) -> ModelC
 
 
 class PhraseCaptioner:
-    """Captions images without a model: the phrases nearest to the image, one for each part; a `Captioner`. Ours.
-
-    Args:
-        encoder: a text-image encoder.
-        phrases: the vocabulary, such as `phrases_of` the texts of a knowledge base.
-        n: phrases in a caption.
-    """
+    """Captions images without a model: the phrases nearest to the image, one for each part; a `Captioner`. Ours."""
 
     def __init__(self, encoder: TextImageEncoder, phrases: Sequence[str], *, n: int = 4) -> None:
         self._encoder, self._n = encoder, n

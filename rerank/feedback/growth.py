@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer, Refused
@@ -21,11 +21,13 @@ from rerank.reranker import Tally
 class FeedbackTally(Tally):
     """Counts of captions, denoised and truncated queries, and `blind` ones, of words that the encoder cannot see."""
 
-    words: ClassVar = {
-        "captions": ("caption", "captions"),
-        "denoised": ("denoised query", "denoised queries"),
-        "truncated": ("query cut off", "queries cut off"),
-    }
+    words: Mapping[str, tuple[str, str]] = field(
+        default_factory=lambda: {
+            "captions": ("caption", "captions"),
+            "denoised": ("denoised query", "denoised queries"),
+            "truncated": ("query cut off", "queries cut off"),
+        }
+    )
 
     refused_captions: list[str] = field(default_factory=list)
     """Images without a caption, each with the reason."""

@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows
-from data.contracts import SeesWords, TextEncoder
+from data.contracts import TextEncoder
 from data.files import sha256_hex
 from rerank.feedback.session import Session
+from rerank.visible_words import is_visible
 
 _ENDS: Final = (".", "!", "?", ",", ";", ":")
 
@@ -30,7 +31,7 @@ def blind_note(text: str, encoder: TextEncoder) -> str | None:
 
     It is no error: the photos that are marked improve the search, and a long description may name another animal.
     """
-    if not isinstance(encoder, SeesWords) or encoder.visible_words(text):
+    if is_visible(text, encoder):
         return None
     return f"the encoder {encoder.name} can see little of these words in photos, so the order means little"
 

@@ -101,12 +101,7 @@ class FeedbackSearch:
         self._limit = min(filter(None, (self.settings.max_tokens, encoder.max_tokens)), default=0)
 
     def begin(self, query: str, *, folder: str = "") -> Session:
-        """Return a new session after turn 0.
-
-        Raises:
-            UsageError: if the query is empty.
-            NoEvidence: if the encoder knows none of its words.
-        """
+        """Return a new session after turn 0."""
         session, following = self.start(query, folder=folder)
         return self.search(session, following)
 
@@ -183,9 +178,6 @@ class FeedbackSearch:
         """Return the session with the next turn: the best unseen images, ties in the order of the collection.
 
         With `edited` the user's text is searched instead. At most `settings.k` images; none when all have been shown.
-
-        Raises:
-            NoEvidence: if the encoder knows none of the user's words.
         """
         prepared = self.prepare(session, query, edited=edited)
         return self.show(prepared, self.scores([prepared])[0])

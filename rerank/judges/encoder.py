@@ -1,8 +1,6 @@
 """Text-image encoders as a judge: a photo is compared with a statement and its negation. Needs no server.
 
-Weak for questions beyond appearance: encoders understand negation and actions poorly. The starter models were trained
-on descriptions of birds, so they leave other questions unanswered. The scores rank photos; only the chances of species
-are calibrated, where the recognizer has a calibration for the knowledge base.
+Weak for questions beyond appearance. The scores rank photos; only the chances of species are calibrated.
 """
 
 from __future__ import annotations

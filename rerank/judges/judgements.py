@@ -20,11 +20,8 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 def majority(samples: Sequence[Judgement], *, is_share: bool) -> Judgement:
     """Return the majority answer of several samples, with the mean of their probabilities.
 
-    Samples without an answer are left out; without any answer the result has none. A tie counts as no.
-
-    Args:
-        samples: judgements of the same question.
-        is_share: whether each sample is a bare yes or no, so that the mean is the share of yes.
+    Samples without an answer are left out; without any answer the result has none. A tie counts as no. `is_share`:
+    each sample is a bare yes or no, so that the mean is the share of yes.
 
     Source:
         Divide and Conquer, section 6, "3x" voting as proposed there; the mean is ours.

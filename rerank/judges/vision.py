@@ -1,9 +1,7 @@
-"""A vision model as a judge: yes or no to a question on a photo, with a probability.
+"""A vision model as a judge: yes or no to a question on a photo, with a probability and how it was obtained.
 
-The probability comes from the log-probabilities of the answer where the server returns them. Many servers silently
-ignore the request for them, so a probe with two tiny images runs before the first question: a reply with status 200
-proves nothing. Without log-probabilities the model is asked several times, or states a number. Every judgement says how
-it was obtained.
+Many servers silently ignore the request for log-probabilities, so a probe with two tiny images comes first. Without
+them the model is asked several times, or states a number.
 """
 
 from __future__ import annotations

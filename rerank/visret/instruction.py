@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
-from typing import ClassVar, Final
+from typing import Final
 
 from data.contracts import ChatModel, TextEncoder
 from data.errors import BadInput, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
@@ -100,13 +100,6 @@ class InstructionWriter:
         return self._prompts.fill("visret_entity", query=text, entity=job.entity)
 
 
-class RewriteTally(Tally):
-    """Count of rewritten queries."""
-
-    __slots__ = ()
-    words: ClassVar = {"rewritten": ("rewritten query", "rewritten queries")}
-
-
 class Rewriter:
     """Rewrites the query of a job by the instruction that VisRet would draw; a `Seeker`.
 
@@ -116,7 +109,7 @@ class Rewriter:
 
     def __init__(self, writer: InstructionWriter, encoder: TextEncoder) -> None:
         self._writer, self._encoder = writer, encoder
-        self.tally = RewriteTally()
+        self.tally = Tally(words={"rewritten": ("rewritten query", "rewritten queries")})
 
     async def seek(self, job: Job) -> Sought:
         """Return the rewritten query."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -30,7 +31,7 @@ BY_TEXT: Final = "ranked by text similarity"
 class VisretTally(Tally):
     """Counts of drawn queries: `drawn`, `anchors` in place of drawings, and `long` instructions."""
 
-    words: ClassVar = {"drawn": ("drawing", "drawings")}
+    words: Mapping[str, tuple[str, str]] = field(default_factory=lambda: {"drawn": ("drawing", "drawings")})
 
     by_text: list[str] = field(default_factory=list)
     """Queries without a drawing, ranked by their text."""
