@@ -15,12 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from PIL import Image
+from PIL import Image, ImageColor
 
 from data.errors import CutOff, FieldmarkError, MalformedAnswer, Refused, SourceUnavailable
 from data.files import sha256_hex
@@ -43,16 +42,14 @@ QUESTIONS = ("Does the photo show a frog?", "Is one frog on another?", "Do they 
 CREST = QueryPart(kind="term", text="crest", name="crest", looks="Feathers that stand up.")
 
 
-@cache
-def rgb(colour: str) -> tuple[int, ...]:
-    return Image.new("RGB", (1, 1), colour).getpixel((0, 0))  # type: ignore[return-value]
+RGB = {colour: ImageColor.getrgb(colour) for colour in (*COLOURS, "blue")}
 
 
 def colour_of(picture: bytes) -> str:
     """Return the nearest of the colours, or `blue` for the picture of the probe."""
     with Image.open(io.BytesIO(picture)) as opened:
         seen = opened.convert("RGB").getpixel((5, 5))
-    return min((*COLOURS, "blue"), key=lambda each: sum((a - b) ** 2 for a, b in zip(rgb(each), seen, strict=True)))
+    return min(RGB, key=lambda each: sum((a - b) ** 2 for a, b in zip(RGB[each], seen, strict=True)))
 
 
 def token(word: str, probability: float) -> TokenLogprobs:
@@ -61,8 +58,7 @@ def token(word: str, probability: float) -> TokenLogprobs:
     return TokenLogprobs(token=word, logprob=top[0][1], top=top)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """A request as the rule sees it."""
 
     kind: str
@@ -74,16 +70,12 @@ class Asked:
 Fault = Callable[[Asked], FieldmarkError | str | None]
 
 
-def no_fault(_: Asked) -> None:
-    return None
-
-
 class Model:
     """A chat model that replies by a rule; a fault replaces its reply."""
 
     name = "scripted"
 
-    def __init__(self, fault: Fault = no_fault, *, gives_logprobs: bool = True) -> None:
+    def __init__(self, fault: Fault = lambda _: None, *, gives_logprobs: bool = True) -> None:
         self.fault, self.gives_logprobs = fault, gives_logprobs
         self.calls: Counter[str] = Counter()
 
@@ -92,12 +84,8 @@ class Model:
         images = [image for message in request.messages for image in message.images]
         text = "\n".join(message.text for message in request.messages)
         has_correction = any(message.role == "assistant" for message in request.messages)
-        asked = Asked(
-            kind=kind_of(request, text),
-            photos=tuple(map(colour_of, images)),
-            text=text,
-            attempt=1 if has_correction else request.seed or 0,
-        )
+        attempt = 1 if has_correction else request.seed or 0
+        asked = Asked(kind_of(request, text), tuple(map(colour_of, images)), text, attempt)
         self.calls[describe(request, asked)] += 1
         fault = self.fault(asked)
         if isinstance(fault, FieldmarkError):
@@ -157,24 +145,20 @@ class Model:
         return token("Yes", share) if share >= 0.5 else token("No", 1 - share)
 
 
+# fmt: off
+KINDS = (("overall", "evaluate"), ("subject", "deconstruct"), ("probability", "stated"), ("phrases", "visa questions"),
+         ("questions", "questions"), ("comparison", "rank"), ("ranking", "all"))
+"""Property of the requested JSON -> kind of request."""
+WORDS = (("Is this picture red?", "probe"), ("3. Do they", "together"), ("Answer: Yes", "reasoned"))
+# fmt: on
+
+
 def kind_of(request: ChatRequest, text: str) -> str:
     names = set((request.json_schema or {}).get("properties", ()))  # type: ignore[call-overload]
-    for kind, name in (
-        ("deconstruct", "subject"), ("evaluate", "overall"), ("stated", "probability"), ("visa questions", "phrases"),
-        ("questions", "questions"),
-    ):  # fmt: skip
-        if name in names and not (kind == "deconstruct" and "overall" in names):
-            return kind
-    if "ranking" in names:
-        return "rank" if "comparison" in names else "all"
-    if "Is this picture red?" in text:
-        return "probe"
-    if "3. Do they" in text:
-        return "together"
-    if "Answer: Yes" in text:
-        return "reasoned"
+    found = [kind for name, kind in KINDS if name in names] + [kind for words, kind in WORDS if words in text]
     is_answer = request.first_words or request.top_logprobs is not None
-    return "yes or no" if is_answer else "caption" if any(each.images for each in request.messages) else "text"
+    other = "yes or no" if is_answer else "caption" if any(each.images for each in request.messages) else "text"
+    return [*found, other][0]
 
 
 def describe(request: ChatRequest, asked: Asked) -> str:
@@ -198,7 +182,7 @@ class Case:
 
     settings: RerankSettings
     query: Mapping[str, Any]
-    fault: Fault = no_fault
+    fault: Fault = lambda _: None
     gives_logprobs: bool = True
     judge: str = "vision"
     drawings: tuple[str, ...] = ("orange", "red", "yellow")
@@ -216,16 +200,20 @@ def case(settings: RerankSettings = DEFAULT, query: Mapping[str, Any] = TEXT, **
     return Case(settings=settings, query=query, **more)
 
 
+def changed(base: RerankSettings = DEFAULT, **sections: Mapping[str, Any]) -> RerankSettings:
+    return replace(base, **{name: replace(getattr(base, name), **of) for name, of in sections.items()})
+
+
 def of_cotrr(**more: Any) -> RerankSettings:
-    return replace(DEFAULT, cotrr=replace(DEFAULT.cotrr, **more))
+    return changed(cotrr=more)
 
 
 def of_decompose(base: RerankSettings = PAPER, *, vision: Mapping[str, Any] = {}, **more: Any) -> RerankSettings:
-    return replace(base, decompose=replace(base.decompose, **more), vision=replace(base.vision, **vision))
+    return changed(base, decompose=more, vision=vision)
 
 
 def of_visret(**more: Any) -> RerankSettings:
-    return replace(DEFAULT, visret=replace(DEFAULT.visret, **more))
+    return changed(visret=more)
 
 
 def at(kind: str, fault: FieldmarkError | str, *, photo: str | None = None, attempts: tuple[int, ...] = (0,)) -> Fault:
@@ -264,6 +252,8 @@ CASES: dict[str, dict[str, Case]] = {
         "dialogue, one call": case(AUTHORS, CHAT),
         "no text model": case(PAPER, has_text_model=False),
         "first three": case(replace(PAPER, depth=3)),
+        "first three, server down": case(
+            replace(PAPER, depth=3), fault=at("deconstruct", SourceUnavailable("503"))),
         "unusable ranking, asked again": case(PAPER, fault=at("rank", "I like the first.")),
         "a window without a ranking": case(of_cotrr(window=4, step=2, orders=1), fault=lambda asked: (
             "{}" if asked.kind == "rank" and "worth 30" in asked.text else None)),
@@ -321,7 +311,7 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "captions": {
         "default": case(),
-        "captions alone": case(replace(DEFAULT, captions=replace(DEFAULT.captions, first_stage=False)), CHAT),
+        "captions alone": case(changed(captions={"first_stage": False}), CHAT),
         "a refused caption": case(fault=at("caption", Refused("No."), photo="white")),
     },
     "visa": {
@@ -450,7 +440,7 @@ PLANNED: dict[str, tuple[RerankSettings, ...]] = {
     "decompose": (DEFAULT, PAPER, of_decompose(DEFAULT, direct=True), of_decompose(context=False, questions_by="rule"),
                   of_decompose(vision={"reasons": "before", "samples": 3})),
     "visret": (DEFAULT, of_visret(generator="anchors"), of_visret(generator="diffusers", images=2)),
-    "captions": (DEFAULT, replace(DEFAULT, captions=replace(DEFAULT.captions, captioner="BLIP"))),
+    "captions": (DEFAULT, changed(captions={"captioner": "BLIP"})),
 }  # fmt: skip
 
 

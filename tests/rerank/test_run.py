@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable, Refused, SourceUnavailable
-from data.records import ChatMessage, ChatRequest, Job, JobImage, RankedImage
-from rerank.ranked_images import ScoredImage, first_stage_ranks, ranked_by_score
-from rerank.reranker import DepthReranker, Tally
+from data.records import ChatMessage, ChatRequest, RankedImage
+from rerank.reranker import Tally
 from rerank.run import RunResult
 from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of
 from tests.rerank.scripted import ScriptedChat
@@ -35,58 +34,6 @@ def test_every_unreadable_image_is_named_up_to_three() -> None:
     assert result.reasons == "a is empty; b is empty; c is empty; and 1 more"
     with pytest.raises(NothingReadable, match=r"^a is empty; b is empty; c is empty; and 1 more$"):
         result.raise_if_all_failed()
-
-
-SCORES = {"a": 0.2, "b": 0.9, "c": 0.5, "d": 0.9, "e": 0.1}  # first stage: b d c a e
-
-
-class Backwards:
-    """Ranks in reverse first-stage order; images named in `broken` are error rows."""
-
-    def __init__(self, broken: str = "") -> None:
-        self.tally, self.broken, self.seen, self.is_closed = Tally(), broken, [], False
-
-    async def rank(self, job: Job) -> list[RankedImage]:
-        ranks = first_stage_ranks(job)
-        self.seen.append([image.image_id for image in job.candidates])
-        scored = [
-            ScoredImage(error="broken") if image.image_id in self.broken else ScoredImage(score=rank / 100)
-            for image, rank in zip(job.candidates, ranks, strict=True)
-        ]
-        return ranked_by_score(job, scored, ranks)
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
-def ranked(depth: int, broken: str = "") -> tuple[list[RankedImage], Backwards]:
-    candidates = tuple(JobImage(image_id=name, path=name, score=score) for name, score in SCORES.items())
-    inner = Backwards(broken)
-    job = Job(query_id="q", text="", candidates=candidates)
-    return asyncio.run(DepthReranker(inner, depth).rank(job)), inner
-
-
-def test_the_first_images_reach_the_method_and_the_others_stay_below() -> None:
-    rows, inner = ranked(3)
-    assert inner.seen == [["b", "c", "d"]]  # in the order of the job
-    assert [(row.rank, row.image_id, row.first_stage_rank, row.score) for row in rows] == [
-        (1, "c", 3, 0.03), (2, "d", 2, 0.02), (3, "b", 1, 0.01), (4, "a", 4, -4), (5, "e", 5, -5),
-    ]  # fmt: skip
-    rows, _ = ranked(3, broken="d")  # an unreadable image stays above those below the depth
-    assert [(row.image_id, row.status, row.score) for row in rows[1:4]] == [
-        ("b", "ok", 0.01), ("d", "error", -1), ("a", "ok", -4),
-    ]  # fmt: skip
-    rows, _ = ranked(2, broken="abcde")  # a query whose first images all fail fails as a whole
-    assert [row.image_id for row in rows] == ["b", "d", "c", "a", "e"]
-    assert {(row.status, row.error) for row in rows} == {("error", "broken")}
-
-
-def test_closing_reaches_the_method_and_a_depth_below_one_is_refused() -> None:
-    inner: Any = Backwards()
-    DepthReranker(inner, 1).close()
-    assert inner.is_closed
-    with pytest.raises(ValueError, match="depth: expected at least 1"):
-        DepthReranker(inner, 0)
 
 
 ASKED = ChatRequest(messages=(ChatMessage(role="user", text="?"),))

@@ -87,7 +87,6 @@ def _commonness(feature: str) -> float:
 
 
 def stem(word: str) -> str:
-    """Return a word without its commonest endings: plural, -ing, -ed, -ish; crude, and the same for all texts."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes")):

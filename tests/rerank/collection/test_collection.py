@@ -46,16 +46,6 @@ def test_ids_are_sorted_by_path_and_lead_back_to_their_files(folder: Path, encod
             collection.path("a/2.png")
 
 
-def test_scores_are_the_cosines_of_the_encoder_whatever_their_number(folder: Path, encoder: Any) -> None:
-    queries = encoder.encode_texts(["scarlet", "azure wings", "golden"])
-    with open_collection(folder, encoder) as collection:
-        scores = collection.scores(queries)
-        vectors = collection.vectors(np.arange(4))
-        assert scores == pytest.approx(queries.astype(float) @ vectors.T.astype(float), abs=1e-6)
-        assert np.array_equal(scores[1], collection.scores(queries[1:2])[0])
-        assert np.array_equal(collection.vectors(np.array([2, 0])), vectors[[2, 0]])
-
-
 def test_only_new_and_changed_photos_are_encoded_and_removed_ones_are_forgotten(folder: Path, encoder: Any) -> None:
     with open_collection(folder, encoder) as collection:
         assert (collection.update.n_new, encoder.n_images) == (6, 4)

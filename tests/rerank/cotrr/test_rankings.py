@@ -1,6 +1,5 @@
 """Rankings in replies: parsing, counted repairs; windows over long lists; comparison and fusion of orders."""
 
-import itertools
 import time
 from collections import Counter
 from typing import Any
@@ -64,32 +63,6 @@ def test_a_reply_of_empty_lines_takes_no_time() -> None:
     assert time.process_time() - began < 2
 
 
-# --- windows -------------------------------------------------------------------------------------------------------
-
-
-SIZES = st.tuples(st.integers(0, 60), st.integers(2, 15)).flatmap(
-    lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(1, pair[1] - 1))
-)
-
-
-@given(SIZES, st.randoms(use_true_random=False))
-def test_windows_cover_the_list_and_move_the_best_items_to_its_front(sizes: Any, random: Any) -> None:
-    n, size, step = sizes
-    found = windows(n, size, step)
-    assert {i for start, end in found for i in range(start, end)} == set(range(n))
-    assert all(end - start == min(n, size) for start, end in found)
-    assert all(after[1] > before[0] for before, after in itertools.pairwise(found))
-    assert not found or found[-1][0] == 0
-    items = list(range(n))  # lower is better
-    random.shuffle(items)
-    for start, end in found:
-        items[start:end] = sorted(items[start:end])
-    assert items[: size - step] == list(range(min(n, size - step)))
-
-
-# --- orders --------------------------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=12), st.integers(0, 1000))
 def test_kendall_tau_matches_scipy(one: Any, seed: Any) -> None:
     other = np.random.default_rng(seed).integers(0, 4, len(one)).tolist()
@@ -104,21 +77,23 @@ def test_ranks_are_fused_by_their_mean_or_by_reciprocals_with_the_constant_60() 
     assert found[0] == found[2] > found[1]  # one first place weighs more than two second ones
 
 
-def bias_of(weight: Any, n_orders: int = 8) -> Any:
-    """Return the bias of a made-up ranker for which each place further back costs `weight`."""
-    worth = np.random.default_rng(1).permutation(12).tolist()
-    shown = input_orders(12, n_orders, seed="q")
-    rankings = []
-    for order in shown:
-        pull = {item: worth[item] - weight * place for place, item in enumerate(order)}
-        rankings.append(ranks_of(sorted(range(12), key=lambda item, pull=pull: -pull[item]), 12))  # type: ignore[misc]
-    return position_bias(shown, rankings)
+def test_windows_overlap_from_the_end_of_the_list_to_its_front() -> None:
+    assert windows(10, 4, 2) == [(6, 10), (4, 8), (2, 6), (0, 4)]
+    assert (windows(3, 4, 2), windows(4, 4, 2), windows(0, 4, 2)) == ([(0, 3)], [(0, 4)], [])
+    assert windows(7, 4, 2) == [(3, 7), (1, 5), (0, 4)] and windows(5, 4, 3) == [(1, 5), (0, 4)]
 
 
-def test_position_bias_is_that_of_a_ranker_with_a_known_one() -> None:
-    assert (bias_of(0).effect, bias_of(0).agreement) == (pytest.approx(0), pytest.approx(1))
-    assert (bias_of(1e6).effect, bias_of(-1e6).effect) == (pytest.approx(1), pytest.approx(-1))
-    effects = [bias_of(weight).effect for weight in (0, 0.3, 1, 3)]
-    assert effects == sorted(effects) and effects[1] > 0.02
-    assert bias_of(-1).effect < -0.1
-    assert bias_of(1, n_orders=1).effect is None
+def test_orders_come_in_pairs_and_their_bias_is_the_tau_of_input_and_output() -> None:
+    shown = input_orders(4, 3, seed="q")
+    assert shown[:2] == [[0, 1, 2, 3], [3, 2, 1, 0]] and sorted(shown[2]) == shown[0] != shown[2]
+    assert shown == input_orders(4, 3, seed="q") and shown[2] != input_orders(4, 3, seed="r")[2]
+    for rankings, effect, agreement in (
+        ([[1, 2, 3, 4], [1, 2, 3, 4]], 0, 1),  # the same whatever is shown
+        ([[1, 2, 3, 4], [4, 3, 2, 1]], 1, -1),  # the order shown
+        ([[4, 3, 2, 1], [1, 2, 3, 4]], -1, -1),
+        ([[1, 2, 3, 4], [2, 1, 3, 4]], 1 / 6, 2 / 3),
+    ):
+        found = position_bias(shown[:2], rankings)
+        assert (found.effect, found.agreement) == (pytest.approx(effect), pytest.approx(agreement))
+    assert position_bias(shown[:1], [[1, 2, 3, 4]]).effect is None
+    assert ranks_of([2, 0], 4) == [2.0, 3.5, 1.0, 3.5]

@@ -88,15 +88,6 @@ def test_turn_0_equals_a_single_search_and_no_image_returns() -> None:
     assert run("none").seen == best(RED, 120)
 
 
-def test_all_methods_of_text_agree_at_turn_1_and_differ_later() -> None:
-    sessions = {method: run(method) for method in TEXT_METHODS}
-    assert len({session.turns[1] for session in sessions.values()}) == 1
-    assert sessions["captions"].turns[1].query == ". ".join(
-        [QUERY, *(each.text for each in sessions["captions"].turns[0].captions)]
-    )
-    assert len({session.turns[2].query for session in sessions.values()}) > 1
-
-
 def test_a_model_denoises_the_original_query_and_all_captions_from_turn_2() -> None:
     chat = ScriptedChat(denoised)
     session = run("keywords", 3, chat)
@@ -276,9 +267,17 @@ def test_words_that_the_encoder_cannot_see_are_a_warning() -> None:
     assert made.begin("a red bird").turns[0].notes == ()
 
 
+class ByCharacter:
+    """An encoder whose tokens are characters."""
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+
 def test_phrases_of_a_vocabulary_caption_an_image_and_long_captions_are_cut_off() -> None:
     captioner = PhraseCaptioner(ENCODER, ["red crown", "blue crown", "red tail", "zzz"], n=2)
     assert captioner.describe(ENCODER.encode_texts(["a red bird"])[0]) == "red crown, red tail"
+    assert cut("\u9ce5" * 25 + " red", 10, ByCharacter()) == ("\u9ce5" * 10, "\u9ce5" * 15 + " red")  # type: ignore[arg-type]
     assert shortened("a red bird, " * 50).count(",") == 24 and len(shortened("\u9ce5" * 200)) == 99
 
 
@@ -289,22 +288,3 @@ def test_a_polite_model_and_numbered_lists_are_read() -> None:
         ("cot", "Certainly!\n\n1. Keywords: red\n4. **Description:** a red bird\n\nI hope this helps!", "a red bird"),
     ):
         assert query_in(reply, form) == query, reply  # type: ignore[arg-type]
-
-
-class ByCharacter:
-    """An encoder that reads 10 characters, each a token."""
-
-    max_tokens = 10
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(ENCODER, name)
-
-    def count_tokens(self, text: str) -> int:
-        return len(text)
-
-
-def test_a_query_without_spaces_is_cut_and_counted_at_the_shorter_limit() -> None:
-    encoder: Any = ByCharacter()
-    assert cut("\u9ce5" * 25 + " red", 10, encoder) == ("\u9ce5" * 10, "\u9ce5" * 15 + " red")
-    made = FeedbackSearch(encoder, PHOTOS, method="none", settings=FeedbackSettings(max_tokens=77))
-    assert made.begin("red bird, blue tail").turns[0].notes == ("2 words beyond 10 tokens left out of the query",)

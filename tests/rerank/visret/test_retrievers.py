@@ -94,15 +94,6 @@ def test_a_retriever_ranks_as_the_re_ranker_of_the_whole_folder(method: str, fol
     assert bare(found(method, collection, resources(folder), k=2)[0]) == bare(rows)[:2]
 
 
-def test_fusion_needs_the_text_only_with_text(folder: Path, collection: Any) -> None:
-    fused = found("visret", collection, resources(folder))[0]
-    assert fused[0].image_id == "orange.png" and fused[0].first_stage_rank == 1
-    assert "instruction: a yellow bird; drawings: orange.png, red.png, yellow.png" in (fused[0].evaluation or "")
-    with_text = found("visret", collection, resources(folder, fusion="with-text"))[0]
-    assert bare(with_text) != bare(fused) and with_text[0].first_stage_rank <= len(COLOURS)
-    assert found("visret", collection, resources(folder), text="наполовину красная птица")[0] == fused
-
-
 def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Path, collection: Any) -> None:
     async def refuse(_prompt: str, _n: int) -> Drawings:
         raise Refused("declined")
