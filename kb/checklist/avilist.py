@@ -194,7 +194,6 @@ class AviList:
     def _add_other_tables(self, folder: Path) -> None:
         own = {entry.scientific_name: entry for entry in self._species}
         by_common = {fold(entry.common_names[0]): entry for entry in self._species if entry.common_names}
-        by_code = self._by_code
         for table in OTHER_TABLES:
             unmatched: list[tuple[str, str, str, str]] = []
             listed: set[str] = set()
@@ -206,7 +205,7 @@ class AviList:
                     unmatched.append((scientific, common, code, family))
                     continue
                 listed.add(scientific)
-                self._add_names(entry, common, code, by_code)
+                self._add_names(entry, common, code)
             # A table with both names means two species: only species that it lacks get a synonym from it.
             unlisted = [entry for entry in self._species if entry.scientific_name not in listed]
             by_stem: dict[tuple[str, str], list[_Entry]] = {}
@@ -215,7 +214,7 @@ class AviList:
             stems = Counter(_stem_key(family, scientific) for scientific, _, _, family in unmatched)
             for scientific, common, code, family in unmatched:
                 key = _stem_key(family, scientific)
-                found = by_code.get(code) or by_common.get(fold(common))
+                found = self._by_code.get(code) or by_common.get(fold(common))
                 if found is None and stems[key] == len(by_stem.get(key, ())) == 1:
                     (found,) = by_stem[key]
                 if found is None or found.scientific_name in listed or not self._claim(found, scientific):
@@ -224,10 +223,10 @@ class AviList:
                     continue
                 if scientific not in found.synonyms:
                     found.synonyms.append(scientific)
-                self._add_names(found, common, code, by_code)
+                self._add_names(found, common, code)
 
-    def _add_names(self, entry: _Entry, common: str, code: str, by_code: dict[str, _Entry]) -> None:
-        if code and by_code.setdefault(code, entry) is entry:
+    def _add_names(self, entry: _Entry, common: str, code: str) -> None:
+        if code and self._by_code.setdefault(code, entry) is entry:
             entry.ids.setdefault("ebird", code)
         if not common or common in entry.common_names or not self._claim(entry, common):
             return

@@ -174,21 +174,18 @@ def _rows(path: Path) -> Iterator[_Row]:
     for number, cells in body:
         if is_plain and len(cells) > 1:
             raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
-
-        def cell(i: int | None, cells: Sequence[str] = cells) -> str:
-            return cells[i] if i is not None and i < len(cells) else ""
-
+        cell = dict(enumerate(cells)).get
         by_language: dict[str, tuple[str, ...]] = {}
         for i, language in languages.items():
-            if names := common_names_in(cell(i)):
+            if names := common_names_in(cell(i, "")):
                 by_language[language] = (*by_language.get(language, ()), *names)
         row = _Row(
             line=number,
             scientific=scientific_name_in(cells, columns),
-            common_names=common_names_in(cell(columns.get("common"))),
-            above={rank: cell(i) for rank, i in ranks.items() if cell(i)},
+            common_names=common_names_in(cell(columns.get("common", -1), "")),
+            above={rank: cells[i] for rank, i in ranks.items() if cell(i)},
             by_language=by_language,
-            synonyms=tuple(name for i in synonyms.values() for name in synonyms_in(cell(i))),
+            synonyms=tuple(name for i in synonyms.values() for name in synonyms_in(cell(i, ""))),
         )
         if not row.names:
             raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, NoReturn, TypeVar
@@ -302,11 +303,8 @@ class CheckedTransport(httpx.HTTPTransport):
 
     def __init__(self, allow_private: bool) -> None:
         super().__init__()
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(),
-            max_connections=4,
-            network_backend=CheckedBackend(allow_private),
-        )
+        ssl, backend = httpx.create_ssl_context(), CheckedBackend(allow_private)
+        self._pool = httpcore.ConnectionPool(ssl_context=ssl, max_connections=4, network_backend=backend)
 
 
 class CheckedBackend(httpcore.SyncBackend):
@@ -315,24 +313,13 @@ class CheckedBackend(httpcore.SyncBackend):
     def __init__(self, allow_private: bool) -> None:
         self._allow_private = allow_private
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
+    def connect_tcp(self, host: str, port: int, *rest: Any, **more: Any) -> httpcore.NetworkStream:  # noqa: ANN401
         """Connect to the first address of the host that answers."""
-        addresses = resolved(host, port, allow_private=self._allow_private)
-        for address in addresses[:-1]:
-            try:
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-        if not addresses:
-            raise SourceUnavailable(f"{host} has no address")
-        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+        *others, last = resolved(host, port, allow_private=self._allow_private)
+        for address in others:
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return super().connect_tcp(address, port, *rest, **more)
+        return super().connect_tcp(last, port, *rest, **more)
 
 
 def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:

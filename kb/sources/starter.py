@@ -50,14 +50,8 @@ class StarterSource(ArticleSource):
     parser = "starter/2"
 
     def __init__(self, *, with_vectors: bool = True, spaces: Sequence[str] = ()) -> None:
-        """Set the files, which are read on first use.
-
-        Args:
-            with_vectors: False for drawings as anchors.
-            spaces: encoder spaces; if the vectors lack any of them, anchors are drawings.
-        """
-        self._with_vectors = with_vectors
-        self._spaces = spaces
+        """Set whether shipped vectors are anchors; drawings are where they lack any of the encoder spaces."""
+        self._with_vectors, self._spaces = with_vectors, spaces
 
     @cached_property
     def name(self) -> str:
@@ -126,16 +120,10 @@ class StarterSource(ArticleSource):
             if entry is None:
                 yield page, Failure(taxon=page.title, stage="fetch", reason="not in the starter knowledge")
                 continue
-            yield (
-                page,
-                FetchedPage(
-                    page=page,
-                    body=dumps(entry),
-                    media_type="application/json",
-                    source=_source(page.title),
-                    properties={"kind": "species" if isinstance(entry, StarterSpecies) else "term"},
-                ),
-            )
+            kind = "species" if isinstance(entry, StarterSpecies) else "term"
+            body, source = dumps(entry), _source(page.title)
+            found = FetchedPage(page=page, body=body, media_type="application/json", source=source)
+            yield page, replace(found, properties={"kind": kind})
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return a species with a lead and a section Description, or a term with its definition and a section Look for.

@@ -104,7 +104,8 @@ def parse_article(
     """
     soup = soup_of(html)
     root = _content_root(soup)
-    names = tuple(dict.fromkeys(categories)) or _categories_shown(soup)
+    shown = (clean(link.get_text()) for link in soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a"))
+    names = tuple(dict.fromkeys(categories)) or tuple(dict.fromkeys(shown))
     is_marked = root.select_one(_MARKS) is not None
     table = find_taxobox(root)
     infobox = read_taxobox(table) if table is not None else None
@@ -137,11 +138,6 @@ def _content_root(soup: BeautifulSoup) -> Tag:
         if found:
             return max(found, key=lambda tag: len(tag.get_text()))
     return soup.body or soup
-
-
-def _categories_shown(soup: BeautifulSoup) -> tuple[str, ...]:
-    links = soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a")
-    return tuple(dict.fromkeys(clean(link.get_text()) for link in links))
 
 
 def _passages(root: Tag) -> list[Passage]:
@@ -224,11 +220,9 @@ def is_map_or_icon(file: str, caption: str = "") -> bool:
 
 
 def file_name(image: Tag) -> str | None:
-    """Return the title of a picture's file page without namespace, or None.
-
-    It is read from the link to the file page (in any language), or else from the address of the picture.
-    """
-    for address in (_link(image), str(image.get("resource") or "")):
+    """Return the title of a picture's file page without namespace, by the link to it or the picture's address."""
+    links = [str(parent.get("href") or "") for parent in list(image.parents)[:3] if parent.name == "a"]
+    for address in (*links[:1], str(image.get("resource") or "")):
         if name := _name_in_link(address):
             return name
     path = unquote(split_address(str(image.get("src") or "")).path)
@@ -249,13 +243,6 @@ def _as_title(name: str) -> str:
     return title[:1].upper() + title[1:]
 
 
-def _link(image: Tag) -> str:
-    for parent in list(image.parents)[:3]:
-        if parent.name == "a":
-            return str(parent.get("href") or "")
-    return ""
-
-
 def _is_icon(image: Tag, root: Tag) -> bool:
     for parent in _between(image, root):
         classes = set(parent.get_attribute_list("class"))
@@ -264,12 +251,8 @@ def _is_icon(image: Tag, root: Tag) -> bool:
     source = str(image.get("src") or "")
     if "/skins" in source or "/resources/" in source or "/extensions/" in source or source.startswith("data:"):
         return True
-    return any(0 < _pixels(image, name) < SMALLEST_ICON_PX for name in ("width", "data-file-width"))
-
-
-def _pixels(image: Tag, attribute: str) -> int:
-    value = str(image.get(attribute) or "")
-    return int(value) if value.isascii() and value.isdigit() else 0
+    widths = (str(image.get(name) or "") for name in ("width", "data-file-width"))
+    return any(width.isdecimal() and 0 < int(width) < SMALLEST_ICON_PX for width in widths)
 
 
 def _in_gallery(image: Tag, root: Tag) -> bool:

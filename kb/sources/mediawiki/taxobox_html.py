@@ -105,6 +105,10 @@ class _Row:
     texts: tuple[str, ...]
     is_heading: bool
 
+    @property
+    def key(self) -> str:
+        return self.texts[0].lower().rstrip(": ")
+
 
 def _rows(table: Tag) -> Iterator[_Row]:
     """Yield the texts of each row; a row with a nested table is replaced by the rows of that table."""
@@ -115,28 +119,24 @@ def _rows(table: Tag) -> Iterator[_Row]:
 
 
 def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
-    for texts in (row.texts for row in rows if len(row.texts) == 2):
+    for row in (row for row in rows if len(row.texts) == 2):
+        texts = row.texts
         rank = "clade" if texts[0].lower().startswith("clade") else rank_named(texts[0])
         if rank is None or not texts[1]:
             continue
         if rank in ("species", "subspecies"):
             yield rank, texts[1].lstrip("†? ").split(" (")[0]
-        elif found := _LATIN_IN_BRACKETS.search(texts[1]) if _is_foreign(texts[0], rank) else None:
+        elif row.key != rank != "clade" and (found := _LATIN_IN_BRACKETS.search(texts[1])):
             yield rank, found[1]
         elif found := _CAPITALISED.search(texts[1]):
             yield rank, found[0]
 
 
-def _is_foreign(word: str, rank: str) -> bool:
-    """Return whether a rank is named in another language, as in "Ordnung: Eulen (Strigiformes)"."""
-    return word.lower().rstrip(": ").strip() != rank and rank != "clade"
-
-
 def _binomial(table: Tag, rows: list[_Row], box: Infobox) -> str | None:
     if table.find(class_="trinomial") or _is_virus(box):
         return None
-    ranked = [(_key(row), row.texts[1]) for row in rows if len(row.texts) == 2]
-    headed = [(_key(row), following.texts[0]) for row, following in pairwise(rows) if len(row.texts) == 1]
+    ranked = [(row.key, row.texts[1]) for row in rows if len(row.texts) == 2]
+    headed = [(row.key, following.texts[0]) for row, following in pairwise(rows) if len(row.texts) == 1]
     marked = [plain(tag) for tag in table.find_all(class_="binomial")]
     binomials = [text for key, text in (*headed, *ranked) if key in _BINOMIAL_HEADINGS]
     # Below other headings, such as "Subspecies", a page lists what belongs to its taxon.
@@ -145,10 +145,6 @@ def _binomial(table: Tag, rows: list[_Row], box: Infobox) -> str | None:
     if stated.rank:
         return stated.name if stated.rank == "species" else None
     return _only_species(table)
-
-
-def _key(row: _Row) -> str:
-    return row.texts[0].lower().rstrip(": ")
 
 
 def _is_virus(box: Infobox) -> bool:
@@ -187,16 +183,12 @@ def _heading(table: Tag) -> str:
     # Small print and further blocks hold a fossil range or a footnote.
     parts: list[str] = []
     for child in first.children:
-        if isinstance(child, Tag):
-            if child.name in ("br", "small", "div", "style", "p", "table"):
-                if parts and "".join(parts).strip():
-                    break
-                if child.name not in ("p", "div"):
-                    continue
-            if _is_noise(child):
-                continue
+        name = child.name if isinstance(child, Tag) else ""
+        if name in ("br", "small", "div", "style", "p", "table") and "".join(parts).strip():
+            break
+        if isinstance(child, Tag) and name not in ("br", "small", "style", "table") and not _is_noise(child):
             parts.append(plain(child))
-        else:
+        elif not isinstance(child, Tag):
             parts.append(str(child))
     return " ".join("".join(parts).replace("\xa0", " ").split())
 
@@ -211,6 +203,5 @@ def _is_noise(tag: Tag) -> bool:
     if tag.name in ("style", "script"):
         return True
     classes = tag.get_attribute_list("class")
-    return (
-        tag.name == "sup" and ("reference" in classes or "Inline-Template" in classes)
-    ) or "mw-editsection" in classes
+    is_note = tag.name == "sup" and ("reference" in classes or "Inline-Template" in classes)
+    return is_note or "mw-editsection" in classes

@@ -110,7 +110,7 @@ class WikipediaSource(ArticleSource):
         self.client.close()
 
     def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the page of each taxon, or why it has none, as `Locator.locate` does; bodies are not fetched."""
+        """Yield the page of each taxon, or why it has none, as `Locator.locate` does."""
         return self.locator.locate(taxa)
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -134,24 +135,15 @@ class WebSource(ArticleSource):
             return None
         document = read_document(answer.content, kind=answer.kind, charset=answer.charset)
         title = document.title or unquote(Path(urlsplit(answer.url).path).name) or host_of(answer.url)
-        source = Source(title=title, url=answer.url, licence=document.licence, language=document.language)
-        return _fetched(page, document, source, answer.validators)
+        return _fetched(page, document, title, answer.url, answer.validators)
 
     def _read_file(self, page: PageRef) -> FetchedPage | LeftOut:
         file = Path(page.title)
         if not file.is_file():
-            return LeftOut(
-                name=page.title, reason=reasons.NO_PAGE, detail="no such file; a web address begins with https://"
-            )
+            detail = "no such file; a web address begins with https://"
+            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail=detail)
         document = read_file(file.name, file.read_bytes())
-        # The name alone: paths of this machine are private.
-        source = Source(
-            title=document.title or file.name,
-            url=f"file:{file.name}",
-            licence=document.licence,
-            language=document.language,
-        )
-        return _fetched(page, document, source, {})
+        return _fetched(page, document, document.title or file.name, f"file:{file.name}")  # paths are private
 
 
 def page_of(subject_id: str, address: str) -> PageRef:
@@ -164,8 +156,11 @@ def page_of(subject_id: str, address: str) -> PageRef:
     return PageRef(subject_id=page_key(subject_id, title), title=title)
 
 
-def _fetched(page: PageRef, document: Document, source: Source, validators: Mapping[str, str]) -> FetchedPage:
-    properties = {**validators, "version": str(document.version)}
+def _fetched(
+    page: PageRef, document: Document, title: str, url: str, validators: Mapping[str, str] | None = None
+) -> FetchedPage:
+    properties = {**(validators or {}), "version": str(document.version)}
+    source = Source(title=title, url=url, licence=document.licence, language=document.language)
     return FetchedPage(page=page, body=document.text, media_type="text/plain", source=source, properties=properties)
 
 
@@ -174,11 +169,5 @@ def _in_turn(pages: Sequence[PageRef]) -> Iterator[PageRef]:
     by_host: dict[str, list[PageRef]] = {}
     for page in pages:
         by_host.setdefault(host_of(page.title) if is_web_address(page.title) else "", []).append(page)
-    queues = [iter(queue) for queue in by_host.values()]
-    while queues:
-        waiting = []
-        for queue in queues:
-            if (following := next(queue, None)) is not None:
-                yield following
-                waiting.append(queue)
-        queues = waiting
+    for turn in zip_longest(*by_host.values()):
+        yield from filter(None, turn)

@@ -156,7 +156,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
 
     connected = []
 
-    def connect_tcp(_self: object, host: str, *_: object) -> None:
+    def connect_tcp(_self: object, host: str, *_: object, **__: object) -> None:
         connected.append(host)
         raise OSError
 
