@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -140,6 +140,8 @@ class OpenResources:
     connections: Sequence[Connection | ImageConnection] = ()
     budget: Budget | None = None
     """Cost of all models together; None if the run asks none."""
+    incomplete: Set[str] = frozenset()
+    """Queries for which an optional source of context failed, so far."""
 
     @property
     def n_retries(self) -> int:
@@ -206,6 +208,7 @@ def open_resources(
         return
     with ExitStack() as stack:
         budget, look_up, parts, species = Budget(max_cost), None, None, None
+        incomplete: Set[str] = frozenset()
         anchors, generator, images = None, None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
@@ -220,6 +223,7 @@ def open_resources(
                 wiring.open_context_sources(settings, context=allowed, model=model, budget=budget, offline=offline)
             )
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
+            incomplete = sources.failed
             species = wiring.species_scorer(store) if plan.judge == "encoder" else None
             profile = store.info.profile
             if plan.generator == "anchors":
@@ -253,4 +257,6 @@ def open_resources(
         )
         has_models = bool(plan.models or plan.context_models or images is not None)
         opened: list[Connection | ImageConnection] = [*connections, *([images] if images is not None else [])]
-        yield OpenResources(resources=resources, connections=opened, budget=budget if has_models else None)
+        yield OpenResources(
+            resources=resources, connections=opened, budget=budget if has_models else None, incomplete=incomplete
+        )

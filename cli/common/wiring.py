@@ -153,6 +153,8 @@ class ContextSources:
     prompts: Path | None = None
     models: tuple[str, ...] = ()
     """Names of search and model."""
+    failed: set[str] = field(default_factory=set)
+    """Queries for which the wiki or the web search failed, so far."""
 
 
 @contextmanager
@@ -237,6 +239,7 @@ def find_contexts(
         learn=learn,
         turn=turn,
         on_unwritten=on_unwritten,
+        on_failed=sources.failed.add,
     )
 
 

@@ -70,8 +70,9 @@ def context(
     in a wiki, if one is set (--wiki, --api-url, or api_url in the settings), then on the web, if [llm.search] is set.
     The settings context.kb, context.wiki and context.web (always, if-needed or never) and context.order change that. If
     [llm.text] is set, that model writes the passage from knowledge base and wiki alone; if it fails, the passage is put
-    together without it, and says so; with --model the exit code is then 6, or 7 if it wrote other passages. A search
-    model's answer stays whole. The cost is printed on stderr.
+    together without it, and says so; with --model the exit code is then 6, or 7 if it wrote other passages. If the wiki
+    or the web search fails, the passage comes from the others, and the exit code is 7. A search model's answer stays
+    whole. The cost is printed on stderr.
 
     Example: kb context "Two frogs in amplexus"
     """
@@ -120,6 +121,8 @@ def context(
                 output.note(spent)
         if sources.require_chat and unwritten:
             ctx.exit(exit_codes.of_failures(len(unwritten), len(unwritten | written)))
+        if sources.failed:
+            ctx.exit(exit_codes.PARTLY)
 
 
 def _noted(answers: Iterator[Context], written: set[str]) -> Iterator[Context]:

@@ -150,7 +150,7 @@ def rerank(
     _warn(result)
     if result.tally.is_void:
         ctx.exit(exit_codes.ALL_FAILED)
-    if not result.is_complete:
+    if not result.is_complete or opened.incomplete:
         ctx.exit(exit_codes.PARTLY)
 
 

@@ -68,7 +68,8 @@ def context(
     Raises:
         SpaceMismatch: for another encoder.
         ConfigError: if the prompts cannot be filled.
-        SourceError: if the wiki or search fails, or the chat model if it is required; a refusal is not a failure.
+        SourceError: if the wiki or search fails and is to be asked always, or the chat model if it is required; a
+            refusal is not a failure. Otherwise a warning says what is lacking.
         CostStop: from the chat model or the search.
         NotCached: from the search, or the chat model if it is required.
 
@@ -118,13 +119,15 @@ def contexts(
     learn: bool = True,
     turn: Lock | None = None,
     on_unwritten: Callable[[str], None] = lambda _: None,
+    on_failed: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
     Several queries are searched on the web, and several passages written, at the same time; of near queries the first.
     After a failure of the model, the remaining queries are answered without it. `turn` is a lock on the knowledge base
     and the wiki, for calls from several threads. `on_unwritten` is called with each query to which the chat model gives
-    no usable reply; its texts are joined.
+    no usable reply; its texts are joined. `on_failed` is called with each query for which the wiki or the web search
+    failed; the context is what the other sources hold.
     """
     loaded = DistilPrompts(prompts)  # before anything costs money
     settings = settings or ContextSettings()
@@ -133,8 +136,9 @@ def contexts(
     def look(query: str) -> tuple[Context, Findings]:
         with turn:
             found, learnt = gather(
-                store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded, turn=turn
-            )
+                store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded, turn=turn,
+                on_failed=on_failed,
+            )  # fmt: skip
             if learnt and learn:
                 store.derived(Lookup).learn(learnt)
                 try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Protocol
 
 from data.contracts import ChatModel, TextEncoder
-from data.errors import Refused
+from data.errors import Refused, SourceError
 from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.records import ChatMessage, ChatRequest, Source, Term, WebAnswer
@@ -82,11 +82,16 @@ def gather(
     settings: ContextSettings,
     prompts: DistilPrompts,
     turn: Lock,
+    on_failed: Callable[[str], None] = lambda _: None,
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
 
     The first source is always asked, except a web search without need; a stored answer to the query takes the place of
-    a new one. The caller holds the lock; others have it while the web is searched.
+    a new one. The caller holds the lock; others have it while the web is searched. A wiki or web search that fails is
+    left out, and `on_failed` gets the query.
+
+    Raises:
+        SourceError: if a source fails that is always asked.
     """
     found, learnt = Findings(), list[Term]()
     for source in settings.order if query.strip() else ():
@@ -98,17 +103,31 @@ def gather(
         if source == "kb" and (is_needed or not found):
             found = _joined(look_up(store, query, encoder), found)
         elif source == "wiki" and is_needed and wiki is not None:
-            new = _wiki_terms(store, wiki, query, gaps, found, is_always=mode == "always")
+            new: list[Term] = []
+            with _optional(query, "The wiki", on_failed if mode != "always" else None):
+                new = _wiki_terms(store, wiki, query, gaps, found, is_always=mode == "always")
             learnt += new
             found = replace(found, terms=(*found.terms, *new))
         elif source == "web" and is_needed and found.answer is None:
             answer = index_of(store).answer_to(query)
             if answer is None and search is not None:
-                with _released(turn):
+                with _optional(query, "The web search", on_failed if mode != "always" else None), _released(turn):
                     answer = search_web(query, search, prompts)
                 learnt += [] if answer is None else [answer]
             found = replace(found, answer=answer)
     return found, learnt
+
+
+@contextmanager
+def _optional(query: str, source: str, on_failed: Callable[[str], None] | None) -> Iterator[None]:
+    """Let the block fail with a warning, unless there is no `on_failed`."""
+    try:
+        yield
+    except SourceError as error:
+        if on_failed is None:
+            raise
+        _log.warning("%s failed, and the context of %r lacks it: %s", source, query, error)
+        on_failed(query)
 
 
 @contextmanager

@@ -67,6 +67,24 @@ def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
         assert len(wiki.requests) == n_requests
 
 
+def test_an_optional_source_that_fails_costs_only_itself(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    """The rest of the passage comes, with exit code 7; where the search is to be asked always, the query fails."""
+    half = Answer(text="A zorblin is a", finish="error")
+    with OpenAIServer(half) as server:
+        (tmp_path / "fieldmark.toml").write_text(f'[llm.search]\nmodel = "s"\nbase_url = "{server.base_url}"\n')
+        query = ("context", "frogs in amplexus with a zorblin", "--kb", own_kb)
+        found = cli.call(*query)
+        assert found.exit_code == 7
+        assert "amplexus" in found.stdout.lower() and "Not explained: zorblin" in found.stdout
+        assert cli.call(*query, "--web").exit_code == 6
+        server.script = lambda _: Answer(text="A zorblin is a gland.", more={"citations": ["https://a.example/z"]})
+        assert "A zorblin is a gland." in cli.call(*query, check=True).stdout, "half an answer was not kept"
+    failed = cli.call(
+        "context", "frog with a xqzzt", "--kb", own_kb, "--no-web", "--api-url", "http://127.0.0.1:9/api.php"
+    )
+    assert failed.exit_code == 7 and "Nothing found." in failed.stdout
+
+
 def test_wiki_options_override_the_settings(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     with FaultyWiki().running() as wiki:
         wiki.pages["Zorblin"] = wiki.wikitext["Zorblin"] = ZORB
@@ -219,7 +237,7 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, 
         (("--file", "q.jsonl"), 5, "q.jsonl"),
         (("amplexus", "--model"), 3, "[llm.text]"),
         (("amplexus", "--web"), 3, "[llm.search]"),
-        (("a zorblin", "--api-url", "http://127.0.0.1:9/api.php"), 6, "127.0.0.1"),
+        (("a zorblin", "--api-url", "http://127.0.0.1:9/api.php"), 7, "127.0.0.1"),
     ):
         outcome = cli.call("context", *arguments, "--kb", built_kb)
         assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)
