@@ -96,8 +96,7 @@ def forecast(plan: RunPlan, jobs: Sequence[Job]) -> Forecast:
 
 
 def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
-    if plan.text_model is not None:
-        yield Calls(n=len(jobs), model=plan.text_model, tokens_in=TEXT)
+    yield from _text(plan, jobs, tokens_in=TEXT)
     if plan.judge != "vision":
         return
     settings, vision = plan.settings.decompose, plan.settings.vision
@@ -108,18 +107,20 @@ def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
     yield Calls(n=2, model="vision", photos=1, tokens_out=ANSWER)  # the probe
 
 
-def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+def _text(plan: RunPlan, jobs: Sequence[Job], **tokens: int) -> Iterator[Calls]:
     if plan.text_model is not None:
-        yield Calls(n=len(jobs), model=plan.text_model, tokens_out=INSTRUCTION)
-    if plan.generator != "endpoint":
-        return
-    n = plan.settings.visret.images
-    yield Calls(n=len(jobs), model="image", drawings=n, tokens_in=INSTRUCTION, tokens_out=n * DRAWING)
+        yield Calls(n=len(jobs), model=plan.text_model, **tokens)
+
+
+def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    yield from _text(plan, jobs, tokens_out=INSTRUCTION)
+    if plan.generator == "endpoint":
+        n = plan.settings.visret.images
+        yield Calls(n=len(jobs), model="image", drawings=n, tokens_in=INSTRUCTION, tokens_out=n * DRAWING)
 
 
 def _captions(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
-    if plan.text_model is not None:
-        yield Calls(n=len(jobs), model=plan.text_model, tokens_in=TEXT)
+    yield from _text(plan, jobs, tokens_in=TEXT)
     n = sum(len(job.candidates) for job in jobs)
     if plan.settings.captions.captioner == "vision":
         yield Calls(n=n, model="vision", photos=1, tokens_out=NOTE)
@@ -147,11 +148,6 @@ def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
                 yield Calls(n=settings.orders, model=text, **tokens)
 
 
-_CALLS: Final = {
-    "cotrr": _cotrr,
-    "decompose": _decompose,
-    "visret": _visret,
-    "rewrite": _visret,
-    "captions": _captions,
-    "visa": _captions,
-}
+_CALLS: Final = {"cotrr": _cotrr, "decompose": _decompose, "captions": _captions, "visa": _captions} | dict.fromkeys(
+    ("visret", "rewrite"), _visret
+)

@@ -117,11 +117,7 @@ class EncodeWhole:
 
 
 def task_on_node(loaders: Loaders, *, name: str, space: str) -> EncodeWhole:
-    """Return the task on a node.
-
-    Raises:
-        SpaceMismatch: if the node has another model.
-    """
+    """Return the task on a node."""
     encoder: ImageEncoder = loaders["text_image_encoder"](name)
     if encoder.space != space:
         raise SpaceMismatch(expected=[space], given=[encoder.space], hint="Install the same version on all nodes.")

@@ -80,6 +80,7 @@ def located(job: Job, folder: Path) -> Job:
     )
 
 
+_NONE_OF_THEM: Final = "The first stage has none of the queries of the job."
 MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
 
 
@@ -126,22 +127,21 @@ def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: Firs
         ]
         if ranked:
             jobs.append(_in_order_of(ranked, job, known))
-    return _checked(jobs)
+    if not jobs:
+        raise BadInput(_NONE_OF_THEM)
+    return jobs
 
 
 def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
-    """Return the jobs with the images of a run as candidates; queries that it lacks are left out.
-
-    Raises:
-        BadInput: if the run has none of the queries, or an image that is not a candidate.
-    """
-    return _checked(
-        [
-            _in_order_of(ranked, job, {image.image_id: image for image in job.candidates})
-            for job in jobs
-            if (ranked := first_stage.get(job.query_id))
-        ]
-    )
+    """Return the jobs with the images of a run as candidates; queries that it lacks are left out."""
+    found = [
+        _in_order_of(ranked, job, {image.image_id: image for image in job.candidates})
+        for job in jobs
+        if (ranked := first_stage.get(job.query_id))
+    ]
+    if not found:
+        raise BadInput(_NONE_OF_THEM)
+    return found
 
 
 def _in_order_of(ranked: Sequence[RankedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
@@ -158,9 +158,3 @@ def _known(known: Mapping[str, JobImage], image_id: str, job: Job) -> JobImage:
     if image_id not in known:
         raise BadInput(f"Image {image_id!r} of query {job.query_id!r} is not among its candidates.")
     return known[image_id]
-
-
-def _checked(jobs: list[Job]) -> list[Job]:
-    if not jobs:
-        raise BadInput("The first stage has none of the queries of the job.")
-    return jobs

@@ -70,11 +70,7 @@ class Reranker(Protocol):
 
 
 def begin(job: Job) -> tuple[list[int], Query]:
-    """Return first-stage ranks and query of a job, for which the calls of this task count from now on.
-
-    Raises:
-        BadInput: if the query has no words or its parts do not fit together, or an image is listed twice.
-    """
+    """Return first-stage ranks and query of a job, for which the calls of this task count from now on."""
     ranks = first_stage_ranks(job)
     query = query_of(job)
     current_query.set(job.query_id)

@@ -18,24 +18,17 @@ def is_visible(text: str, encoder: TextEncoder) -> bool:
 def nothing_seen(job: Job, encoder: TextImageEncoder) -> NoEvidence:
     """Return the error for a query of which an encoder sees nothing in photos."""
     alone = " Without the words, the photo alone is the query." if job.reference_image is not None else ""
+    text = query_of(job).text
+    shown = text if len(text) <= 80 else f"{text[:77]}..."
     return NoEvidence(
-        f"The encoder {encoder.name} can see nothing of {_shortened(query_of(job).text)!r} in a photo.",
+        f"The encoder {encoder.name} can see nothing of {shown!r} in a photo.",
         hint=f"Describe looks: colours, patterns and parts of the body, in English. Other encoders, such as "
         f"that of the profile paper, see more.{alone}",
     )
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 def check_visible(job: Job, encoder: TextImageEncoder) -> None:
-    """Refuse words that the encoder cannot compare with photos: the ranking would mean nothing.
-
-    Raises:
-        BadInput: if the job has neither words nor a reference photo.
-        NoEvidence: if no word can be seen in a photo.
-    """
+    """Refuse words that the encoder cannot compare with photos: the ranking would mean nothing."""
     if job.reference_image is not None and not (job.modification or job.text).strip():
         return
     text = query_of(job).text

@@ -149,13 +149,11 @@ class CotrrReranker:
         more than 100 go in overlapping windows. `default`: windows of 50 notes or 20 photos, each shown in two orders.
 
         `authors` is the published code (`freshfish15/CoTRR`), which differs from the text: the first ten candidates in
-        one message with all stages, pictures and texts in turn, no temperature, three tries of the same request,
-        `authors.parse_ranking_as_authors`. It differs from the code: photos that cannot be
-        read are error rows (there, missing pictures under a gap in the numbers); after three unusable replies all rows
-        are errors in first-stage order (there, first-stage order as if it were a result; the figures are the same);
-        tries follow at once, with a seed; one worked example for all tasks; a dialogue is given as a whole (there, one
-        turn at a time, of a file that is not published); composed queries keep their reference image (parts of the code
-        replace it by a description of the target, from a file that is not published).
+        one message with all stages, pictures and texts in turn, no temperature, three tries of the same request.
+        It differs from the code: unreadable photos are error rows (there, a gap in the numbers); after three unusable
+        replies all rows are errors in first-stage order (there, as if that were a result); tries follow at once, with a
+        seed; one worked example for all tasks; a dialogue is given as a whole, and composed queries keep their
+        reference image (there, files that are not published replace them).
     """
 
     def __init__(

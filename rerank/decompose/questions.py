@@ -166,10 +166,6 @@ async def plan_query(
 
     Source:
         Divide and Conquer, Algorithm 1, lines 1 and 2.
-
-    Raises:
-        SourceError: if context or questions are not available; a model that writes no valid questions is not an error.
-        CostStop, NotCached: from the models.
     """
     passage, looks = "", ""
     if settings.context and context is not None:

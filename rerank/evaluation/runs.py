@@ -124,11 +124,7 @@ def first_stage_run(jobs: Iterable[Job]) -> Run:
 
 
 def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
-    """Return the relevance given by `relevant` of the jobs.
-
-    Raises:
-        BadInput: if two jobs share a query id, or a job lists an image twice.
-    """
+    """Return the relevance given by `relevant` of the jobs."""
     relevant: dict[str, frozenset[str]] = {}
     candidates: dict[str, dict[str, int]] = {}
     n_without = 0

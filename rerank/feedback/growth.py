@@ -79,10 +79,6 @@ async def denoise(
         Zhu et al. (ICMR 2024), section 3.4.1 and table 1: instruction, demonstration and input, for the three subtasks
         summary, keywords (put behind a prefix), and a chain of thought whose last part is the query. Differs: our own
         instructions and demonstration.
-
-    Raises:
-        SourceError: if the provider failed.
-        CostStop: if the reply could exceed the cost limit.
     """
     listed = "\n".join(f"- {quoted(caption)}" for caption in captions)
     message = ChatMessage(role="user", text=prompts.fill(f"feedback_{form}", query=query, captions=listed))

@@ -57,12 +57,7 @@ class InstructionWriter:
         self._prompts = prompts or Prompts()
 
     async def write(self, job: Job) -> Instruction:
-        """Return the instruction for the query of a job.
-
-        Raises:
-            BadInput: if the job has no words, or the prompt `entity` is set and it has no entity.
-            SourceError, CostStop, NotCached: if the model cannot be reached now.
-        """
+        """Return the instruction for the query of a job."""
         text = query_of(job).text.strip()
         prompt = self._prompt_of(job, text)
         if self._chat is None:

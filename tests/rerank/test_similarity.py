@@ -3,7 +3,7 @@
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from data.errors import BadImage, ConfigError, UsageError
 from data.records import Job, JobImage
 from rerank import METHODS, SimilarityReranker, rerank
 from rerank.photo_vectors import EncodeWhole, encode_ahead
-from tests.toy.encoders import Counting, toy_encoders
+from tests.toy.encoders import Counting
 
 COLOURS = ("blue", "red", "yellow", "green")
 
@@ -54,23 +54,18 @@ def test_an_unknown_method_and_a_missing_encoder_are_refused() -> None:
 
 
 def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: Any) -> None:
-    class Short:
+    class Short(Counting):
         """The toy encoder with room for four words."""
 
         max_tokens = 4
-
-        def __init__(self) -> None:
-            self.encoder, self.texts = toy_encoders().text_image[0], []
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.encoder, name)
+        texts: ClassVar[list[str]] = []
 
         def count_tokens(self, text: str) -> int:
             return len(text.split())
 
         def encode_texts(self, texts: Any) -> Any:
-            self.texts += texts
-            return self.encoder.encode_texts(texts)
+            self.texts.extend(texts)
+            return self._encoder.encode_texts(texts)
 
     encoder: Any = Short()
     turns = ("a scarlet bird", "big? yes", "far? no", "is there a second bird? yes")

@@ -17,9 +17,8 @@ from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused
 from data.records import Job, JobImage, RankedImage
 from rerank.cotrr.rankings import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker, CotrrTally
-from rerank.prompting import Prompts
 from rerank.settings import PRESETS, CotrrSettings
-from tests.rerank.recorded import Asked, Model, photos
+from tests.rerank.recorded import Model, photos
 
 PAPER = PRESETS["paper"].cotrr
 NAMES = ("yellow", "navy", "white")
@@ -60,14 +59,6 @@ def test_the_text_model_deconstructs_texts_and_ranks_notes_and_the_vision_model_
         assert (kinds(vision), kinds(text)) == (of_vision, of_text)
         assert [(row.image_id, row.score) for row in rows] == [("navy", 3), ("yellow", 2), ("white", 1)]
         assert (tally.counts["evaluated"], tally.is_complete) == (3, True)
-
-
-def test_prompts_can_be_replaced_and_a_single_photo_is_not_ranked(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "cotrr_deconstruct.md").write_text("Take apart: $query")
-    asked: list[Asked] = []
-    run(root, Model(lambda call: asked.append(call)), names=("red",), prompts=Prompts(tmp_path))
-    assert [call.kind for call in asked] == ["deconstruct", "evaluate"]
-    assert asked[0].text == "Take apart: frogs in amplexus"
 
 
 def test_incomplete_queries_are_refused_before_any_call(root: Path) -> None:

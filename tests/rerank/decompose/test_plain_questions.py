@@ -3,7 +3,7 @@
 from typing import Any
 
 from data.records import QueryPart
-from rerank.decompose.plain_questions import NEGATION, direct_question, plain_questions
+from rerank.decompose.plain_questions import NEGATION, plain_questions
 
 PARTS = {
     "crest": QueryPart(kind="term", text="crest", name="crest", looks="Feathers that stand up on the head."),
@@ -134,12 +134,3 @@ def test_looks_are_included_only_with_context() -> None:
     assert shown("a male Northern Cardinal", sexes, uses_looks=True)[1:] == [
         "a male Northern Cardinal | The male is red. | not: The female is brown. | looks: finch"
     ]
-
-
-def test_a_query_that_is_a_name_or_excludes_one_is_about_the_species_as_a_whole() -> None:
-    heron = [PARTS["heron"]]
-    for query in ("a Great Blue Heron", "Great Blue Heron", "the bird is a Great Blue Heron"):
-        assert direct_question(query, heron).taxon_ids == ("heron",)
-        assert direct_question(f"{query} in flight", heron).taxon_ids == ()
-    direct = direct_question("not a Great Blue Heron", heron)
-    assert (direct.relation, direct.taxon_ids) == ("absent", ("heron",))

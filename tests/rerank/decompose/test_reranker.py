@@ -107,26 +107,6 @@ def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_pre
     assert len(reranker.tally.failures) == 1
 
 
-def test_photos_in_memory_are_limited_per_query(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.decompose.reranker.N_PHOTOS", 2)
-
-    class SlowJudge(TableJudge):
-        n_open = most = 0
-
-        def look(self, path: Any) -> Any:
-            self.n_open += 1
-            self.most = max(self.most, self.n_open)
-            return super().look(path)
-
-        async def judge(self, image: Any, question: Any, **more: Any) -> Any:
-            await asyncio.sleep(0.002)
-            self.n_open -= question.question == QUESTIONS[-1]
-            return await super().judge(image, question, **more)
-
-    judge = SlowJudge(TABLE)
-    assert len(run(job, judge, PRESETS["paper"].decompose)[0]) == 4 and judge.most == 2
-
-
 def test_cached_answers_are_not_requested_again_but_failed_photos_and_missing_answers_are(
     job: Any, tmp_path: Path
 ) -> None:

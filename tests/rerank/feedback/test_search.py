@@ -138,19 +138,6 @@ def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> No
     assert both.turns[1].query == text.turns[1].query and both.turns[1].ids != text.turns[1].ids
 
 
-def test_an_edited_query_replaces_the_original_and_earlier_captions() -> None:
-    chat = ScriptedChat(denoised)
-    made = search("summary", chat)
-    session = made.mark(made.begin(QUERY), RELEVANT.intersection(made.begin(QUERY).turns[0].ids))
-    session, following = asyncio.run(made.grow(session))
-    session = made.search(session, following, edited="a blue bird")
-    assert session.turns[1].is_edited and session.turns[1].query == "a blue bird"
-    session, _ = asyncio.run(made.grow(made.mark(session, session.turns[1].ids[:1])))
-    asked = chat.requests[0].messages[0].text
-    assert "Query: a blue bird\n" in asked
-    assert [each.text in asked for turn in session.turns for each in turn.captions] == [False, False, True]
-
-
 def test_refusals_are_counted_and_the_turn_goes_on() -> None:
     async def refuse(image_id: str, _path: Path) -> Caption:
         return Caption(image_id=image_id, error="declined")

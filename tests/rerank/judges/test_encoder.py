@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +120,3 @@ def test_only_a_direct_question_includes_the_context(photo: Any) -> None:
     assert judged([encoder], photo, query=" a crest ", context="A tuft.").answer == "yes"
     assert judged([encoder], photo, context="A tuft.").answer == "no"
     assert judged([encoder], photo, query="a crest").answer == "no"
-
-
-def test_a_text_is_encoded_once_and_a_photo_until_it_changes(photo: Any) -> None:
-    encoder = TableEncoder()
-    judge = EncoderJudge([encoder])
-    for _ in range(2):
-        ask(judge, photo)
-    assert encoder.n_images == 1 and sorted(encoder.asked) == ["a crest", "a photo of a bird"]
-    os.utime(photo, ns=(1, 1))
-    judge.vectors_of_photo(photo)
-    assert encoder.n_images == 2
