@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from data.lexicon.marks import every_mark
 from data.lexicon.tables import BIRDS, column
@@ -15,6 +15,7 @@ ClaimKind = Literal["colour", "number", "part", "shade"]
 SexAge = Literal["", "both", "male", "female", "juvenile", "larva", "pupa", "leaf", "flower", "fruit"]
 """Sex, stage of life, or part of a plant; empty for adults and the species in general."""
 Side = Literal["", "upperside", "underside"]
+KindT = TypeVar("KindT")
 _SIDES: dict[str, Side] = {side: side for side in get_args(Side)}
 
 # Part words that claim nothing by themselves.
@@ -104,12 +105,9 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
     Of plants, the leaves, flowers or fruits next to the colour.
     """
     owners = _owners(group)
-    found: dict[str, set[SexAge]] = {}
     if group == "plants":
-        for mark in every_mark(text, group):
-            if mark.look_word and group_of(mark.look_word, group) == "colour":
-                found.setdefault(mark.look_word, set()).add(owners.get(mark.part_word, ""))
-        return found
+        return _of_marks(((mark.look_word, owners.get(mark.part_word, "")) for mark in every_mark(text, group)), group)
+    found: dict[str, set[SexAge]] = {}
     words = words_of(text)
     owner: SexAge = ""
     for i, word in enumerate(words):
@@ -140,18 +138,21 @@ def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str,
 
 def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[Side, Side]]:
     """Return colour -> (side in the sentence, side in its evidence) for each difference."""
-    evident = _colours_by_side(" ".join(evidence), group)
+    stated, evident = (
+        _of_marks(((mark.look_word, _SIDES[mark.side]) for mark in every_mark(part, group)), group)
+        for part in (text, " ".join(evidence))
+    )
     return {
         colour: (side, min(known))
-        for colour, sides in _colours_by_side(text, group).items()
+        for colour, sides in stated.items()
         for side in sides - {""}
         if (known := evident.get(colour, set())) and side not in known and "" not in known
     }
 
 
-def _colours_by_side(text: str, group: str) -> dict[str, set[Side]]:
-    found: dict[str, set[Side]] = {}
-    for mark in every_mark(text, group):
-        if mark.look_word and group_of(mark.look_word, group) == "colour":
-            found.setdefault(mark.look_word, set()).add(_SIDES[mark.side])
+def _of_marks(marks: Iterable[tuple[str, KindT]], group: str) -> dict[str, set[KindT]]:
+    found: dict[str, set[KindT]] = {}
+    for look, kind in marks:
+        if look and group_of(look, group) == "colour":
+            found.setdefault(look, set()).add(kind)
     return found

@@ -45,14 +45,6 @@ class AsyncDistiller(Protocol):
         """Return the summary, or None if the article does not describe the species."""
 
 
-@runtime_checkable
-class GroupDistiller(Protocol):
-    """Reads articles in the words of a group of organisms; its name depends on the taxon."""
-
-    def name_for(self, taxon: Taxon) -> str:
-        """Return the name and version for a taxon; part of the fingerprint of its summary."""
-
-
 AnyDistiller = Distiller | AsyncDistiller
 
 
@@ -138,8 +130,12 @@ def kind_of(distiller_name: str) -> str:
 
 
 def name_for(distiller: AnyDistiller, taxon: Taxon | None) -> str:
-    """Return the name of a distiller in the fingerprint of a page on this taxon; None for the page of a term."""
-    return distiller.name_for(taxon) if taxon is not None and isinstance(distiller, GroupDistiller) else distiller.name
+    """Return the name of a distiller in the fingerprint of a page on this taxon; None for the page of a term.
+
+    A distiller that reads articles in the words of a group of organisms has a `name_for` of its own.
+    """
+    named = getattr(distiller, "name_for", None)
+    return str(named(taxon)) if taxon is not None and named is not None else distiller.name
 
 
 def distiller_for(

@@ -284,12 +284,9 @@ def _makes_a_compound(after: str) -> bool:
 
 
 def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[str] = ()) -> Term | None:
-    """Return the term of the groups in question, among terms of one name.
+    """Return the term of the groups that a query names, among terms of one name.
 
-    Args:
-        senses: the terms.
-        named: groups that a query names.
-        own: groups of the knowledge base, the largest first, for queries that name none.
+    The groups of the knowledge base, the largest first, are for queries that name none.
     """
     fits = next((term for term in senses if not term.groups.isdisjoint(named)), None)
     of_any = next((term for term in senses if not term.group), None)

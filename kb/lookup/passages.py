@@ -109,15 +109,15 @@ def species_passage(entry: SpeciesEntry, found: Findings, query: str, *, max_wor
     """Return the names of a species and the sentences that say most on the query; nothing without a description."""
     if entry.summary is None:
         return ""
-    variant = variant_asked(entry, found, query)
+    sentences, caution = told_of(entry, found, query)
     chosen: list[str] = []
     words = 0
-    for sentence in ranked_sentences(entry, variant, query)[:MAX_SENTENCES]:
+    for sentence in sentences[:MAX_SENTENCES]:
         words += len(sentence.split())
         if chosen and words > max_words:
             break
         chosen.append(sentence)
-    return f"{name_of(entry)}: {' '.join([*chosen, *caution(entry, variant, query)])}"
+    return f"{name_of(entry)}: {' '.join([*chosen, *caution])}"
 
 
 def name_of(entry: SpeciesEntry) -> str:
@@ -126,12 +126,19 @@ def name_of(entry: SpeciesEntry) -> str:
     return f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
 
 
-def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
-    """Return the sentences of a description that hold for a variant, those with most words of the query first.
+def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str], list[str]]:
+    """Return the sentences of a description that hold for the variant asked, and a caution on those left out.
 
-    Numbers say nothing ("two peacocks" have no two horns). Of larvae and pupae, only the stage that the query asks for
-    comes before the adult's looks.
+    Sentences with most words of the query come first. Numbers say nothing ("two peacocks" have no two horns). Of larvae
+    and pupae, only the stage that the query asks for comes before the adult's looks. There is no caution if all marks
+    hold, or for a sex, age or stage of life with its own.
     """
+    statements = [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
+    names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
+    variant: Variant = frozenset()
+    if names:
+        terms = [term.name for term in found.terms]
+        variant = in_its_plumage(variant_of(query, names[0].text, names[0].start, terms=terms), entry.taxon, statements)
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
     asked = set(tokens(query)) - own - _NUMBERS
     stages = early_stages(entry.taxon)
@@ -142,36 +149,11 @@ def ranked_sentences(entry: SpeciesEntry, variant: Variant, query: str) -> list[
         fit = 2 * bool(of_text & of_query) + 2 * _fit(text, query) + len(asked & set(tokens(text)))
         return bool(of_text) and not of_text & of_query, -fit
 
-    of_stage = [text for text in _statements(entry) if stages_in(text, stages) & of_query]
-    fitting = fitting_sentences(_statements(entry), variant)
-    return sorted(dict.fromkeys((*of_stage, *fitting)), key=rank)
-
-
-def caution(entry: SpeciesEntry, variant: Variant, query: str) -> list[str]:
-    """Return a sentence on marks that were left out.
-
-    None if all of them hold, or for a sex, age or stage of life with its own.
-    """
-    statements = _statements(entry)
+    of_stage = [text for text in statements if stages_in(text, stages) & of_query]
     fitting = fitting_sentences(statements, variant)
-    stages = early_stages(entry.taxon)
-    is_told = any(stages_in(text, stages) & stages_in(query, stages) for text in statements)
-    has_own = not variant & {"colour", "hybrid"} and (is_told or states_looks(fitting))
-    return [] if is_ordinary(variant) or has_own or fitting == statements else [NOT_ORDINARY]
-
-
-def _statements(entry: SpeciesEntry) -> list[str]:
-    return [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
-
-
-def variant_asked(entry: SpeciesEntry, found: Findings, query: str) -> Variant:
-    """Return the variant of a species that a query asks for."""
-    names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
-    terms = [term.name for term in found.terms]
-    if not names:
-        return frozenset()
-    variant = variant_of(query, names[0].text, names[0].start, terms=terms)
-    return in_its_plumage(variant, entry.taxon, _statements(entry))
+    has_own = not variant & {"colour", "hybrid"} and (bool(of_stage) or states_looks(fitting))
+    caution = [] if is_ordinary(variant) or has_own or fitting == statements else [NOT_ORDINARY]
+    return sorted(dict.fromkeys((*of_stage, *fitting)), key=rank), caution
 
 
 def _fit(text: str, query: str) -> int:

@@ -107,12 +107,7 @@ def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], follo
 
     Words without an everyday sense always have. Others have if the query is about a group with such a part, or names no
     organism and all other words describe looks ("a black cap"), but not before a noun that makes another name ("comb
-    jelly", "velvet ant").
-
-    Args:
-        word: one or several words of the query.
-        others: the groups that the other words name (`QueryWords.besides`), and whether all of them describe looks.
-        following: next word, empty at the end.
+    jelly", "velvet ant"). `others` are those of `QueryWords.besides`; `following` is the next word, empty at the end.
     """
     key = _bare(word)
     senses = senses_of(key)
@@ -136,13 +131,8 @@ def is_own_name(name: str, group: str | None, *, before: str = "", following: st
 
     The everyday senses were listed for other groups (a monarch is a butterfly as well as a bird), so they are no reason
     to miss the species of this one, except before the noun of another ("monarch flycatcher"). A name with its capital
-    ("a Merlin on a post") counts inside a sentence, but not as a part of a longer name ("Merlin Street").
-
-    Args:
-        name: words of the query.
-        group: group of organisms of the species, None if it is not known.
-        before: word before the name, empty at the start.
-        following: next word, empty at the end.
+    ("a Merlin on a post") counts inside a sentence, but not as a part of a longer name ("Merlin Street"). `group` is
+    that of the species, None if it is not known; `before` and `following` are the words beside the name.
     """
     senses = senses_of(name)
     follower = group_of_noun(following) if following else None

@@ -20,7 +20,7 @@ from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
-from kb.lookup.passages import caution, described_members, name_of, ranked_sentences, term_passage, variant_asked
+from kb.lookup.passages import described_members, name_of, term_passage, told_of
 from kb.store.knowledge_base import KnowledgeBase
 
 MAX_WORDS = 120
@@ -100,9 +100,8 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     ]
     for entry in (*found.species, *described_members(store, found)):
         if entry.summary is not None:
-            variant = variant_asked(entry, found, query)
-            sentences = ranked_sentences(entry, variant, query) + caution(entry, variant, query)
-            text = f"{name_of(entry)}: {' '.join(sentences)}"
+            sentences, caution = told_of(entry, found, query)
+            text = f"{name_of(entry)}: {' '.join([*sentences, *caution])}"
             texts.append((text, entry.source or Source(title=entry.taxon.common_name)))
     return [(" ".join(text.split()[:MAX_TEXT_WORDS]), source) for text, source in texts]
 
