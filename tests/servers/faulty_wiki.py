@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from PIL import Image
 
-from tests.servers.loopback import LoopbackServer
+from tests.servers.loopback import LoopbackServer, send
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +132,11 @@ class FaultyWiki(LoopbackServer):
 
     def _send(self, handler: BaseHTTPRequestHandler, fault: Fault | None, body: bytes, kind: str) -> None:
         given = fault or Fault()
-        if given.stall_s:
-            time.sleep(given.stall_s)
+        time.sleep(given.stall_s)
         if fault is not None and (fault.body or fault.status != 200):
             body = fault.body
-        handler.send_response(given.status)
-        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **given.headers}
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(body if given.cut_at is None else body[: given.cut_at])
-        if given.cut_at is not None:
-            handler.close_connection = True
+        length = None if given.cut_at is None else len(body)
+        send(handler, given.status, {"Content-Type": kind, **given.headers}, body[: given.cut_at], length=length)
 
     # --- the API -----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -57,3 +57,22 @@ class LoopbackServer(ABC):
     @abstractmethod
     def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
         """Answer one request; `form` is the body of a POST."""
+
+
+def send(
+    handler: BaseHTTPRequestHandler,
+    status: int,
+    headers: Mapping[str, str],
+    content: bytes,
+    *,
+    length: int | None = None,
+) -> None:
+    """Send an answer; `length` promises more or less than the content, and then the server hangs up."""
+    handler.send_response(status)
+    for name, value in {**headers, "Content-Length": str(len(content) if length is None else length)}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(content)
+    handler.wfile.flush()
+    if length is not None:
+        handler.close_connection = True

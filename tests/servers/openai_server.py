@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from PIL import Image
 
-from tests.servers.loopback import LoopbackServer
+from tests.servers.loopback import LoopbackServer, send
 
 
 @dataclass(kw_only=True)
@@ -205,16 +205,16 @@ class OpenAIServer(LoopbackServer):
             error = reaction.error if isinstance(reaction.error, str) else {"error": reaction.error}
             _send(handler, reaction.status, error, reaction.headers)
         elif isinstance(reaction, Raw):
-            _send_bytes(handler, 200, reaction.body, {"content-type": reaction.media_type})
+            send(handler, 200, {"content-type": reaction.media_type}, reaction.body)
         elif isinstance(reaction, Trickle):
-            _send_bytes(handler, 200, b"", {"content-type": "application/json"}, length=reaction.n_bytes)
+            send(handler, 200, {"content-type": "application/json"}, b"", length=reaction.n_bytes)
             for _ in range(reaction.n_bytes):
                 handler.wfile.write(b" ")
                 time.sleep(reaction.every_s)
         else:
             if reaction.after_bytes:
                 begun = b'{"choices": [{"message": {"content": "'[: reaction.after_bytes]
-                _send_bytes(handler, 200, begun, {"content-type": "application/json"}, length=100_000)
+                send(handler, 200, {"content-type": "application/json"}, begun, length=100_000)
             handler.close_connection = True
             handler.connection.shutdown(socket.SHUT_RDWR)
 
@@ -224,23 +224,7 @@ def _send(
 ) -> None:
     content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     media_type = "text/plain" if isinstance(body, str) else "application/json"
-    _send_bytes(handler, status, content, {"content-type": media_type, **headers})
-
-
-def _send_bytes(
-    handler: BaseHTTPRequestHandler,
-    status: int,
-    content: bytes,
-    headers: Mapping[str, str],
-    *,
-    length: int | None = None,
-) -> None:
-    handler.send_response(status)
-    for name, value in {**headers, "content-length": str(len(content) if length is None else length)}.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.write(content)
-    handler.wfile.flush()
+    send(handler, status, {"content-type": media_type, **headers}, content)
 
 
 def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any]:

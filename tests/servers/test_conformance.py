@@ -47,6 +47,7 @@ from rerank.judges.vision import VisionJudge, plain_image
 from rerank.settings import CotrrSettings, DecomposeSettings, VisionSettings
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply
+from tests.servers import faulty_wiki
 from tests.servers.kinds import KINDS, Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer
 
@@ -65,9 +66,7 @@ WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", comm
 
 
 def jpeg(level: int = 90) -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (40, 40), (level,) * 3).save(out, "JPEG")
-    return out.getvalue()
+    return faulty_wiki.jpeg((level,) * 3, (40, 40))
 
 
 def level_of(picture: bytes) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import io
 import time
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 
-from PIL import Image
-
-from tests.servers.loopback import LoopbackServer
+from tests.servers.faulty_wiki import jpeg
+from tests.servers.loopback import LoopbackServer, send
 
 LOOKS = "The drake has a glossy green head, a white neck ring and a chestnut breast."
 HEN = "The female is mottled brown with an orange and black bill."
@@ -52,12 +50,6 @@ def pdf(text: str) -> bytes:
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
     out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(parts) + 1, start)
     return bytes(out)
-
-
-def jpeg() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (200, 150), (200, 30, 30)).save(out, "JPEG")
-    return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +107,10 @@ class UglySite(LoopbackServer):
         reply = self._reply(handler.path, handler)
         time.sleep(reply.stall_s)
         content = b"" if reply.status == 304 else reply.content
-        handler.send_response(reply.status)
-        if reply.kind is not None:
-            handler.send_header("Content-Type", reply.kind)
-        for name, value in reply.headers.items():
-            handler.send_header(name, value.replace("ORIGIN", self.origin))
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content[: reply.cut_at])
-        if reply.cut_at is not None:
-            handler.close_connection = True
+        headers = {name: value.replace("ORIGIN", self.origin) for name, value in reply.headers.items()}
+        headers |= {} if reply.kind is None else {"Content-Type": reply.kind}
+        length = None if reply.cut_at is None else len(content)
+        send(handler, reply.status, headers, content[: reply.cut_at], length=length)
 
     def _reply(self, path: str, handler: BaseHTTPRequestHandler) -> Reply:
         if path == "/robots.txt":
