@@ -63,6 +63,7 @@ def test_queries_with_the_same_contents_have_one_key() -> None:
     names = index_of(STORE).names
     for query, other, is_same in (
         ("A photo of frogs in amplexus", "frog in amplexus", True),
+        ("a pyrrhuloxia", "Cardinalis sinuatus", True),
         ("two frogs, northern cardinals", "Two frogs and a Cardinalis cardinalis", True),
         ("amplexus, northern cardinal", "northern cardinal and amplexus", True),
         ("an albino cardinal", "a cardinal", False),
