@@ -1,4 +1,4 @@
-"""A small disk of its own: a process with private mounts, in which jobs find it full or read-only."""
+"""A small disk of its own, in a process with private mounts, which jobs find full or read-only."""
 
 from __future__ import annotations
 
@@ -44,31 +44,16 @@ class Outcome:
     parts: list[str]
 
 
-class SmallDisk:
-    """The process; `run` carries out an order."""
-
-    def __init__(self, mount_point: Path) -> None:
-        mount_point.mkdir()
-        command = ["unshare", "-rm", sys.executable, "-m", __name__, str(mount_point)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
-        )
-
-    def run(self, order: Order) -> Outcome:
-        """Carry out an order; its result is as JSON has it."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asdict(order)) + "\n")
-        self._process.stdin.flush()
-        given = json.loads(self._process.stdout.readline())
-        return Outcome(**{**given, "first": Ended(**given["first"]), "second": Ended(**given["second"])})
-
-    def close(self) -> None:
-        """End the process, and with it its mounts."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(60)
+def run_on_small_disk(order: Order, mount_point: Path) -> Outcome:
+    """Carry out an order in a process with private mounts; its result is as JSON has it."""
+    mount_point.mkdir(exist_ok=True)
+    done = subprocess.run(
+        ["unshare", "-rm", sys.executable, "-m", __name__, mount_point],
+        input=json.dumps(asdict(order)), stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    given = json.loads(done.stdout)
+    return Outcome(**{**given, "first": Ended(**given["first"]), "second": Ended(**given["second"])})
 
 
 def carry_out(order: Order, disk: Path) -> Outcome:
@@ -104,13 +89,5 @@ def _mount(*arguments: str | Path) -> None:
     subprocess.run(["mount", *arguments], check=True, capture_output=True, timeout=30)
 
 
-def main() -> None:
-    """Carry out one order a line."""
-    for line in sys.stdin:
-        given: dict[str, Any] = json.loads(line)
-        sys.stdout.write(json.dumps(asdict(carry_out(Order(**given), Path(sys.argv[1])))) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(json.dumps(asdict(carry_out(Order(**json.load(sys.stdin)), Path(sys.argv[1])))))

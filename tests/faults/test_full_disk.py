@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from tests.faults.bench import Bench
 from tests.faults.draw import Draw
 from tests.faults.jobs import EXPORT, JOBS, Wholes
-from tests.faults.small_disk import Order, SmallDisk
+from tests.faults.small_disk import Order, run_on_small_disk
 from tests.mounts import needs_mounts
 
 pytestmark = [pytest.mark.integration, needs_mounts]
@@ -21,16 +20,9 @@ PLACE = re.compile(r"small-disk|this disk|\w+\.kb|run\.|rows\.jsonl|s\.json|home
 MOST_FREE_KIB = 20_000  # Chroma wants 8 MiB
 
 
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
-    disk = SmallDisk(tmp_path_factory.mktemp("mount") / "small-disk")
-    yield disk
-    disk.close()
-
-
 @pytest.mark.parametrize("is_full", [True, False], ids=["full", "read-only"])
 def test_a_job_on_a_bad_disk_says_so_and_resumes_later(
-    bench: Bench, wholes: Wholes, disk: SmallDisk, draw: Draw, tmp_path: Path, is_full: bool
+    bench: Bench, wholes: Wholes, draw: Draw, tmp_path: Path, is_full: bool
 ) -> None:
     def on_bad_disk(seed: int) -> str:
         at_random = random.Random(seed)
@@ -44,7 +36,7 @@ def test_a_job_on_a_bad_disk_says_so_and_resumes_later(
             free_kib=int(MOST_FREE_KIB ** at_random.random()) if is_full else None,
             kill_s=at_random.uniform(0, seconds if job.is_repeatable else 0),
         )
-        found = disk.run(order)
+        found = run_on_small_disk(order, tmp_path / "small-disk")
         first = found.first
         assert first.code is not None, f"{job.name} hangs: {first}"
         assert first.is_clear, f"{job.name}: {first}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
+
+from bs4 import BeautifulSoup
 
 import kb
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
@@ -52,7 +53,7 @@ def test_a_summary_of_a_share_alike_text_is_an_adaptation_under_its_licence() ->
     assert (text.licence, text.licence_url) == ("CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/")
     assert text.made_by == ("extractive/2",)
     assert ADAPTATION in as_text(found)
-    assert ADAPTATION in _Page(as_html(found)).words
+    assert ADAPTATION in BeautifulSoup(as_html(found), "html.parser").get_text()
     for licence, summary, is_adapted in (
         ("CC BY-SA 4.0", SUMMARY, True),
         ("Creative Commons Attribution-Share Alike 4.0", SUMMARY, True),
@@ -164,32 +165,17 @@ def test_control_characters_in_names_are_removed_from_text_credits() -> None:
     assert as_rows(credits(entry("Wren", ARTICLE, bad)))[1][COLUMNS.index("author")] == bad.author
 
 
-class _Page(HTMLParser):
-    """Collect tags, addresses and the text of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: list[str] = []
-        self.words = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
 def test_html_credits_escape_markup_and_drop_script_links() -> None:
     bad = anchor("<img src=x>.jpg", author="<script>alert(1)</script>", page_url="javascript:alert(1)", licence="A & B")
-    page = _Page(as_html(credits_of("<b>.kb", [entry("<b>Wren</b>", ARTICLE, bad)])))
-    assert page.words.count("Credits of <b>.kb") == 2
-    assert {"script", "img", "b", "link", "iframe"} & set(page.tags) == set()
-    assert page.addresses == [f"{WIKI}/Red_wren", "https://creativecommons.org/licenses/by-sa/4.0/"]
+    page = BeautifulSoup(as_html(credits_of("<b>.kb", [entry("<b>Wren</b>", ARTICLE, bad)])), "html.parser")
+    assert page.get_text().count("Credits of <b>.kb") == 2
+    assert page.find_all(["script", "img", "b", "link", "iframe"]) == []
+    assert [tag["href"] for tag in page.find_all(href=True)] == [
+        f"{WIKI}/Red_wren",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+    ]
     for text in ("<img src=x>.jpg", "<script>alert(1)</script>", "A & B", "<b>Wren</b>"):
-        assert text in page.words
+        assert text in page.get_text()
 
 
 def test_a_built_knowledge_base_credits_its_articles_photos_and_terms(tmp_path: Path) -> None:

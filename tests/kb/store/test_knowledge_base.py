@@ -67,7 +67,9 @@ def test_reading_a_store_does_not_import_chromadb(path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
 
 
-def test_a_reader_keeps_its_snapshot_during_a_build(path: Path, encoders: Encoders) -> None:
+def test_a_reader_keeps_its_snapshot_during_a_build(
+    path: Path, encoders: Encoders, caplog: pytest.LogCaptureFixture
+) -> None:
     """This includes data first read after the write: entries, matrices, chunk texts and neighbours."""
     [question] = encoders.sentence.encode_texts(["red crown"])
     with kb.open(path) as reader:
@@ -86,6 +88,7 @@ def test_a_reader_keeps_its_snapshot_during_a_build(path: Path, encoders: Encode
         found = reader.query_species(question, 9)
         assert [taxon_id for taxon_id, _ in found] == [taxon_id for taxon_id, _ in near]
         assert [score for _, score in found] == pytest.approx([score for _, score in near], abs=1e-6)
+    assert caplog.text == ""
     with kb.open(path) as again:
         assert again.taxon_ids == tuple(f"avis-{i:03d}" for i in (0, *range(2, 9)))
         assert again.chunk_texts(again.chunk_vectors(encoders.text_image[0].space).ids) != texts

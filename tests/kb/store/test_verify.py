@@ -147,7 +147,9 @@ DAMAGES: dict[str, tuple[Harm, str, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, name: str) -> None:
+def test_damage_is_found_and_mended(
+    copy: tuple[Path, str], encoders: Encoders, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """Verify mends it, or the build that verify recommends; no reader answers wrongly meanwhile."""
     path, digest = copy
     harm, message, by = DAMAGES[name]
@@ -155,6 +157,8 @@ def test_damage_is_found_and_mended(copy: tuple[Path, str], encoders: Encoders, 
     harm(path)
     if name.startswith(("Chroma: b", "Chroma: the", "cache")):
         assert answers(path, encoders) == right
+        is_told = "cache is missing or damaged. The ledger is used instead" in caplog.text
+        assert is_told is name.startswith("cache")
     found = kb.verify(path)
     assert bool(found.problems) is bool(message)
     assert all(message in problem or CACHE in problem for problem in found.problems), found.problems
