@@ -30,11 +30,7 @@ _MAX_ABOUT: Final = 100_000  # characters
 
 
 def export_checklist(layout: Layout, info: KnowledgeBaseInfo, work: Path) -> None:
-    """Write the tables of the kept checklist, if there is one.
-
-    Raises:
-        StoreError: if its file is damaged.
-    """
+    """Write the tables of the kept checklist, if there is one."""
     kept = kept_checklist(layout.checklist, info.checklist, info.checklist_digest)
     if not isinstance(kept, StoredChecklist):
         return

@@ -95,11 +95,7 @@ def image_row(entry: SpeciesEntry, anchor: Anchor, file_name: str) -> Row:
 
 
 def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
-    """Write rows as Parquet, in batches.
-
-    Raises:
-        MissingRequirement: if the disk is full.
-    """
+    """Write rows as Parquet, in batches."""
     import pyarrow
     import pyarrow.parquet
 

@@ -66,9 +66,6 @@ def without_pages(
         pages: id -> address of the pages.
         load_encoders: loads its encoders.
         file: for the copy, which is deleted at the end.
-
-    Raises:
-        UsageError: without encoders.
     """
     if load_encoders is None:
         raise UsageError(

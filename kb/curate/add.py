@@ -178,11 +178,7 @@ def store_addition(
 
 
 def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
-    """Return a photo as an anchor, with its bytes.
-
-    Raises:
-        BadInput: if it is not an image, or too small.
-    """
+    """Return a photo as an anchor, with its bytes."""
     credit = {"url": photo.url, "author": photo.author, "licence": photo.licence}
     try:
         anchor, content, (width, height) = read_own_photo(photo.path, key, **credit)
@@ -351,11 +347,7 @@ def shown_in(ledger: Ledger, key: str) -> tuple[str | None, str, int]:
 
 
 def require_shown(path: Path, encoders: Encoders, added: Added) -> None:
-    """Check that readers see an addition.
-
-    Raises:
-        StoreError: if they see the subject as it was before, because a photo could not be encoded.
-    """
+    """Raise `StoreError` unless readers see an addition; a photo that cannot be encoded keeps the subject as it was."""
     layout = Layout(path)
     with ledger_so_far(layout.ledger) as ledger:
         entry = ledger.entry(added.subject_id) if ledger is not None else None

@@ -19,11 +19,7 @@ from kb.store.ledger import Ledger
 
 
 def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
-    """Return the contents of `kb.toml`, written first for a new knowledge base; needs the writer's lock.
-
-    Raises:
-        SpaceMismatch: if the knowledge base has other encoders.
-    """
+    """Return the contents of `kb.toml`, written first for a new knowledge base; needs the writer's lock."""
     layout.remove_leftovers()
     if not layout.toml.exists():
         info = new_info(encoders, source=source.name)
@@ -38,11 +34,7 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
 
 
 def profile_to_build(path: Path, wanted: str | None) -> str | None:
-    """Return the profile of the knowledge base at `path`, or `wanted` if there is none.
-
-    Raises:
-        UsageError: if the knowledge base has another profile than `wanted`.
-    """
+    """Return the profile of the knowledge base at `path`, or `wanted` if there is none."""
     layout = Layout(path)
     if not layout.toml.exists():
         return wanted

@@ -175,11 +175,7 @@ def select_from_wiki(
 def select_pages(
     table: Path, path: Path, open_web: Callable[[], WebSource], *, checklist: Checklist | None = None
 ) -> Selection:
-    """Return the pages in a table for species and terms of the knowledge base at `path`, or of the checklist.
-
-    Raises:
-        BadInput: for a table that cannot be read.
-    """
+    """Return the pages in a table for species and terms of the knowledge base at `path`, or of the checklist."""
     from kb.pipeline.page_list import read_pages
 
     checklist = checklist or load_checklist()
@@ -245,11 +241,7 @@ def _species(checklist: Checklist, taxa: Sequence[str], names: Path | None) -> t
 
 
 def _narrowed(species: Sequence[Taxon], taxa: Sequence[str], checklist: Checklist) -> list[Taxon]:
-    """Return the species of a table below one of the taxa, by the table's own columns or by the checklist; all without.
-
-    Raises:
-        UnknownTaxon: for a taxon that neither has.
-    """
+    """Return the species of a table below one of the taxa, by its own columns or the checklist; all without taxa."""
     ids: set[str] = set()
     for name in taxa:
         own = {taxon.taxon_id for taxon in species if _is_below(taxon, name)}

@@ -193,9 +193,6 @@ def _check_distiller(run: BuildRun, changed: set[str]) -> None:
     """Check that the distiller leaves the summaries of unchanged pages as they are.
 
     A new version of a distiller without a model is accepted, since it costs only seconds.
-
-    Raises:
-        UsageError: if another distiller or model made them.
     """
     if not isinstance(run.distiller, AsyncDistiller) and run.ledger.fact(DISTILLER) == kind_of(run.distiller.name):
         return

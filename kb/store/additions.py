@@ -129,11 +129,7 @@ def note_empty_pages(ledger: Ledger) -> None:
 
 
 def with_pages(addition: Addition, pages: Mapping[str, DistilOutput], layout: Layout) -> Addition:
-    """Return an addition with the texts of pages after its own; pages without a summary add nothing.
-
-    Raises:
-        StoreError: if a text is missing or damaged.
-    """
+    """Return an addition with the texts of pages after its own; pages without a summary add nothing."""
     texts = []
     for output in pages.values():
         if output.summary is not None and output.text_sha256 is not None and output.source is not None:

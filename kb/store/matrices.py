@@ -29,11 +29,7 @@ Place = tuple[str, str]
 
 
 def warm_cache(layout: Layout, ledger: Ledger, collections: Collections) -> None:
-    """Write the matrices of all collections, unless they are there; a learnt term leaves those of the species.
-
-    Raises:
-        MissingRequirement: if the disk is full or read-only.
-    """
+    """Write the matrices of all collections, unless they are there; a learnt term leaves those of the species."""
     names = {name: kind for name, (kind, _) in collections.names.items()}
     try:
         generations = {name: ledger.generation(subject_kind(kind)) for name, kind in names.items()}

@@ -99,11 +99,7 @@ def texts_of(subject: Subject, kind: CollectionKind) -> dict[str, tuple[str, Met
 
 
 def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionKind) -> list[Row]:
-    """Return the rows of a subject in a collection.
-
-    Raises:
-        StoreError: if the ledger lacks a vector.
-    """
+    """Return the rows of a subject in a collection."""
     texts = texts_of(subject, kind)
     vectors = ledger.vectors.of_items(collection, subject_id(subject), [item for item, _ in items_of(subject, kind)])
     return [

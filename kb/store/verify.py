@@ -242,20 +242,12 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
 
 
 def digest_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str:
-    """Return the digest of a ledger over ids, texts, vectors and metadata.
-
-    Raises:
-        StoreError: if the ledger lacks a vector.
-    """
+    """Return the digest of a ledger over ids, texts, vectors and metadata."""
     return _digest(layout, info, ledger)[0]
 
 
 def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
-    """Return the digest of the ledger, and the names of matrices in the cache that differ from it.
-
-    Raises:
-        StoreError: if the ledger lacks a vector.
-    """
+    """Return the digest of the ledger, and the names of matrices in the cache that differ from it."""
     digest = hashlib.sha256()
     wrong: set[str] = set()
     for name, (kind, _) in collection_names(info).items():

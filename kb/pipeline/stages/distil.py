@@ -105,11 +105,6 @@ def distil_by_model(run: BuildRun, distiller: AsyncDistiller, todo: Todo, tracke
 
     A page with a refusal or an unusable reply is a failure, keeps its earlier summary, and is tried again by the next
     run. Cached replies cost nothing then.
-
-    Raises:
-        CostStop: if the cost limit is reached; replies in flight are still stored.
-        MissingRequirement: if the endpoint cannot be used at all.
-        SourceUnavailable: if the endpoint fails for `max_failures_in_a_row` pages.
     """
     wait_for(_ModelWork(run, distiller, todo, tracker).run())
 

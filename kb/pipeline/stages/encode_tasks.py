@@ -148,11 +148,7 @@ class EncodeAnchors(ShardTask[Pictures, Made]):
 
 
 def texts_on_node(loaders: Loaders, *, profile: str, space: str) -> EncodeTexts:
-    """Return the task on a node.
-
-    Raises:
-        SpaceMismatch: if the node has other models.
-    """
+    """Return the task on a node."""
     encoders: Encoders = loaders["encoders"](profile)
     if space not in encoders.spaces:
         raise SpaceMismatch(expected=[space], given=encoders.spaces, hint="Install the same version on all nodes.")
@@ -162,12 +158,7 @@ def texts_on_node(loaders: Loaders, *, profile: str, space: str) -> EncodeTexts:
 def anchors_on_node(
     loaders: Loaders, *, kb: str, kb_id: str, profile: str, spaces: list[str], views: str
 ) -> EncodeAnchors:
-    """Return the task on a node.
-
-    Raises:
-        MissingRequirement: if the node does not see the knowledge base.
-        SpaceMismatch: if the node has other models.
-    """
+    """Return the task on a node."""
     layout = Layout(Path(kb))
     try:
         is_same = layout.require().id == kb_id

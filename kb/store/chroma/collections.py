@@ -90,11 +90,7 @@ class Collections(Closing):
             return int(self._client.get_max_batch_size())
 
     def upsert(self, name: str, rows: Sequence[Row]) -> None:
-        """Add or replace rows in batches; a replaced row keeps metadata whose keys are not given.
-
-        Raises:
-            MissingRequirement: if the disk has too little space for a batch.
-        """
+        """Add or replace rows in batches; a replaced row keeps metadata whose keys are not given."""
         if not rows:
             return
         share = -(-BATCH_BYTES // self._largest_batch())  # the least that a row counts, so that a batch has few rows

@@ -53,12 +53,7 @@ SPARE_BYTES = 8 << 20  # to remain free after a batch
 
 
 class ChromaFolder:
-    """The Chroma in a folder inside that of the knowledge base, `root`, which errors name. Its database must be intact.
-
-    Raises:
-        StoreError: if the folder cannot be opened as Chroma.
-        MissingRequirement: if the disk is full.
-    """
+    """The Chroma in a folder of the knowledge base `root`, which errors name; its database must be intact."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         import chromadb
@@ -74,12 +69,7 @@ class ChromaFolder:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translate errors of Chroma.
-
-        Raises:
-            MissingRequirement: if the disk is full or the folder is not writable.
-            StoreError: for all other errors.
-        """
+        """Translate errors of Chroma."""
         try:
             with storage_errors(self._root):
                 yield

@@ -14,12 +14,7 @@ ANSWER_TIMEOUT_S = 120.0  # chromadb sets none
 
 
 class ChromaServer:
-    """The Chroma server at an address.
-
-    Raises:
-        ConfigError: if it is not an address.
-        SourceUnavailable: if the server does not answer.
-    """
+    """The Chroma server at an address."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -27,11 +22,7 @@ class ChromaServer:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translate errors of Chroma and of the connection.
-
-        Raises:
-            SourceUnavailable: if the server does not answer, or fails.
-        """
+        """Translate errors of Chroma and of the connection."""
         from chromadb.errors import ChromaError
         from httpx import HTTPError
 

@@ -209,11 +209,7 @@ class LedgerFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes of the block together, or none.
-
-        Raises:
-            MissingRequirement: if the disk is full or read-only.
-        """
+        """Commit all writes of the block together, or none."""
         with storage_errors(self.path.parent), transaction(self._db):
             yield
 

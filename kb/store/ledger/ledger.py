@@ -62,11 +62,7 @@ class Ledger(LedgerFile):
         self.vectors = Vectors(self)
 
     def check(self) -> None:
-        """Compare all checksums, and rows with indices: SQLite finds lost rows, but no changed letter.
-
-        Raises:
-            StoreError: if any row is damaged or missing.
-        """
+        """Compare all checksums, and rows with indices: SQLite finds lost rows, but no changed letter."""
         if (found := self.read("PRAGMA integrity_check")) != [("ok",)]:
             raise self.damaged(str(found[0][0]))
         for table in TABLES:
@@ -257,11 +253,7 @@ class Ledger(LedgerFile):
                         raise self.damaged(f"the items of {subject_id} cannot be read") from error
 
     def entry_ids(self, kind: SubjectKind) -> list[str]:
-        """Return the ids of the finished subjects of a kind, sorted.
-
-        Raises:
-            StoreError: if an entry of any kind is damaged or missing.
-        """
+        """Return the ids of the finished subjects of a kind, sorted."""
         entries = [(row[0], row[1]) for row in self.stream("entries")]  # by their index
         if self.read("SELECT count(*) FROM entries NOT INDEXED") != [(len(entries),)]:
             raise self.damaged("rows of entries are missing")

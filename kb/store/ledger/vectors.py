@@ -46,11 +46,7 @@ class Vectors:
         return _unpacked(rows[0]) if rows else {}
 
     def of_items(self, collection: str, subject_id: str, items: Sequence[str]) -> list[FloatArray]:
-        """Return the vectors of these items of one subject.
-
-        Raises:
-            StoreError: if one is missing.
-        """
+        """Return the vectors of these items of one subject."""
         held = self.of_subject(collection, subject_id) if items else {}
         self._require(held, collection, subject_id, items)
         return [held[item] for item in items]
@@ -58,11 +54,7 @@ class Vectors:
     def matrices(
         self, collection: str, wanted: Iterable[tuple[str, Sequence[str]]]
     ) -> Iterator[tuple[str, Sequence[str], FloatArray]]:
-        """Yield subject, items and their vectors, `(n, dim)`, of many `(subject_id, items)`, sorted by subject.
-
-        Raises:
-            StoreError: if a vector is missing.
-        """
+        """Yield subject, items and their vectors, `(n, dim)`, of many `(subject_id, items)`, sorted by subject."""
         nothing = np.zeros((0, 0), dtype=np.float32)
         held = ((row[0], *_matrix(row)) for row in self._rows(collection))
         at, ids, matrix = next(held, ("", [], nothing))
