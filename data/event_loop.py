@@ -66,6 +66,18 @@ def wait_for(work: Coroutine[Any, Any, ResultT]) -> ResultT:
         raise
 
 
+def run(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return the result of `work`, also where an event loop runs already, as in a notebook; Ctrl-C cancels it.
+
+    Such a loop waits; asynchronous programs await the asynchronous form instead.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    return wait_for(work)
+
+
 def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:
     try:
         return asyncio.get_running_loop() is loop

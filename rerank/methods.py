@@ -112,11 +112,11 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
         ...     rerank(job, "decompose", resources)[0].questions[0].obtained_by
         'cosines'
     """
-    import asyncio  # not at the top: `kb --help` reads the names of the methods, and asyncio is a third of its time
+    from data.event_loop import run  # not at the top: `kb --help` reads the names of the methods; asyncio is slow
 
     reranker = make_reranker(method, resources or RerankResources())
     try:
-        return asyncio.run(reranker.rank(job))
+        return run(reranker.rank(job))
     finally:
         reranker.close()
 
@@ -291,10 +291,10 @@ def find(
         >>> [image.image_id for image in found]
         ['red.png']
     """
-    import asyncio  # late, for `kb --help`
+    from data.event_loop import run  # late, for `kb --help`
 
     job = Job(query_id="query", text=query, candidates=(), reference_image=photo)
-    return asyncio.run(make_retriever(method, collection, resources).find(job, k))
+    return run(make_retriever(method, collection, resources).find(job, k))
 
 
 def _by_similarity(collection: ImageCollection, resources: RerankResources, seeker: Seeker | None = None) -> Retriever:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from data.errors import BadInput, NothingReadable
+from data.event_loop import run
 from data.records import Job, RankedImage
 from rerank.ranked_images import error_rows
 from rerank.reranker import Reranker, Tally
@@ -84,7 +85,7 @@ def run_jobs(
         await all_of([work(waiting) for _ in range(N_OPEN)])
 
     try:
-        asyncio.run(main())
+        run(main())
     finally:
         reranker.close()
     return RunResult(rows=rows, tally=reranker.tally)

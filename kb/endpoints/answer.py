@@ -19,7 +19,7 @@ _CUT_OFF: Final = re.compile(r"length|max_\w*tokens|token_limit")
 _REFUSED: Final = re.compile(r"content_filter|safety|refus|sensitive|recitation|prohibited|blocklist|guardrail")
 THINKING_HINT: Final = (
     "Turn the reasoning off: extra_body = {chat_template_kwargs = {enable_thinking = false}} or reasoning_effort = "
-    '"none" of the model; kb doctor tries both.'
+    '"none" of the model. What the server then sends as reasoning is read as the answer.'
 )
 
 
