@@ -27,7 +27,7 @@ _ROWS_AT_A_TIME: Final = 1 << 12
 
 
 class StoredPhoto(NamedTuple):
-    """A photo as the index knows it: size and time of its file, and its vector, or why it cannot be read."""
+    """A photo as the index knows it: size and time of its file, and why it cannot be read; its vector when written."""
 
     path: str
     """Below the folder, with slashes."""
@@ -44,6 +44,12 @@ class Index(NamedTuple):
     vectors: FloatArray
     """`(n, dim)` of the readable photos, mapped from disk."""
     mapped: mmap.mmap | None
+
+    def with_vectors(self) -> dict[str, StoredPhoto]:
+        """Return path -> photo with its vector."""
+        rows = iter(self.vectors)
+        found = (each._replace(vector=next(rows)) if each.error is None else each for each in self.photos)
+        return {each.path: each for each in found}
 
 
 def read_index(folder: Path, dim: int) -> Index:
@@ -64,9 +70,7 @@ def read_index(folder: Path, dim: int) -> Index:
         except (OSError, ValueError, TypeError, StopIteration) as error:
             problem = error
             continue
-        rows = iter(vectors)
-        return Index([each._replace(vector=next(rows)) if each.error is None else each for each in photos],
-                     vectors, mapped)  # fmt: skip
+        return Index(photos, vectors, mapped)
     raise StoreError(
         f"The index of photos in {folder} is damaged: {problem}.",
         hint=f"Delete the folder {folder}. It holds no photos; they are indexed again.",

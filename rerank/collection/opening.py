@@ -196,7 +196,7 @@ def _updated(
     engine: Engine,
 ) -> Index:
     """Return the index with the new photos and without the removed ones, saved now and then."""
-    known = {photo.path: photo for photo in index.photos}
+    known = index.with_vectors()
     for path in removed:
         del known[path]
     done = failed = 0
@@ -211,7 +211,7 @@ def _updated(
         if time.monotonic() >= due and done < len(new):
             began = time.monotonic()
             write_index(own, known.values())
-            known = {photo.path: photo for photo in read_index(own, encoder.dim).photos}  # memory has no vectors
+            known = read_index(own, encoder.dim).with_vectors()  # mapped, not in memory
             due = time.monotonic() + (time.monotonic() - began) / _SAVING
         on_progress(done, len(new), failed)
     write_index(own, known.values())
