@@ -122,7 +122,7 @@ def named(birds: Path, n_species: int) -> None:
             }
             ranked["kb feedback: first turn"] = list(turns.begin(taxon.common_name).turns[0].ids)
             if search_of is not None:
-                rows = asyncio.run(search_of.retriever.find(job, 20))
+                rows = asyncio.run(search_of[0].find(job, 20))
                 ranked["kb find: shortlist and recognizer"] = [row.image_id for row in rows]
             for kind, ids in ranked.items():
                 found[kind].append(len(relevant.intersection(ids)) / 20)

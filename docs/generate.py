@@ -27,7 +27,6 @@ CSV = {
         "cli.verbs.identify_rows.CANDIDATE_COLUMNS",
         "One row per candidate; the same in Parquet.",
     ),
-    "kb find --format parquet": ("cli.verbs.find.COLUMNS", "One row per photo found."),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
@@ -39,12 +38,12 @@ CSV = {
 JSON = {
     "kb identify --format jsonl": ("data.records.Identification", "identify.json"),
     "kb calibrate --format json": ("recognize.calibration.parameters.Quality", ""),
-    "kb rerank --format jsonl": ("data.records.RankedImage", "rerank.json"),
+    "kb rerank --format jsonl": ("data.records.RankedImage", ""),
     "kb find --format jsonl": ("data.records.RankedImage", ""),
-    "kb search --format json": ("data.records.TaxonMatch", "search.json"),
-    "kb context --format json": ("data.records.Context", "context.json"),
-    "kb status --format json": ("data.records.Status", "status.json"),
-    "kb verify --format json": ("data.records.Verification", "verify.json"),
+    "kb search --format json": ("data.records.TaxonMatch", ""),
+    "kb context --format json": ("data.records.Context", ""),
+    "kb status --format json": ("data.records.Status", ""),
+    "kb verify --format json": ("data.records.Verification", ""),
     "kb update --format json": ("data.records.Update", ""),
     "kb add --format json": ("data.records.Added", ""),
     "kb remove --format json": ("data.records.Removed", ""),
@@ -57,7 +56,7 @@ JSON = {
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
     "Query set of kb rerank": ("rerank.query_set.QuerySet", ""),
     "Session file of kb feedback": ("rerank.feedback.session.Session", ""),
-    "Jobs of kb rerank": ("data.records.Job", "job.json"),
+    "Jobs of kb rerank": ("data.records.Job", ""),
 }
 # Command -> keys that it adds to the record: key, type, meaning.
 ADDED_KEYS = {

@@ -26,10 +26,18 @@ class RecognizerScorer:
         store: the knowledge base.
         make: makes its recognizer.
         state: name of the state of the knowledge base, which every change replaces.
+        on_photo: gets the number of photos recognised so far.
     """
 
-    def __init__(self, store: KnowledgeStore, make: Callable[[], Recognizer], *, state: str) -> None:
-        self._make, self._state = make, state
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        make: Callable[[], Recognizer],
+        *,
+        state: str,
+        on_photo: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._make, self._state, self._on_photo = make, state, on_photo
         self._position = {taxon_id: at for at, taxon_id in enumerate(store.taxon_ids)}
         self._found: dict[_State, PhotoChances] = {}
         self._waiting: dict[_State, None] = {}
@@ -71,6 +79,7 @@ class RecognizerScorer:
             if state not in self._found:
                 self._found.update(zip(waiting, self._recognizer.chances([file for file, _ in waiting]), strict=True))
             self._waiting.pop(state, None)
+            self._on_photo(len(self._found))
         found = self._found[state]
         if found.error is not None:
             raise BadImage(found.error)

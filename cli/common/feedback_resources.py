@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from cli.common import wiring
 from cli.common.language_models import connect_model, cost_text
+from cli.common.rerank_resources import local_captioner
 from cli.common.settings import Settings
 from data.files import sha256_hex
 from data.words import plural
@@ -16,7 +17,6 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
     from kb.endpoints.budget import Budget
-    from rerank.captions.texts import LocalCaptioner
     from rerank.feedback.captions import Captioner
     from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
     from rerank.feedback.search import FeedbackSearch
@@ -78,18 +78,8 @@ def open_feedback(
 ) -> Iterator[FeedbackResources]:
     """Open what the methods need, and close it at the end.
 
-    Args:
-        settings: profile, endpoints and knowledge base.
-        methods: the methods.
-        of_methods: their settings.
-        captioner: `vision` for `[llm.vision]`, `phrases` of the knowledge base, or the name of a BLIP model; None takes
-            `[llm.vision]` if it is set, else phrases.
-        max_cost: limit in US dollars.
-        offline: cached replies only.
-
-    Raises:
-        MissingRequirement: if a model is not configured, or its key is missing.
-        UsageError: if the cost is limited and a price is unknown.
+    `captioner` is `vision` for `[llm.vision]`, `phrases` of the knowledge base, or the name of a BLIP model; None takes
+    `[llm.vision]` if it is set, else phrases. Errors as in `connect_model`; MissingDependency without transformers.
     """
     from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
@@ -117,7 +107,7 @@ def open_feedback(
                 made = short_captions(chat := connect("vision"), prompts=prompts)
                 models.append(chat.name)
             elif captioner not in (None, "phrases"):
-                made = ModelCaptioner(_local(captioner))
+                made = ModelCaptioner(local_captioner(captioner))
                 models.append(captioner)
             else:
                 texts = [each.summary.text for each in store.species(store.taxon_ids) if each.summary]
@@ -137,17 +127,3 @@ def open_feedback(
             names=names,
             budget=budget,
         )
-
-
-def _local(name: str) -> LocalCaptioner:
-    """Return a captioner on this machine.
-
-    Raises:
-        MissingDependency: if transformers is not installed.
-    """
-    from recognize.encoders.loading import require
-    from recognize.encoders.transformers_models import BlipCaptioner
-    from rerank.captions.texts import LocalCaptioner
-
-    require("transformers", "transformers")
-    return LocalCaptioner(BlipCaptioner(name))

@@ -87,14 +87,8 @@ def connect_model(
     from kb.endpoints.chat import Connection
     from kb.endpoints.reply_cache import ReplyCache
 
-    endpoint = settings.llm.get(kind)
-    if endpoint is None:
-        raise MissingRequirement(
-            f"No model set: fieldmark.toml has no [llm.{kind}].",
-            hint=f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".',
-        )
-    key = "" if offline else key_of(endpoint, os.environ, kind=kind)
-    _note(budget)
+    hint = f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".'
+    endpoint, key = _endpoint(settings, kind, budget, offline=offline, missing="No model set", hint=hint)
     cache = ReplyCache(settings.home / REPLIES)
     with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
@@ -102,32 +96,27 @@ def connect_model(
 
 @contextmanager
 def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iterator[ImageConnection]:
-    """Connect to the model of `[llm.image]`, with the drawings in FIELDMARK_HOME; `offline` uses these alone.
-
-    Raises:
-        MissingRequirement: if there is no such table, or its key is missing.
-        UsageError: if the cost is limited and the price is unknown.
-    """
+    """Connect to the model of `[llm.image]`, with the drawings in FIELDMARK_HOME; errors as in `connect_model`."""
     from kb.endpoints.drawing.image_connection import DrawingCache, ImageConnection
 
-    endpoint = settings.llm.get("image")
-    if endpoint is None:
-        raise MissingRequirement(
-            "No image generator set: fieldmark.toml has no [llm.image].",
-            hint='Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".',
-        )
-    key = "" if offline else key_of(endpoint, os.environ, kind="image")
-    _note(budget)
+    hint = 'Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".'
+    endpoint, key = _endpoint(settings, "image", budget, offline=offline, missing="No image generator set", hint=hint)
     cache = DrawingCache(settings.home / DRAWINGS)
     with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
         yield images
 
 
-def _note(budget: Budget) -> None:
-    """Put a budget into the invocation, where `python -m papers` reads the cost of a verb."""
+def _endpoint(
+    settings: Settings, kind: str, budget: Budget, *, offline: bool, missing: str, hint: str
+) -> tuple[Endpoint, str]:
+    """Return an endpoint and its key; its budget goes into the invocation, where `python -m papers` reads the cost."""
+    endpoint = settings.llm.get(kind)
+    if endpoint is None:
+        raise MissingRequirement(f"{missing}: fieldmark.toml has no [llm.{kind}].", hint=hint)
     context = click.get_current_context(silent=True)
     if context is not None and isinstance(context.obj, Invocation) and budget not in context.obj.budgets:
         context.obj.budgets.append(budget)
+    return endpoint, "" if offline else key_of(endpoint, os.environ, kind=kind)
 
 
 def key_of(endpoint: Endpoint, environment: Mapping[str, str], *, kind: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,30 +17,6 @@ if TYPE_CHECKING:
 
 CommandT = TypeVar("CommandT", bound=Callable[..., object])
 SettingsT = TypeVar("SettingsT")
-
-
-class GroupedCommand(click.Command):
-    """A command whose help lists options by group; options without a group come last."""
-
-    def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]], **kwargs: Any) -> None:  # noqa: ANN401
-        """Keep the groups: title -> parameter names."""
-        super().__init__(*args, **kwargs)
-        self._groups = groups
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section per group."""
-        records = {
-            str(parameter.name): record
-            for parameter in self.get_params(ctx)
-            if (record := parameter.get_help_record(ctx)) is not None
-        }
-        for title, names in self._groups.items():
-            if found := [records.pop(name) for name in names if name in records]:
-                with formatter.section(title):
-                    formatter.write_dl(found)
-        if records:
-            with formatter.section("Other options"):
-                formatter.write_dl(list(records.values()))
 
 
 def kb_option(text: str = "Knowledge base.", *, needed: bool = False) -> Callable[[CommandT], CommandT]:
@@ -125,11 +101,8 @@ def settings(**flags: object) -> Settings:
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:
     """Return the settings of a method in this run, as an instance of the library's dataclass `kind`.
 
-    Args:
-        table: its table in `fieldmark.toml`, registered in `cli.common.settings.TABLES`.
-        kind: its dataclass.
-        base: defaults, such as a preset; without it, those of `kind`.
-        flags: field -> value of an option of the verb that sets the same; None is not given.
+    `table` is one of `cli.common.settings.TABLES`, `base` its defaults such as a preset, and `flags` are field -> value
+    of an option of the verb that sets the same, if it is given.
 
     Raises:
         ConfigError: for a value out of range.

@@ -28,7 +28,7 @@ Meter = Callable[..., None]
 @contextmanager
 def stage_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """Give a function that shows the progress of a build, stage by stage, with failures and the time left."""
-    with _meter(quiet=quiet) as meter:
+    with named_calls(quiet=quiet) as meter:
         yield lambda progress: meter(progress.stage, progress.done, progress.total, progress.failed)
 
 
@@ -43,7 +43,7 @@ def counted(
 ) -> Iterator[ItemT]:
     """Yield the items and show how many of `total` are done, and how many failed."""
     n_failed = 0
-    with _meter(quiet=quiet, form=form) as meter:
+    with named_calls(quiet=quiet, form=form) as meter:
         for done, item in enumerate(items, 1):
             yield item
             n_failed += failed(item)
@@ -53,15 +53,8 @@ def counted(
 @contextmanager
 def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Give a function of (done, failed) that shows them out of `total`."""
-    with _meter(quiet=quiet) as meter:
+    with named_calls(quiet=quiet) as meter:
         yield lambda done, failed: meter(noun, done, total, failed)
-
-
-@contextmanager
-def named_calls(*, quiet: bool) -> Iterator[Meter]:
-    """Give a function of (noun, done, total) that shows several counts, one after the other."""
-    with _meter(quiet=quiet) as meter:
-        yield meter
 
 
 def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
@@ -93,7 +86,8 @@ def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: flo
 
 
 @contextmanager
-def _meter(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
+def named_calls(*, quiet: bool, form: ProgressForm = "auto") -> Iterator[Meter]:
+    """Give a function of (noun, done, total, failed) that shows several counts, one after the other."""
     if quiet:
         yield lambda *_: None
     elif form == "auto" and sys.stderr.isatty():

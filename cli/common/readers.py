@@ -27,10 +27,8 @@ OPTIONS = ("max_cost", "offline")
 def reader_failures(missing: Mapping[str, int], photos: str, *, instead: str) -> Iterator[str]:
     """Yield a line for the photos without the reader's answer, and for those without some of its samples.
 
-    Args:
-        missing: `Reading.missing` -> number of photos.
-        photos: the number of all with its noun: `5 photos`.
-        instead: what becomes of photos without an answer.
+    `missing` is `Reading.missing` -> number of photos, `photos` the number of all with its noun, and `instead` says
+    what becomes of photos without an answer.
     """
     if n := missing.get("reader", 0):
         yield f"The reader failed for {n:,} of {photos}; {instead}"

@@ -15,6 +15,7 @@ from kb.reasons import FAMILY_ARTICLE, GENUS_ARTICLE, NO_ANCHORS, NO_SUMMARY, WH
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
+    from kb.checklist.reconcile import UnmatchedName
     from kb.lookup.species_list import ListedSpecies
     from kb.store.knowledge_base import KnowledgeBase
     from kb.store.status import FamilyCoverage
@@ -83,6 +84,15 @@ def coverage_text(families: Sequence[FamilyCoverage]) -> str | None:
 def by_reason(counts: Mapping[str, int]) -> str:
     """Return counts by reason as one line, the most frequent first."""
     return ", ".join(f"{reason} {n:,}" for reason, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def unmatched_text(names: Sequence[UnmatchedName], *, rest: str = "") -> str:
+    """Return names without a species, with the reason and near names; `rest` says where the others are."""
+    texts = [
+        f"{name.name} ({name.reason}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
+        for name in names
+    ]
+    return output.first_few(texts, rest=rest)
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:

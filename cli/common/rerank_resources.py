@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
     from rerank.captions.scores import TextScorer
-    from rerank.captions.texts import Captioner
+    from rerank.captions.texts import Captioner, LocalCaptioner
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
@@ -44,18 +44,13 @@ def text_baseline(
         MissingRequirement: if captions need `[llm.vision]`, and it is not set.
         MissingDependency: if a local model is set and its package is not installed.
     """
-    from cli.common.wiring import load_encoders
     from rerank.captions.scores import SentenceScorer
-    from rerank.captions.texts import LocalCaptioner, StoredCaptioner, VisionCaptioner
+    from rerank.captions.texts import StoredCaptioner, VisionCaptioner
     from rerank.prompting import Prompts
 
     captioner: Captioner
     if captions.captioner != "vision":
-        from recognize.encoders.loading import require
-        from recognize.encoders.transformers_models import BlipCaptioner
-
-        require("transformers", "transformers")
-        captioner = LocalCaptioner(BlipCaptioner(captions.captioner))
+        captioner = local_captioner(captions.captioner)
     elif vision is None:
         raise MissingRequirement(
             "Captions need a vision model: [llm.vision] is not set.",
@@ -65,7 +60,7 @@ def text_baseline(
         captioner = VisionCaptioner(vision, prompts=Prompts(settings.prompts))
     scorer: TextScorer
     if captions.scorer == "sentence":
-        scorer = SentenceScorer(load_encoders(profile).sentence)
+        scorer = SentenceScorer(wiring.load_encoders(profile).sentence)
     else:
         from recognize.encoders.loading import require
         from recognize.encoders.sentence_models import CrossEncoderScorer
@@ -73,6 +68,20 @@ def text_baseline(
         require("sentence_transformers", "sentence-transformers")
         scorer = CrossEncoderScorer(captions.scorer)
     return StoredCaptioner(captioner, cache), scorer
+
+
+def local_captioner(name: str) -> LocalCaptioner:
+    """Return a captioner on this machine.
+
+    Raises:
+        MissingDependency: if transformers is not installed.
+    """
+    from recognize.encoders.loading import require
+    from recognize.encoders.transformers_models import BlipCaptioner
+    from rerank.captions.texts import LocalCaptioner
+
+    require("transformers", "transformers")
+    return LocalCaptioner(BlipCaptioner(name))
 
 
 def open_generator(
@@ -86,9 +95,7 @@ def open_generator(
 ) -> tuple[Generator, ImageConnection | None]:
     """Open the generator of drawings, closed with the stack, and the connection to `[llm.image]` if it is that.
 
-    Raises:
-        MissingRequirement: if `[llm.image]` is not set, its key is missing, or diffusers is not installed.
-        UsageError: if the cost is limited and the price is unknown, or there is no folder of drawings.
+    Errors as in `connect_images`; MissingDependency without diffusers, UsageError without the folder of drawings.
     """
     from rerank.visret.generators import AnchorGenerator, FolderGenerator, PromptGenerator
 
@@ -111,10 +118,9 @@ def named_anchors(store: KnowledgeBase, space: str) -> Callable[[str, int], Name
     """Return a thread-safe function from a text and n to the first n anchors of each species that the text names."""
     import numpy as np
 
-    from cli.common.wiring import query_parts
     from rerank.visret.generators import NamedVectors
 
-    parts_of, table = query_parts(store), store.anchor_vectors(space)
+    parts_of, table = wiring.query_parts(store), store.anchor_vectors(space)
 
     def find(text: str, n: int) -> NamedVectors | None:
         taxa = dict.fromkeys(taxon for part in parts_of(text) if part.kind == "species" for taxon in part.taxon_ids)
@@ -143,18 +149,14 @@ class OpenResources:
     incomplete: Set[str] = frozenset()
     """Queries for which an optional source of context failed, so far."""
 
-    @property
-    def n_retries(self) -> int:
-        """Repeated attempts."""
-        return sum(connection.n_retries for connection in self.connections)
-
     def cost_lines(self, n_queries: int) -> list[str]:
         """Return the model calls of a run and their cost; nothing if no model may be asked."""
         if self.budget is None:
             return []
         meter = self.budget.meter
         made = plural(meter.calls, "model call")
-        calls = f"{made}, {meter.cached:,} from the cache, {plural(self.n_retries, 'retry', 'retries')}"
+        retries = plural(sum(connection.n_retries for connection in self.connections), "retry", "retries")
+        calls = f"{made}, {meter.cached:,} from the cache, {retries}"
         if meter.unpriced:
             return [calls, "cost unknown: set price_in and price_out"]
         lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
@@ -187,15 +189,10 @@ def open_resources(
     rejudge: bool = False,
     encoder: TextImageEncoder | None = None,
 ) -> Iterator[OpenResources]:
-    """Open the resources that the plan names, and close them at the end.
+    """Open the resources that the plan names, and close them at the end; errors as in `connect_model`.
 
-    `context` are the sources of context, of which the plan may exclude wiki and web.
-    `offline` uses cached replies only and needs no key; `rejudge` ignores judgements of earlier runs.
-    `encoder` compares queries with photos, in place of the profile's.
-
-    Raises:
-        MissingRequirement: if a model is not configured, or its key is missing.
-        UsageError: if the cost is limited and a price is unknown.
+    `context` are the sources of context, of which the plan may exclude wiki and web; `rejudge` ignores judgements of
+    earlier runs; `encoder` compares queries with photos, in place of the profile's.
     """
     from kb.endpoints.budget import Budget
     from rerank.judgement_cache import JudgementCache

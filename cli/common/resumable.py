@@ -72,7 +72,7 @@ class ResumableOutput:
         path: the file of the rows.
         folder: the folder of journals.
         parameters: JSON values that determine the rows.
-        header: the first line of the file, if its format has one.
+        header: the first line of the file, or empty.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
         wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
             encounters that have other photos now are dropped.

@@ -138,10 +138,10 @@ def hints_of(kind: type[Any]) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def settings_class(table: str) -> type[Any]:
+def settings_class(table: str) -> type:
     """Return the dataclass of a verb's table."""
     module, _, name = TABLES[table].partition(":")
-    kind: type[Any] = getattr(import_module(module), name)
+    kind: type = getattr(import_module(module), name)
     return kind
 
 
@@ -181,11 +181,8 @@ def read_values(
 ) -> dict[str, object]:
     """Return key -> value of all settings that are given anywhere but in a flag.
 
-    Args:
-        environment: without it, that of this process.
-        folder: where the search for `fieldmark.toml` begins, upwards; without it, the working folder.
-        file: the file of `--settings`.
-        sets: whole key -> text of `--set`.
+    By default the environment is that of this process; `fieldmark.toml` is searched from the working folder upwards,
+    `file` is that of `--settings`, `sets` are whole key -> text of `--set`.
 
     Raises:
         ConfigError: for an unknown key, with the nearest one, and for a value of the wrong type.
@@ -292,13 +289,9 @@ def _checked(hints: Mapping[str, Any], key: str, value: object, place: str, *, i
 
 
 def parse_value(hint: Any, value: object, *, is_text: bool) -> object:  # noqa: ANN401  # a type hint can be any object
-    """Return a value as its field has it.
+    """Return a value of TOML as its field has it; with `is_text` that of `--set` or of an environment variable.
 
-    Args:
-        hint: type hint of the field.
-        value: a value of TOML; with `is_text` the text of `--set` or of an environment variable, where a list is
-            separated by commas and `none` is None.
-        is_text: whether `value` is such a text.
+    In a text, a list is separated by commas and `none` is None.
 
     Raises:
         ValueError: for a value of the wrong type.

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cli.common import options
 from cli.common.output import log_to_stderr, note, warn
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 IS_WANTED = {"always": True, "if-needed": None, "never": False}
 """Mode of a source of context -> whether it is required, used where it is set, or left out."""
-
-FoundT = TypeVar("FoundT")
 
 
 @contextmanager
@@ -166,19 +164,11 @@ def open_context_sources(
     budget: Budget,
     offline: bool,
 ) -> Iterator[ContextSources]:
-    """Open the sources of context.
+    """Open the sources of context; errors as in `connect_model`.
 
-    Args:
-        settings: `api_url` names the wiki, `[llm.search]` the web search, `[llm.text]` the model that writes.
-        context: which sources are asked, and when. `if-needed` uses a wiki or search model that is set, `always`
-            requires a search model, and asks Wikipedia if no wiki is set.
-        model: None has a model write the passage if `[llm.text]` is set and answers, True requires it.
-        budget: cost limit of search and model together.
-        offline: use cached replies only.
-
-    Raises:
-        MissingRequirement: if there is no such endpoint, or no key for it.
-        UsageError: if the cost is limited and a price is unknown.
+    `[llm.search]` searches the web, `[llm.text]` writes. The mode `if-needed` uses a wiki or search model that is set,
+    `always` requires a search model, and asks Wikipedia if no wiki is set. With the `model` None the passage is written
+    if `[llm.text]` is set and answers; True requires it.
     """
     from cli.common.language_models import connect_model
 
@@ -329,10 +319,16 @@ def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:
     """Return a thread-safe function from a query to the names in it."""
     from kb.lookup.findings import query_parts as parts_of
 
-    return _one_at_a_time(lambda query: parts_of(store, query))
+    turn = Lock()
+
+    def parts(query: str) -> list[QueryPart]:
+        with turn:
+            return parts_of(store, query)
+
+    return parts
 
 
-def species_scorer(store: KnowledgeBase) -> SpeciesScorer:
+def species_scorer(store: KnowledgeBase, *, on_photo: Callable[[int], None] = lambda _: None) -> SpeciesScorer:
     """Return the scorer of photos for species of the knowledge base; its recognizer is made on first use."""
     from recognize.scorer import RecognizerScorer
 
@@ -341,14 +337,4 @@ def species_scorer(store: KnowledgeBase) -> SpeciesScorer:
             store, preset="default", n=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1
         )
 
-    return RecognizerScorer(store, make, state=store.generation)
-
-
-def _one_at_a_time(look_up: Callable[[str], FoundT]) -> Callable[[str], FoundT]:
-    turn = Lock()
-
-    def locked(query: str) -> FoundT:
-        with turn:
-            return look_up(query)
-
-    return locked
+    return RecognizerScorer(store, make, state=store.generation, on_photo=on_photo)

@@ -23,18 +23,7 @@ if TYPE_CHECKING:
     from data.records import Added, Taxon
 
 
-class _AddCommand(click.Command):
-    """The command, with the spelling of ranks for those who give them as options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        for arg in args:
-            option, _, name = arg.partition("=")
-            if (rank := option.removeprefix("--")) in HIGHER_RANKS and option != rank:
-                raise UsageError(f"No such option {option}.", hint=f"Use --lineage {rank}={name or 'NAME'}.")
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=_AddCommand)
+@click.command()
 @options.kb_option("Knowledge base; created if it does not exist.", needed=True)
 @click.option("--name", metavar="NAME", help="Species: any name of the checklist, or genus and epithet; with "
               "--common-name or --lineage also one word.")  # fmt: skip

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.common import exit_codes, options, output, wiring
+from cli.common import exit_codes, options, output, reports, wiring
 from cli.common.progress import named_calls
-from cli.common.reports import by_reason
 from data.errors import BadInput
 from data.labelled_photos import read_class_folders
 from data.words import plural
@@ -20,7 +18,6 @@ from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 if TYPE_CHECKING:
     from data.contracts import Checklist
     from data.records import Taxon
-    from kb.checklist.reconcile import UnmatchedName
     from recognize.calibration.parameters import Figures, Quality
 
 
@@ -59,11 +56,10 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
         if photos is None:
             found = photos_of_anchors(store, encoders, knowledge, anchor_path=store.anchor_path, on_progress=show)
         else:
-            labelled = read_labelled(photos, store.taxa(), store.checklist)
+            paths, taxon_ids = read_labelled(photos, store.taxa(), store.checklist)
             found = photos_of_files(
-                store, encoders, knowledge, labelled.paths, labelled.taxon_ids, anchor_path=store.anchor_path,
-                on_progress=show,
-            )  # fmt: skip
+                store, encoders, knowledge, paths, taxon_ids, anchor_path=store.anchor_path, on_progress=show
+            )
         for line in skipped_lines(found.skipped, found.errors):
             output.warn(line)
         made = fit(store, encoders, knowledge, found, preset=preset, on_progress=show)
@@ -79,17 +75,8 @@ Labels = list[tuple[Path, tuple[str, ...]]]
 """Photos, each with names of its species, the most reliable first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledPhotos:
-    """Photos of species in a knowledge base."""
-
-    paths: tuple[Path, ...]
-    taxon_ids: tuple[str, ...]
-    """Species of each photo."""
-
-
-def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> LabelledPhotos:
-    """Return the photos with species of a knowledge base, and warn of the others.
+def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist) -> tuple[list[Path], list[str]]:
+    """Return the photos with species of a knowledge base, and these species; warn of the others.
 
     Raises:
         BadInput: if it is neither a folder of class folders nor a table with columns of paths and names, or names no
@@ -102,7 +89,9 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist | None
     matches = match_names(rows, taxa, checklist)
     taxon_of = dict(zip(rows, matches.of_rows, strict=True))
     if matches.unmatched:
-        output.warn(f"{plural(len(matches.unmatched), 'label')} matched no species: {_listed(matches.unmatched)}")
+        output.warn(
+            f"{plural(len(matches.unmatched), 'label')} matched no species: {reports.unmatched_text(matches.unmatched)}"
+        )
     if matches.absent:
         absent = plural(len(matches.absent), "species", "species")
         output.warn(f"{absent} not in the knowledge base, skipped: {output.first_few(matches.absent)}")
@@ -112,7 +101,7 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist | None
             f"No photo of {path} shows a species of the knowledge base.",
             hint="Labels are scientific or English names of species; kb taxa --file FILE shows their matches.",
         )
-    return LabelledPhotos(paths=tuple(photo for photo, _ in found), taxon_ids=tuple(each for _, each in found))
+    return [photo for photo, _ in found], [taxon_id for _, taxon_id in found]
 
 
 def _folders(path: Path) -> Labels:
@@ -143,19 +132,10 @@ def _table(path: Path) -> Labels:
     return labels
 
 
-def _listed(unmatched: Sequence[UnmatchedName]) -> str:
-    return output.first_few(
-        [
-            f"{name.name} ({name.reason}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
-            for name in unmatched
-        ]
-    )
-
-
 def skipped_lines(skipped: Mapping[str, int], errors: Mapping[str, str]) -> Iterator[str]:
     """Yield the number of skipped photos by reason."""
     if skipped:
-        yield f"{plural(sum(skipped.values()), 'photo')} skipped: {by_reason(skipped)}"
+        yield f"{plural(sum(skipped.values()), 'photo')} skipped: {reports.by_reason(skipped)}"
     if errors:
         path, why = next(iter(errors.items()))
         yield f"{plural(len(errors), 'photo')} unreadable; the first is {path}: {why}"

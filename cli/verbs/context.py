@@ -97,12 +97,18 @@ def context(
             offline=offline,
         ) as sources,
     ):
-        written: set[str] = set()
-        unwritten: set[str] = set()
+        written, unwritten = set[str](), set[str]()
         answers = wiring.find_contexts(
             knowledge, [query.text for query in queries], sources, learn=store, on_unwritten=unwritten.add
         )
-        rows = zip(queries, _noted(answers, written), strict=True)
+
+        def noted() -> Iterator[tuple[FileQuery, Context]]:
+            for query, answer in zip(queries, answers, strict=True):
+                if answer.written_by is not None and answer.asked_on is None:
+                    written.add(answer.query)
+                yield query, answer
+
+        rows = noted()
         try:
             if form == "json":
                 found = [_row(query, to_json(answer)) for query, answer in rows]
@@ -123,14 +129,6 @@ def context(
             ctx.exit(exit_codes.of_failures(len(unwritten), len(unwritten | written)))
         if sources.failed:
             ctx.exit(exit_codes.PARTLY)
-
-
-def _noted(answers: Iterator[Context], written: set[str]) -> Iterator[Context]:
-    """Yield the answers, and add the queries of a model's passages to `written`."""
-    for answer in answers:
-        if answer.written_by is not None and answer.asked_on is None:
-            written.add(answer.query)
-        yield answer
 
 
 def context_text(context: Context, *, has_model: bool = False, meant: Sequence[str] = ()) -> str:

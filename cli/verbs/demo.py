@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
 
 TERM_QUERY = "a duck with a blue speculum"
-OTHER_PRESETS = ("text-only", "vr-rag-v1", "vr-rag-v2")
 FOLDERS = ("birds.kb", "pictures")
 
 
@@ -128,18 +127,15 @@ def show_calibration(path: Path, store: KnowledgeBase, encoders: Encoders) -> No
 
 
 def show_drawings(store: KnowledgeBase, encoders: Encoders, folder: Path) -> None:
-    """Print the answers of the default preset for new drawings, and the totals of the other presets."""
+    """Print the answers for new drawings."""
     drawings = write_drawings(folder)
     output.write(f"   {len(drawings)} drawings in {folder}")
     output.write("   They are made by code, no photos: the birds of the reference drawings in other poses, light and")
     output.write("   paper. They show that all parts work together, not how well it names photos.")
     show_trials(ask_with_drawings(store, encoders, drawings))
-    output.write("   The other presets on the same drawings (text-only uses no reference photos):")
-    for preset in OTHER_PRESETS:
-        output.write(f"   {preset:<10} {total(ask_with_drawings(store, encoders, drawings, preset=preset))}")
 
 
-def show_trials(trials: list[Trial]) -> None:
+def show_trials(trials: Sequence[Trial]) -> None:
     """Print the rank of the right species for each question, and the total."""
     for trial in trials:
         output.write(f"   {line_of(trial)}")
@@ -197,41 +193,37 @@ def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
     trials = []
     for text, right in DESCRIPTIONS:
         matches = kb.search(store, text, encoders.sentence, n=len(store.taxon_ids))
-        ranked = [(match.taxon_id, match.common_name, f"{match.score:.3f}") for match in matches]
+        ranked = {match.taxon_id: (match.common_name, f"{match.score:.3f}") for match in matches}
         trials.append(trial_of(store, text, right, ranked))
     return trials
 
 
-def ask_with_drawings(
-    store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]], *, preset: str = "default"
-) -> list[Trial]:
+def ask_with_drawings(store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]]) -> list[Trial]:
     """Return a trial for each `(picture file, right taxon_id)`."""
     from recognize import Recognizer
     from recognize.answer_text import percent
 
-    recognizer = Recognizer(store, encoders, preset=preset, k=len(store.taxon_ids))
+    recognizer = Recognizer(store, encoders, k=len(store.taxon_ids))
     trials = []
     for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):
-        ranked = [
-            (each.taxon_id, each.common_name, "-" if each.confidence is None else percent(each.confidence))
+        ranked = {
+            each.taxon_id: (each.common_name, "-" if each.confidence is None else percent(each.confidence))
             for each in row.candidates
-        ]
+        }
         trials.append(trial_of(store, path.name, right, ranked))
     return trials
 
 
-def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Sequence[tuple[str, str, str]]) -> Trial:
-    """Return the trial with the answers `(taxon_id, common name, score or confidence)`, best first."""
-    found = ((i, value) for i, (taxon_id, _, value) in enumerate(ranked, 1) if taxon_id == right)
-    rank, value = next(found, (None, "-"))
+def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Mapping[str, tuple[str, str]]) -> Trial:
+    """Return the trial with the answers, taxon_id -> (common name, score or confidence), best first."""
     [entry] = store.species([right])
     return Trial(
         question=question,
         right=entry.taxon.common_name,
-        rank=rank,
+        rank=[*ranked].index(right) + 1 if right in ranked else None,
         n=len(store.taxon_ids),
-        value=value,
-        first=ranked[0][1] if ranked else "nothing",
+        value=ranked[right][1] if right in ranked else "-",
+        first=next(iter(ranked.values()), ("nothing", ""))[0],
     )
 
 

@@ -14,13 +14,11 @@ import click
 from cli.common import exit_codes, options, output, wiring
 from cli.common.photo_folders import ENCODER_HELP, open_photos
 from cli.common.progress import named_calls
-from cli.common.rerank_resources import OpenResources, open_resources
+from cli.common.rerank_resources import open_resources
 from data.errors import UsageError
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
-from rerank.collection.files import path_of_id
 from rerank.methods import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
-from rerank.reranker import Tally
 from rerank.run_plan import plan_run
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 
@@ -28,21 +26,12 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection
     from data.records import Job, RankedImage
 
-FORMATS: Final = ("table", "jsonl", "trec", "parquet", "html")
-COLUMNS: Final = {
-    "query_id": "text",
-    "image_id": "text",
-    "path": "text",
-    "rank": "integer",
-    "score": "number",
-    "first_stage_rank": "integer",
-    "evaluation": "text",
-}
-"""Columns of the Parquet file, with their types."""
+FORMATS: Final = ("table", "jsonl", "trec", "html")
 LIKELY: Final = 50
 """Percent from which a photo is said to show a species."""
 
 
+# Long: parse, wire, call and print.
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--images", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Folder of photos.")
@@ -85,12 +74,12 @@ def find(
     import asyncio
 
     from cli.common.named_species import named_search
+    from rerank.reranker import Tally
     from rerank.visible_words import check_length
 
     text = " ".join(" ".join(query).split())
     if not text and photo is None:
         raise UsageError("The query is empty.", hint='kb find "a red bird" --images photos/, or --photo FILE.')
-    check_output(form, file)
     settings, quiet = options.settings(kb=kb), options.invocation().quiet
     methods = RerankSettings(
         captions=options.method_settings("rerank.captions", CaptionSettings),
@@ -107,8 +96,12 @@ def find(
             open_resources(settings, plan, context=ContextSettings(), max_cost=max_cost, offline=offline, encoder=made)
         )
         tally = Tally()
-        # Below the progress, and also after a failure: its calls may have cost money.
-        stack.callback(lambda: _note_counts(tally, opened, quiet=quiet))
+
+        def note_counts() -> None:
+            if (counts := [*tally.lines(), *opened.cost_lines(1)]) and not quiet:
+                output.note("; ".join(counts))
+
+        stack.callback(note_counts)  # below the progress, and also after a failure: its calls may have cost money
         progress = stack.enter_context(named_calls(quiet=quiet))
         resources = replace(
             opened.resources,
@@ -120,12 +113,11 @@ def find(
             check_length(job, made)
         is_plain = method == DEFAULT_RETRIEVER and photo is None
         named = named_search(settings, job, collection, made, stack, quiet=quiet) if is_plain else None
-        if named is not None:
-            output.note(named.note)
-        retriever = named.retriever if named is not None else make_retriever(method, collection, resources)
+        retriever, *notes = named or (make_retriever(method, collection, resources),)
+        for note in notes:
+            output.note(note)
         tally = getattr(retriever, "tally", tally)
         rows = asyncio.run(retriever.find(job, k))
-        notes = [] if named is None else [named.note]
         if method in ("visret", "rewrite") and rows and rows[0].evaluation:
             notes.append(rows[0].evaluation)  # of the query, the same in all rows
             output.note(notes[-1])
@@ -133,7 +125,13 @@ def find(
             notes.append(f"no photo is likely to show it: {rows[0].score:.0f} % at best")
             output.note(notes[-1])
         title = text if photo is None else f"{text} + {photo.name}" if text else f"photos like {photo.name}"
-        write_found(rows, collection, form=form, file=file, title=title, notes=notes, tag=f"fieldmark-{method}")
+        text = _text(rows, collection, form=form, title=title, notes=notes, tag=f"fieldmark-{method}")
+    if file is None:
+        output.write_rows(text)
+    else:
+        from data.files import write_atomic
+
+        write_atomic(file, text.encode("utf-8", "surrogateescape"))
     for line in tally.warnings():
         output.warn(line)
     if not tally.is_complete:
@@ -149,49 +147,6 @@ def _job(text: str, photo: Path | None) -> Job:
     return Job(query_id=query_id_of(text or name), text=text, candidates=(), reference_image=reference)
 
 
-def _note_counts(tally: Tally, opened: OpenResources, *, quiet: bool) -> None:
-    counts = [*tally.lines(), *opened.cost_lines(1)]
-    if counts and not quiet:
-        output.note("; ".join(counts))
-
-
-def check_output(form: str, file: Path | None) -> None:
-    """Refuse a form that stdout cannot take.
-
-    Raises:
-        UsageError: for Parquet without a file.
-    """
-    if form == "parquet" and file is None:
-        raise UsageError("--format parquet needs a file.", hint="Add --output FILE.")
-
-
-def write_found(
-    rows: Sequence[RankedImage],
-    collection: ImageCollection,
-    *,
-    form: str,
-    file: Path | None,
-    title: str,
-    notes: Sequence[str],
-    tag: str,
-) -> None:
-    """Write the rows to a file, or to stdout."""
-    if form == "parquet" and file is not None:
-        from cli.common.csv_and_parquet import ParquetTable
-
-        found = (_with_path(row, collection) for row in rows)
-        lines = (json.dumps({name: row[name] for name in COLUMNS}) for row in found)
-        ParquetTable(file, COLUMNS).pack(lines, {"query": title})
-        return
-    text = _text(rows, collection, form=form, title=title, notes=notes, tag=tag)
-    if file is None:
-        output.write_rows(text)
-        return
-    from data.files import write_atomic
-
-    write_atomic(file, text.encode("utf-8", "surrogateescape"))
-
-
 def _text(
     rows: Sequence[RankedImage],
     collection: ImageCollection,
@@ -202,13 +157,17 @@ def _text(
     tag: str,
 ) -> str:
     if form == "jsonl":
-        return "".join(json.dumps(_with_path(row, collection), ensure_ascii=False) + "\n" for row in rows)
+        from data.codec import to_json
+
+        found = ({**to_json(row), "path": str(collection.path(row.image_id))} for row in rows)
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
     if form == "trec":
         from rerank.job import trec_lines
 
         return "".join(f"{line}\n" for line in trec_lines(rows, tag=tag))
     if form == "html":
         from cli.common.contact_sheet import SheetPhoto, contact_sheet
+        from rerank.collection.files import path_of_id  # loads numpy
 
         photos = [
             SheetPhoto(
@@ -220,10 +179,3 @@ def _text(
         return contact_sheet(title, [n, *notes], photos)
     table = [(row.rank, row.score, str(collection.path(row.image_id))) for row in rows]
     return output.as_table(["rank", "score", "photo"], table, right=["rank", "score"]) + "\n"
-
-
-def _with_path(row: RankedImage, collection: ImageCollection) -> dict[str, object]:
-    """Return a row as JSON values, with the path of its photo."""
-    from data.codec import to_json
-
-    return {**to_json(row), "path": str(collection.path(row.image_id))}

@@ -41,17 +41,8 @@ if TYPE_CHECKING:
     from recognize import Recognizer
     from recognize.confidence.prior import ListFit
 
-GROUPS = {
-    "Answer": ("kb", "preset", "n", "min_confidence", "fast"),
-    "Encounters": ("group", "group_by"),
-    "Expected species": ("species_list", "place"),
-    "Explanation": ("scores", "explain", "cards"),
-    "Reader (a vision model)": ("reader", *readers.OPTIONS),
-    "Output": ("form", "rows_per", "file"),
-}
 
-
-@click.command(cls=options.GroupedCommand, groups=GROUPS)
+@click.command()
 @click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
 @options.kb_option("Knowledge base.")
 @click.option(
@@ -130,11 +121,6 @@ def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # c
 
     With --place, or GPS data in a photo, species are favoured whose texts say that they live there, in the month of the
     photo; none is ruled out, and a text without a range changes nothing.
-
-    Higher scores (--scores) are better; they are not probabilities. list, place: boosts of the score. text:
-    similarity to the description. visual: similarity to the reference photos, at most 1. prototype: similarity to
-    the prototype that the model learned. text_part, visual_part, prototype_part: contributions to the score of the
-    default preset. Blank: the stage does not apply.
     """
     limit_numpy_threads()
     given, quiet = Given(**chosen), options.invocation().quiet
@@ -193,8 +179,6 @@ class Run:
     encounters: Sequence[Encounter]
     sink: ResumableOutput | Printed
     fit: ListFit | None
-    n_outside: int
-    """Listed species that the knowledge base lacks."""
 
     @property
     def names(self) -> Mapping[str, str | None]:
@@ -224,7 +208,6 @@ class Counts:
     n_with_range: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Photos of encounters that the other photos answered."""
-    pages: set[Path] = field(default_factory=set)
 
 
 def _opened(
@@ -239,9 +222,9 @@ def _opened(
     """Open knowledge base, recognizer, reader and output, closed with the stack; `photos` have their groups."""
     quiet = options.invocation().quiet
     store = stack.enter_context(wiring.open_knowledge_base(settings))
-    expected, n_outside = None, 0
+    expected = None
     if given.species_list is not None:
-        expected, n_outside = notes.read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
+        expected = notes.read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
     place = None
     if given.place is not None:
         from data.places.gazetteer import place_of  # loads numpy
@@ -297,7 +280,7 @@ def _opened(
         stack.callback(write_index, given.cards)  # also after Ctrl-C
     return Run(
         given=given, method=method, form=form, quiet=quiet, has_own_kb=settings.kb is not None, store=store,
-        recognizer=recognizer, reading=reading, encounters=encounters, sink=sink, fit=fit, n_outside=n_outside,
+        recognizer=recognizer, reading=reading, encounters=encounters, sink=sink, fit=fit,
     )  # fmt: skip
 
 
@@ -314,8 +297,6 @@ def _identify(run: Run) -> Counts:
         is_quiet = run.quiet or run.method.progress == "jsonl"
         photos = [each.photos for each in run.encounters]
         settle_unknown_prior(run.recognizer, sink, photos, f"{run.unit}s", quiet=is_quiet)
-    if todo and not run.quiet:
-        notes.suggest_prior(run.recognizer, run.n_outside)
     made = run.recognizer.identify(todo if run.unit == "encounter" else [image for (image,) in todo])
     if run.reading is not None:
         made = run.reading.read(made)
@@ -350,7 +331,7 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
     if given.cards is not None:
         from recognize.explanation.cards.page import write_card
 
-        counts.pages.add(write_card(run.store, row, given.cards))
+        write_card(run.store, row, given.cards)
     counts.n_read += row.reader is not None and row.reader.answered > 0
     counts.n_placed += row.place_name is not None
     counts.n_with_range += any(candidate.range_text for candidate in row.candidates)
@@ -387,7 +368,8 @@ def _report(run: Run, counts: Counts) -> None:
     """
     given, names, fit, n_failed = run.given, run.names, run.fit, counts.n_failed
     if given.cards is not None and run.todo and not run.quiet:
-        output.note(notes.cards_text(given.cards, plural(len(run.todo), "card"), counts.pages))
+        n_cards = plural(len(run.todo), "card")
+        output.note(f"{n_cards} in {given.cards}: open {given.cards / 'index.html'} in a browser")
     if fit is not None:
         if fit.n_changed and not run.quiet:
             output.note(notes.changed_text(fit))

@@ -237,50 +237,32 @@ def find_encounters(
 ) -> list[Encounter]:
     """Return the encounters of the photos in the order of their first photos, and note their number on stderr.
 
-    Args:
-        values: photo -> value of the column `by`.
-        burst_s: seconds between two photos of a burst; None for no bursts.
-        by: column of the list of photos; without it and bursts, each photo is alone.
-        quiet: no note.
+    Photos are grouped in bursts with at most `burst_s` seconds between two, else by their values of the column `by`, in
+    which a photo with a blank value is alone, else each is alone.
     """
-    if burst_s is not None:
-        return _by_burst(values, burst_s, quiet=quiet)
-    if by is not None:
-        return _by_column(values, by, quiet=quiet)
-    return [Encounter(photos=(photo,)) for photo in values]
+    if burst_s is None and by is None:
+        return [Encounter(photos=(photo,)) for photo in values]
+    found, alone, without = _by_burst(values, burst_s) if burst_s is not None else _by_column(values, str(by))
+    if not quiet:
+        text = f"; {plural(alone, 'photo')} without {without}, each on its own" if alone else ""
+        output.note(f"{plural(len(values), 'photo')} in {plural(len(found), 'encounter')}{text}")
+    return found
 
 
-def _by_column(values: Mapping[str, str], column: str, *, quiet: bool) -> list[Encounter]:
-    """Return the photos in groups of equal values; a photo with a blank value is alone."""
+def _by_column(values: Mapping[str, str], column: str) -> tuple[list[Encounter], int, str]:
+    """Return the encounters, the number of photos without a value, and the name of the value."""
     groups: dict[tuple[str, str], list[str]] = {}
     for photo, value in values.items():
         groups.setdefault((value, "" if value else photo), []).append(photo)
     found = [Encounter(photos=tuple(photos), name=value or None) for (value, _), photos in groups.items()]
-    alone = sum(not value for value in values.values())
-    _report(len(values), len(found), f"without {column}" if alone else "", alone, quiet=quiet)
-    return found
+    return found, sum(not value for value in values.values()), column
 
 
-def _by_burst(photos: Iterable[str], seconds: float, *, quiet: bool) -> list[Encounter]:
-    """Return the photos in bursts."""
-    from data.images.moment import Moment, read_moment
+def _by_burst(photos: Iterable[str], seconds: float) -> tuple[list[Encounter], int, str]:
+    """Return the same for bursts and times."""
+    from data.images.moment import read_moment
     from recognize.encounters import bursts
 
-    n_without, n = 0, 0
-
-    def moment(photo: str) -> Moment | None:
-        nonlocal n_without, n
-        found = read_moment(photo)
-        n += 1
-        n_without += found is None
-        return found
-
-    found = [Encounter(photos=burst) for burst in bursts(photos, seconds=seconds, moment=moment)]
-    _report(n, len(found), "without a time of exposure (EXIF)", n_without, quiet=quiet)
-    return found
-
-
-def _report(n_photos: int, n_groups: int, without: str, n_without: int, *, quiet: bool) -> None:
-    if not quiet:
-        alone = f"; {plural(n_without, 'photo')} {without}, each on its own" if n_without else ""
-        output.note(f"{plural(n_photos, 'photo')} in {plural(n_groups, 'encounter')}{alone}")
+    moments = {photo: read_moment(photo) for photo in photos}
+    found = [Encounter(photos=burst) for burst in bursts(moments, seconds=seconds, moment=moments.__getitem__)]
+    return found, sum(moment is None for moment in moments.values()), "a time of exposure (EXIF)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,15 +43,6 @@ def n_without_card(folder: Path, images: Iterable[str]) -> int:
     return sum(not card_path(image, folder).exists() for image in images)
 
 
-def cards_text(folder: Path, n_cards: str, pages: Container[Path]) -> str:
-    """Return the note on the cards of a run, with their number and noun, and on those of earlier runs beside them."""
-    from recognize.explanation.cards.index import is_card
-
-    n_earlier = sum(is_card(page) for page in folder.glob("*.html") if page not in pages)
-    kept = f"; it also shows {n_earlier:,} of earlier runs" if n_earlier else ""
-    return f"{n_cards} in {folder}: open {folder / 'index.html'} in a browser{kept}"
-
-
 def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
     """Warn of options that change only calibrated answers, where there are none."""
     if not given:
@@ -73,14 +64,10 @@ def no_calibration(store: KnowledgeBase) -> str:
 def warn_of_missing(
     n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, can_retry: bool
 ) -> None:
-    """Warn of unreadable photos and of missing answers of the reader.
+    """Warn of unreadable photos or encounters, and of missing answers of the reader.
 
-    Args:
-        n_failed: number of unreadable photos or encounters.
-        missing: part of a row -> number of rows without it.
-        photos: the number of all with its noun: `5 photos`.
-        unreadable: photos of encounters that the other photos answered in this run.
-        can_retry: whether there is a file to resume.
+    `missing` is part of a row -> number of rows without it, `photos` the number of all with its noun, `unreadable` are
+    photos of encounters that the others answered, and `can_retry` is whether there is a file to resume.
     """
     retry = "; use --set retry_failed=true to retry" if can_retry else ""
     if n_failed:
@@ -92,15 +79,13 @@ def warn_of_missing(
         output.warn(f"{line}{retry}")
 
 
-MANY_OUTSIDE = 0.3  # a larger share of the list outside the knowledge base is mentioned
-PRIOR_OUTSIDE = 0.5  # suggested prior of unknown species where that share is larger
 FEW_LISTED = 10  # fewer species hardly cover a place
 MOST_MISSING = 5  # named
 LARGE_ODDS = 100  # a short list that favours its species more than this gets a warning
 
 
-def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> tuple[SpeciesList, int]:
-    """Return the listed species of the knowledge base, and the number of others; warn about unmatched names.
+def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, quiet: bool) -> SpeciesList:
+    """Return the listed species of the knowledge base; warn about unmatched names.
 
     `quiet` omits the summary, not the warning.
 
@@ -120,8 +105,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
         raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=hint)
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
-    found = SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
-    return found, len(matched.absent)
+    return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
 
 
 def summary(matched: MatchedNames) -> str:
@@ -184,27 +168,6 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
     for warning in short_list_warnings(prior):
         output.warn(warning)
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
-
-
-def suggest_prior(recognizer: Recognizer, n_outside: int) -> None:
-    """Suggest a larger prior of unknown species if many listed species are outside the knowledge base.
-
-    Args:
-        recognizer: a recognizer with the prior that is used.
-        n_outside: number of listed species outside the knowledge base.
-    """
-    listed, prior = recognizer.species_list, recognizer.unknown_prior
-    if listed is None or recognizer.calibration_id is None or prior is None or prior >= PRIOR_OUTSIDE:
-        return
-    if is_mostly_outside(len(listed.taxon_ids), n_outside):
-        output.note(
-            f"Many listed species are not in this knowledge base: consider --set unknown_prior={PRIOR_OUTSIDE:g}"
-        )
-
-
-def is_mostly_outside(n_here: int, n_outside: int) -> bool:
-    """Return whether many listed species are outside the knowledge base."""
-    return n_outside > MANY_OUTSIDE * (n_here + n_outside)
 
 
 def changed_text(fit: ListFit) -> str:

@@ -1,11 +1,9 @@
 """The commands of the README and of `docs/` are run.
 
-A block of shell commands under `<!-- run -->` is run in an empty folder, line by line, with `kb` on the path; below
-`<!-- run: wiki -->` likewise, with the test wiki at every `--api-url`, and photos of the shared data in `photos/`.
-A line that begins with `$ ` is a command and the lines below it are output, which is not compared: times and paths
-differ. Without `$ ` every line is a command. A block of Python is run as one script. Blocks of one page share a folder.
-`FIELDMARK_TEST_PROGRAMS` names the folder of an installed `kb` and `python` to run instead of this tree's. Both
-commands that install are run by `.ci/run`.
+A block under `<!-- run -->` is run line by line in an empty folder that the blocks of a page share, with `kb` on the
+path; below `<!-- run: wiki -->` with the test wiki at every `--api-url`, and photos in `photos/`. Where lines begin
+with `$ `, the others are output, which is not compared. A block of Python is one script. `FIELDMARK_TEST_PROGRAMS`
+names the folder of an installed `kb` and `python`. Commands that install are run by `.ci/run`.
 """
 
 from __future__ import annotations

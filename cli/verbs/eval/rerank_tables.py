@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cli.common import csv_and_parquet, output
@@ -12,7 +12,7 @@ from rerank.evaluation.request import ASPECT, AXES, ROUND, TIE_POLICIES
 
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
-    from rerank.evaluation.report import Comparison, Evaluation, RunFigures, Stratum
+    from rerank.evaluation.report import Comparison, Evaluation
 
 CSV_COLUMNS = (
     *("run", *AXES, ROUND, ASPECT, "measure", "n", "mean", "standard_error", "low", "high"),
@@ -21,7 +21,7 @@ CSV_COLUMNS = (
 
 
 def as_text(evaluation: Evaluation) -> str:
-    """Return the tables for people; values in percent, except MRR."""
+    """Return the tables for people; values in percent, except MRR. Figures by label are in CSV and JSON."""
     shown = evaluation.shown
     main = shown[0]
     parts = [
@@ -31,8 +31,6 @@ def as_text(evaluation: Evaluation) -> str:
         + _tests_table(evaluation, main)
         if evaluation.comparisons
         else "",
-        _strata_text(evaluation, main),
-        *(_labels_text(evaluation, axis) for axis in (ROUND, ASPECT)),
         f"Ties: {TIE_POLICIES[evaluation.ties]}\n" + _ties_table(evaluation, main),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -80,41 +78,6 @@ def _test_cells(comparison: Comparison, scale: float) -> list[str]:
     test = comparison.test
     difference = difference_cells(test.difference, test.interval, test.n_better, test.n_worse, scale=scale)
     return [*difference, p_text(test.p_value), p_text(comparison.p_corrected)]
-
-
-def _strata_text(evaluation: Evaluation, main: str) -> str:
-    """Return the tables by supercategory, by lingo, and by both, over the queries with labels."""
-    tables = []
-    first = evaluation.runs[0]
-    for axes in ((AXES[0],), (AXES[1],), AXES):
-        columns = [stratum for stratum in first.strata if tuple(stratum.labels) == axes]
-        if not columns:
-            continue
-        heads = [f"{' '.join(stratum.labels.values())} ({stratum.n})" for stratum in columns]
-        rows = [[run.name, *(_in_stratum(run, stratum.labels, main) for stratum in columns)] for run in evaluation.runs]
-        tables.append(
-            f"{main} by {' and '.join(axes)}: mean ± standard error\n"
-            + output.as_table(["run", *heads], rows, right=heads)
-        )
-    return "\n\n".join(tables)
-
-
-def _labels_text(evaluation: Evaluation, axis: str) -> str:
-    """Return the table of all shown measures by round of the dialogue or by semantic aspect."""
-    rows = [
-        [run.name, stratum.labels[axis], str(stratum.n), *(_cell(stratum[name]) for name in evaluation.shown)]
-        for run in evaluation.runs
-        for stratum in run.strata
-        if tuple(stratum.labels) == (axis,)
-    ]
-    columns = ["run", axis, "n", *evaluation.shown]
-    title = f"{', '.join(evaluation.shown)} by {axis}: mean ± standard error\n"
-    return title + output.as_table(columns, rows, right=columns[2:]) if rows else ""
-
-
-def _in_stratum(run: RunFigures, labels: Mapping[str, str], measure: str) -> str:
-    stratum: Stratum = next(stratum for stratum in run.strata if stratum.labels == labels)
-    return _cell(stratum[measure])
 
 
 def _ties_table(evaluation: Evaluation, main: str) -> str:

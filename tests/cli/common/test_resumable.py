@@ -105,6 +105,8 @@ def test_failed_and_incomplete_photos_are_done_until_they_are_retried(tmp_path: 
         first.add(c, f"{c},1\n", ok=True)
     with output(tmp_path) as second:
         assert (second.done, second.failed, second.missing) == (set(photos), {a}, {b: "reader"})
+    with output(tmp_path, retry_failed=True, wanted=[Encounter(photos=(c,))]) as unrequested:
+        assert unrequested.done == set(photos)
     with output(tmp_path, retry_failed=True) as third:
         assert (third.done, third.failed, third.missing) == ({c}, set(), {})
         third.add(b, f"{b},3\n", ok=True)
@@ -112,19 +114,6 @@ def test_failed_and_incomplete_photos_are_done_until_they_are_retried(tmp_path: 
     with output(tmp_path, retry_failed=True) as fourth:
         assert fourth.done == set(photos)
     assert text(tmp_path) == f"image,rank\n{c},1\n{b},3\n{a},1\n"
-
-
-def test_a_retry_keeps_rows_of_deleted_and_unrequested_photos(tmp_path: Path, photos: list[str]) -> None:
-    with output(tmp_path) as first:
-        first.add(photos[0], f"{photos[0]},1\n", ok=True, missing="samples")
-        first.add(photos[1], f"{photos[1]},1\n", ok=True, missing="samples")
-        first.add(photos[2], f"{photos[2]},error\n", ok=False)
-    Path(photos[0]).unlink()
-    with output(tmp_path, retry_failed=True, wanted=[Encounter(photos=(photos[0],))]) as second:
-        assert (second.done, second.failed) == (set(photos), {photos[2]})
-    assert text(tmp_path).count("\n") == 4
-    with output(tmp_path, retry_failed=True) as third:
-        assert third.done == {photos[0]}
 
 
 def test_other_parameters_and_foreign_files_are_refused_and_own_rows_replaced_on_request(

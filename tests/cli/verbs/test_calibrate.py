@@ -112,20 +112,6 @@ def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelle
     assert "1 species not in the knowledge base, skipped: Larus argentatus" in outcome.stderr
 
 
-@pytest.mark.integration
-def test_a_table_of_paths_and_names_gives_the_same(cli: Any, own: Path, labelled: Path, calibrated: Path) -> None:
-    """Paths are relative to the table; English names and comments are fine."""
-    from data.starter.knowledge import read_species
-
-    english = {each.taxon.scientific_name: each.taxon.common_name for each in read_species()}
-    rows = [f"{path.relative_to(labelled)},{english[path.parent.name]}" for path in sorted(labelled.rglob("*.jpg"))]
-    copy = shutil.copytree(labelled, own.parent / "photos")
-    (copy / "labels.csv").write_text("\n".join(["photo,common_name", "# drawn", *rows]))
-    cli.call("calibrate", "--kb", own, "--photos", copy / "labels.csv", "--quiet", check=True)
-    name = Path("calibration") / "default.json"
-    assert (own / name).read_bytes() == (calibrated / name).read_bytes()
-
-
 def test_a_table_without_paths_or_names_is_refused(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     columns = "line 1: expected the columns path and scientific_name, found "
     for table, why in (

@@ -209,21 +209,6 @@ def test_settings_and_flags_choose_when_the_web_is_searched(
             assert server.n_calls - n_before == n_calls, (table, more)
 
 
-def test_a_custom_prompt_is_used_and_checked_before_a_call(cli: Any, own_kb: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "prompts"
-    folder.mkdir()
-    (folder / "context.md").write_text("Be brief on $query:\n$texts\n")
-    command = ("context", "frogs in amplexus", "--kb", own_kb)
-    with OpenAIServer('{"sentences": []}') as server:
-        (tmp_path / "fieldmark.toml").write_text(settings(server, "text", "search"))
-        cli.call(*command, "--set", f"prompts={folder}", check=True)
-        assert server.calls[0].text.startswith("Be brief on frogs in amplexus:\n[1] Amplexus: ")
-        (folder / "context.md").write_text("$word")
-        outcome = cli.call("context", "frog with a zorblin", "--kb", own_kb, "--set", f"prompts={folder}")
-        assert (outcome.exit_code, server.n_calls) == (2, 1)
-        assert "contains an unknown placeholder" in outcome.stderr
-
-
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     for name, content in (("q.txt", "\n"), ("q.csv", "a,b\n1,2\n"), ("q.jsonl", "{}\n")):
         (tmp_path / name).write_text(content)

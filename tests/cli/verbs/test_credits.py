@@ -5,11 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.cli.conftest import documented_keys
 from tests.cli.verbs.conftest import replace_in_summaries
@@ -38,34 +35,3 @@ def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, fault
         (given,) = json.loads(cli.call(verb, "--kb", faulty_kb, "--format", "json").stdout)[rows]
         name = "name" if verb == "lint" else "title"
         assert (row[name], given[name]) == ("'=1+2", "=1+2")
-
-
-@pytest.mark.integration
-def test_non_free_photos_are_skipped_by_default_and_marked_when_included(
-    cli: Any, wiki_api_url: str, tmp_path: Path
-) -> None:
-    """One knowledge base, built with free licences, then any licence, then free ones; articles are fetched once."""
-    names = ("Common Myna", "Barn Swallow", "Blyth's Reed Warbler", "Blunt-winged Warbler")
-    (tmp_path / "names.csv").write_text("\n".join(["common_name", *names]))
-
-    def built(licences: str) -> tuple[int, Any, str]:
-        """Return the number of requests of a build, its credits, and their warnings."""
-        order = ("--names", "names.csv", "--api-url", wiki_api_url, "--kb", "w.kb", "--set", f"licences={licences}")
-        report = cli.call("build", *order, check=True).stdout
-        credits = cli.call("credits", "--kb", "w.kb", "--format", "json", check=True)
-        requests = re.search(r"^requests +(\d+)$", report, re.MULTILINE)
-        assert requests is not None
-        return int(requests[1]), json.loads(credits.stdout), credits.stderr
-
-    n_first, free, _ = built("free")
-    assert {photo["freedom"] for photo in free["photos"]} == {"free"}
-    assert sum(free["skipped_photos"].values()) > 0
-
-    n_second, taken, warning = built("any")
-    assert n_second <= n_first - len(names)  # bodies are not fetched again
-    assert {photo["freedom"] for photo in taken["photos"]} > {"free"}
-    assert all(photo["publishable"] is (photo["freedom"] == "free") for photo in taken["photos"])
-    assert "Do not publish" in warning
-
-    _, again, _ = built("free")
-    assert again["photos"] == free["photos"]

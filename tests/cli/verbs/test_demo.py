@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import kb
 from cli.main import commands
-from cli.verbs.demo import DESCRIPTIONS, Trial, total
+from cli.verbs.demo import DESCRIPTIONS
 from data.errors import KnowledgeBaseLocked, UsageError
 from data.files import writer_lock
 from kb.sources.starter import StarterSource
@@ -86,10 +86,3 @@ def test_a_folder_that_is_not_empty_or_in_use_is_refused(tmp_path: Path) -> None
     assert (tmp_path / "birds.kb").read_text() == "mine"
     with writer_lock(tmp_path / "demo" / "lock"):
         assert run(home=tmp_path).exit_code == KnowledgeBaseLocked.exit_code
-
-
-def test_totals_count_a_missing_answer_as_wrong() -> None:
-    def trial(rank: int | None) -> Trial:
-        return Trial(question="q", right="r", rank=rank, n=9, value="0.1", first="f")
-
-    assert total([trial(1), trial(5), trial(6), trial(None)]) == "1 of 4 first, 2 of 4 among the first five"

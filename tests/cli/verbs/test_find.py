@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from PIL import Image
 
@@ -71,19 +70,16 @@ def test_a_photo_finds_its_likes_and_text_and_photo_are_combined(cli: CommandLin
 
 
 def test_every_form_has_the_same_photos(cli: CommandLine, photos: Path) -> None:
-    found = rows(cli.call("find", RED, "--images", photos, "--format", "jsonl", check=True).stdout)
-    table = cli.call("find", RED, "--images", photos, check=True).stdout
+    command = ("find", RED, "--images", photos)
+    found = rows(cli.call(*command, "--format", "jsonl", check=True).stdout)
+    table = cli.call(*command, check=True).stdout
     assert [line.split()[0] for line in table.splitlines()[2:]] == [str(row["rank"]) for row in found]
-    run = cli.call("find", RED, "--images", photos, "--format", "trec", check=True).stdout
+    run = cli.call(*command, "--format", "trec", check=True).stdout
     assert [line.split()[2] for line in run.splitlines()] == [row["image_id"] for row in found]
-    for form in ("parquet", "html"):
-        cli.call("find", RED, "--images", photos, "--format", form, "--output", f"found.{form}", check=True)
-    packed = pyarrow.parquet.read_table(cli.folder / "found.parquet").to_pylist()
-    assert [(row["path"], row["score"]) for row in packed] == [(row["path"], row["score"]) for row in found]
+    cli.call(*command, "--format", "html", "--output", "found.html", check=True)
     page = (cli.folder / "found.html").read_text(encoding="utf-8")
     assert page.count("<img ") == page.count('src="data:image/jpeg;base64,') == len(found)
     assert "&lt;i&gt;blue&amp;.png" in page and "<i>" not in page and "http" not in page.replace("http-equiv", "")
-    assert cli.call("find", RED, "--images", photos, "--format", "parquet").exit_code == 2
 
 
 def test_a_species_is_judged_by_the_recognizer_of_the_knowledge_base(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.common import csv_and_parquet, output
+from cli.common.reports import unmatched_text
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from data.words import plural
 
@@ -39,13 +40,9 @@ class Skipped:
         """Yield the labels without a species, and the species outside the knowledge base."""
         found = self.selected
         if self.unmatched:
-            names = [
-                f"{name.name} ({name.reason}{', like ' + ' or '.join(name.suggestions) if name.suggestions else ''})"
-                for name in self.unmatched
-            ]
             photos = plural(found.n_unmatched, "photo")
-            labels = plural(len(names), "label")
-            yield f"{labels} ({photos}) matched no species: {output.first_few(names, rest=rest)}"
+            labels = plural(len(self.unmatched), "label")
+            yield f"{labels} ({photos}) matched no species: {unmatched_text(self.unmatched, rest=rest)}"
         if found.absent:
             photos = plural(found.n_absent, "photo")
             species = plural(len(found.absent), "species", "species")

@@ -115,20 +115,6 @@ def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path) -> N
         assert more or len(asked) <= 4  # the question once, and three settings
 
 
-def test_settings_against_reasoning_keep_what_is_in_extra_body(cli: Any, tmp_path: Path) -> None:
-    def served(call: Call) -> Reaction:
-        if call.payload.get("top_k") != 20 or "reasoning_effort" in call.payload:
-            return Status(status=400, error={"message": "top_k is missing, or reasoning_effort unknown"})
-        thinks = call.payload.get("chat_template_kwargs", {}).get("enable_thinking", True)
-        return as_kind(ideal, Kind(name="", thinking="tags") if thinks else KINDS[0])(call)
-
-    with OpenAIServer(served) as server:
-        settings(tmp_path, server.base_url, "text", more="extra_body = {top_k = 20}\n")
-        outcome = cli.call("doctor", "--format", "json", check=True)
-    advice = " ".join(each["without"] for each in json.loads(outcome.stdout)["endpoints"])
-    assert "extra_body = {top_k = 20, chat_template_kwargs = {enable_thinking = false}} saves most" in advice
-
-
 def test_a_rejected_api_key_exits_with_3_after_one_call(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

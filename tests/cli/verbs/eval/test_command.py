@@ -50,9 +50,6 @@ def test_the_table_shows_the_first_stage_tests_strata_and_ties(cli: CommandLine,
     assert "first stage 25.0 ± 0.0 25.0 ± 0.0 43.1 ± 0.0 0.250 ± 0.000 10.0 ± 0.0 100.0 ± 0.0" in lines
     # Three queries: 2 of 2**3 sign patterns are as large.
     assert "both 100.0 100.0 to 100.0 +75.0 +75.0 to +75.0 3/0 .250 .250" in lines
-    assert "run Appearance (1) Behavior (1) Species (1)" in lines
-    assert "run lingo (1) non-lingo (2)" in lines
-    assert "run Appearance non-lingo (1) Behavior lingo (1) Species non-lingo (1)" in lines
     assert "both 0.0 % 0.0 % 100.0 100.0 100.0" in lines
     assert done.stderr == ""
 

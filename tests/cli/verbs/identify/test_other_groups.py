@@ -1,4 +1,4 @@
-"""A knowledge base of drawn butterflies, as a user makes it: built, identified, calibrated; and pictures of others."""
+"""A knowledge base of drawn butterflies, as a user makes it: built and identified; and pictures of others."""
 
 from __future__ import annotations
 
@@ -78,26 +78,6 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "other-groups", write)
 
 
-@pytest.fixture(scope="session")
-def calibrated(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, calibrated with six more drawings of each species; tests must not write to it."""
-    from click.testing import CliRunner
-
-    from cli.main import commands
-
-    def calibrate(root: Path) -> None:
-        shutil.copytree(built / "butterflies.kb", root / "butterflies.kb")
-        for each in BUTTERFLIES:
-            (root / "labelled" / each.scientific_name).mkdir(parents=True)
-            for number in range(6):
-                each.draw(40 + number).save(root / "labelled" / each.scientific_name / f"{number}.png")
-        arguments = ["calibrate", "--kb", str(root / "butterflies.kb"), "--photos", str(root / "labelled"), "--quiet"]
-        done = CliRunner().invoke(commands, arguments)
-        assert done.exit_code == 0, done.output
-
-    return made_once(tmp_path_factory, "calibrated-butterflies", calibrate) / "butterflies.kb"
-
-
 def identified(cli: Any, photos: Path, *more: object) -> list[Any]:
     done = cli.call("identify", photos, "--format", "jsonl", "--quiet", *more, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -141,14 +121,3 @@ def test_butterflies_are_named_and_other_groups_unknown(cli: Any, built: Path, q
     assert {(row["status"], row["answer"]["rank"], row["answer"]["name"]) for row in rows} == {("unknown", "none", "")}
     text = cli.call("identify", others / "frog-0.png", "--kb", built / "butterflies.kb", check=True).stdout
     assert "Probably not in the knowledge base: unlike its reference photos." in text
-
-
-def test_a_calibration_gives_percentages_and_keeps_other_groups_unknown(
-    cli: Any, calibrated: Path, queries: Path, others: Path
-) -> None:
-    rows = identified(cli, queries, "--kb", calibrated)
-    assert share_right(rows) >= 0.9
-    assert sum(row["answer"]["confidence"] for row in rows) / len(rows) > 0.8
-    strange = identified(cli, others, "--kb", calibrated)
-    assert {row["status"] for row in strange} == {"unknown"}
-    assert min(row["answer"]["p_unknown"] for row in strange) > 0.5

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from data.starter.drawings import drawings_of
 from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
 from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
@@ -99,20 +100,6 @@ def questions_tokens(server: Any) -> Any:
     return len(written.text.split()) + len(questions_reply().split())
 
 
-def test_with_encoders_the_web_is_searched_for_the_writer_of_questions_alone(
-    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
-) -> None:
-    knowledge, file = zorblins
-    encoders = ("rerank", file, "--kb", knowledge, "--judge", "encoder", "--web")
-    with OpenAIServer(ZORBLIN) as web, OpenAIServer(lambda _: questions_reply()) as text:
-        endpoint(web, kind="search")
-        endpoint(text, kind="text")
-        refused = cli.call(*encoders)
-        assert refused.exit_code == 2 and "encoders take no web answer for looks" in refused.stderr
-        cli.call(*encoders, "--set", "decompose.questions_by=model")
-        assert web.n_calls == 1 and "A zorblin is a red gland of frogs" in text.calls[0].text
-
-
 FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."
 
 
@@ -144,25 +131,6 @@ def test_the_web_is_searched_as_preset_settings_and_flags_say(
             assert web.n_calls == n_calls, more
         prompts = [call.text for call in vision.calls if "bird with a cere" in call.text]
         assert prompts and all(FIVE in text and "are skin" not in text for text in prompts)
-
-
-def test_the_cost_limit_covers_search_and_judge(cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]) -> None:
-    knowledge, file = zorblins
-    with OpenAIServer(script) as vision, OpenAIServer(ZORBLIN) as web:
-        endpoint(vision, image_tokens=6_000)
-        endpoint(web, kind="search", price_per_request=0.03)
-        # Enough for the search and for writing the questions, but for no photo.
-        run = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.035")
-        assert run.exit_code == 7 and "limit" in run.stderr
-        assert web.n_calls == 1 and not [call for call in vision.calls if call.images]
-
-
-def test_an_unreadable_photo_is_an_error_row_and_exits_with_7(cli: CommandLine, birds: Path, photos: Path) -> None:
-    (photos / "red bird.png").write_bytes(b"no picture")
-    run = cli.call("rerank", "photos", "--query", "a blue bird", "--kb", birds, "--format", "jsonl")
-    assert run.exit_code == 7
-    last = json.loads(run.stdout.splitlines()[-1])
-    assert (last["image_id"], last["status"], last["score"]) == ("red%20bird.png", "error", -1.0)
 
 
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: CommandLine, birds: Path, photos: Path) -> None:
@@ -290,3 +258,76 @@ def test_the_papers_preset_says_that_most_answers_were_unreadable(
             rows = [json.loads(line) for line in run.stdout.splitlines()]
             assert [row["image_id"] for row in rows[:6]] == [f"{i}" for i in range(6)], "as in the paper they are no"
             assert {row["status"] for row in rows} == {"ok"}
+
+
+BLACKBIRD, KINGFISHER = "agelaius-phoeniceus", "alcedo-atthis"
+
+
+@pytest.fixture
+def two_birds(tmp_path: Path) -> Path:
+    """A folder with a drawing of each species of the knowledge base."""
+    folder = tmp_path / "drawings"
+    folder.mkdir()
+    for taxon_id in (BLACKBIRD, KINGFISHER):
+        (folder / f"{taxon_id}.png").write_bytes(drawings_of(taxon_id, "query")[0].png())
+    return folder
+
+
+def test_the_recognizer_scores_species_that_a_query_names(cli: CommandLine, birds: Path, two_birds: Path) -> None:
+    # The second kingfisher comes from the cache.
+    named = {"Red-winged Blackbird": BLACKBIRD, "Common Kingfisher": KINGFISHER}
+    for name in (*named, "Common Kingfisher"):
+        query = f"a {name} standing in water"
+        command = ["rerank", two_birds, "--query", query, "--kb", birds, "--judge", "encoder", "--format", "jsonl"]
+        run = cli.call(*command, check=True)
+        rows = [json.loads(line) for line in run.stdout.splitlines()]
+        assert rows[0]["image_id"] == f"{named[name]}.png" and rows[0]["score"] > rows[1]["score"]
+        asked, other = rows[0]["questions"]
+        assert (asked["question"], asked["obtained_by"]) == (f"Does this image show a {name}?", "recognizer")
+        assert rows[0]["score"] == pytest.approx(100 * asked["probability"], abs=1e-3)
+        assert (other["question"], other["answer"], other["probability"], other["obtained_by"]) == (
+            f"Does this image show {query}?", None, None, "no evidence",
+        )  # fmt: skip
+        assert f"no evidence on 'Does this image show {query}?', which does not count" in run.stderr
+
+
+CHANGE = {"text": "", "reference_image": "photos/blue bird.png", "modification": "in red"}
+CHAT = {"text": "", "dialogue": ["a crimson bird", "red? yes"]}
+
+
+def jobs_with(photos: Path, more: dict[str, Any]) -> Path:
+    """Write a job with other fields over the photos."""
+    file = jobs_file(photos)
+    file.write_text(json.dumps(json.loads(file.read_text()) | more) + "\n")
+    return file
+
+
+@pytest.mark.parametrize("more", [CHANGE, CHAT])
+def test_decompose_judges_composed_queries_and_dialogues_with_a_vision_model(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], more: dict[str, Any]
+) -> None:
+    def last_is_red(call: Any) -> Any:
+        if not call.images:
+            return questions_reply()
+        (content,) = [m["content"] for m in call.payload["messages"][-1:]]
+        return script(type(call)(**{**vars(call), "payload": {"messages": [{"content": content}]}}))
+
+    file = jobs_with(photos, more)
+    with OpenAIServer(last_is_red) as server:
+        endpoint(server)
+        run = cli.call("rerank", file, "--kb", birds, "--format", "jsonl", "--preset", "paper", check=True)
+        n_images = {len(call.images) for call in server.calls if "fit this description" in call.text}
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert rows[0]["image_id"] == str(sorted(COLOURS).index("red"))
+    assert n_images == ({2} if more is CHANGE else {1})
+
+
+def test_the_encoder_judge_says_what_it_cannot_judge(cli: CommandLine, birds: Path, photos: Path) -> None:
+    for more, message in (
+        (CHANGE, "The encoder judge cannot compare a photo with a reference image."),
+        (CHAT, "The rule that writes questions cannot divide a dialogue."),
+    ):
+        for dry in ((), ("--dry-run",)):
+            run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
+            assert (run.exit_code, run.stdout) == (2, "")
+            assert message in run.stderr and "--method similarity" in run.stderr

@@ -82,8 +82,10 @@ def test_settings_of_questions(ranked: Ranked) -> None:
     run = ranked(*DIRECT)
     assert run.n_calls == 6 and all("Does this image show a red bird, 0?" in call.text for call in run.calls)
     # Red and yellow pass every question, four photos fail the first one with a probability of .1.
-    for setting, n_calls, n_chained in (("chain=true", 18, 12), ("chain=false", 18, 0), ("stop_below=0.2", 10, 0)):
-        calls = ranked(*PAPER, "--set", f"decompose.{setting}").photo_calls
+    for setting, n_calls, n_chained in (
+        ("decompose.chain=true", 18, 12), ("decompose.chain=false", 18, 0), ("decompose.stop_below=0.2", 10, 0),
+    ):  # fmt: skip
+        calls = ranked(*PAPER, "--set", setting).photo_calls
         assert (len(calls), sum(EARLIER in call.text for call in calls)) == (n_calls, n_chained), setting
     for more, is_together in ((("--preset", "paper", "--set", "decompose.together=true"), True),
                               (("--set", "decompose.together=false"), False)):  # fmt: skip

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
-import itertools
 import json
-import os
-import re
-import signal
-import sqlite3
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,40 +96,3 @@ def test_the_preset_paper_draws_the_reply_as_it_is(ranked: Any) -> None:
     n_calls = server.n_calls
     ranked("--set", "visret.tidy=false")
     assert server.n_calls == n_calls, "the same drawing"
-
-
-def n_stored(home: Path) -> int:
-    """The number of stored drawings."""
-    (file,) = home.rglob("drawings.sqlite")
-    with closing(sqlite3.connect(file)) as opened:
-        return int(opened.execute("SELECT count(*) FROM drawings").fetchone()[0])
-
-
-@pytest.mark.integration
-def test_a_run_that_is_killed_while_it_draws_pays_for_nothing_twice(
-    ranked: Any, photos: Path, isolated_environment: Path
-) -> None:
-    file = jobs_file(photos, n=3)
-
-    def slow(call: Call) -> Reaction:
-        if call.path.endswith("/images/generations"):
-            if next(numbers) == 3:
-                killed.wait(300)
-            return served(call)
-        return f"a blue bird, {re.findall('a red bird, ([0-9])', call.text)[0]}"
-
-    numbers, killed = itertools.count(1), threading.Event()
-    _, _, server = ranked("--dry-run", by=slow)
-    command = [sys.executable, "-m", "cli.main", "rerank", str(file), "--method", "visret", "--format", "jsonl"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + 300
-    while sum("images" in call.path for call in server.calls) < 3 or n_stored(isolated_environment) < 6:
-        assert time.monotonic() < end and child.poll() is None
-        time.sleep(0.05)
-    os.kill(child.pid, signal.SIGKILL)
-    child.communicate()
-    killed.set()
-    n_calls = server.n_calls
-    run, rows, _ = ranked(by=slow)
-    assert run.exit_code == 0 and len(rows) == 18
-    assert server.n_calls == n_calls + 1, "the drawings that were lost, and nothing else"

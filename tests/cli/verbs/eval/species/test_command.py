@@ -78,31 +78,6 @@ def test_class_folders_are_measured_and_unmatched_labels_listed(cli: Any, built_
     assert "hit@30" in found["definitions"]
 
 
-def test_figures_agree_with_the_rows_of_identify(cli: Any, built_kb: Path, folders: Path) -> None:
-    """The same photos identified folder by folder, counted by hand."""
-    labels = {"Cardinalis cardinalis": CARDINAL, "Cyanocitta_cristata": JAY, "Snowy Owl": OWL}
-    ranks = []
-    for label, taxon_id in labels.items():
-        rows = cli.call(
-            "identify", folders / label, "--kb", built_kb, "--preset", "default", "--top", "30", "--format", "jsonl",
-            "--quiet", check=True,
-        )  # fmt: skip
-        for line in rows.stdout.splitlines():
-            ids = [candidate["taxon_id"] for candidate in json.loads(line)["candidates"]]
-            ranks.append((taxon_id, ids.index(taxon_id) + 1 if taxon_id in ids else 0))
-    sets = ("--set", "keep_leaks=true", "--set", "vocabulary=open")
-    found = measured(cli, folders, "--kb", built_kb, "--preset", "default", *sets)
-    (figures,) = found["figures"]
-    expected = {
-        "top-1": sum(rank == 1 for _, rank in ranks) / 4,
-        "top-5": sum(1 <= rank <= 5 for _, rank in ranks) / 4,
-        "hit@30": sum(rank > 0 for _, rank in ranks) / 4,
-        "MRR@10": sum(1 / rank for _, rank in ranks if 1 <= rank <= 10) / 4,
-    }
-    assert {name: micro(figures)[name] for name in expected} == pytest.approx(expected)
-    assert 0 < expected["MRR@10"] < 1
-
-
 def test_a_table_has_splits_sets_of_anchors_and_a_limit(cli: Any, built_kb: Path, table: Path) -> None:
     arguments = (table, "--kb", built_kb, "--set", "keep_leaks=true", "--set", "vocabulary=open")
     anchors = ("--anchors", "kb", "--anchors", "train", "--anchors", "wiki")
@@ -200,30 +175,20 @@ def test_missing_anchors_and_empty_splits_are_refused(cli: Any, built_kb: Path, 
     assert (split.exit_code, "no photos in the split 'train'" in split.stderr) == (5, True)
 
 
-def test_unmatched_labels_and_absent_species_are_listed_with_a_hint(
-    cli: Any, built_kb: Path, folders: Path, tmp_path: Path
-) -> None:
+def test_unmatched_labels_and_absent_species_are_listed_with_a_hint(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     for number in range(10, 22):
-        for photo in ("1.png", "2.png"):
-            draw(OWL, tmp_path / "odd" / f"class {number}" / photo)
+        draw(OWL, tmp_path / "odd" / f"class {number}" / "1.png")
     draw(OWL, tmp_path / "far" / "Struthio camelus" / "1.png")
     named = "; ".join(f"class {number} (unknown)" for number in range(10, 20))
     for folder, why, hint in (
-        ("odd", f"12 labels (24 photos) matched no species: {named}; and 2 more.",
-         "Labels must be scientific or English names of species; `kb taxa --file FILE` shows their matches."),
+        ("odd", f"12 labels (12 photos) matched no species: {named}; and 2 more.", tables.NAMES_HINT),
         ("far", "1 species (1 photo) not in the knowledge base: Struthio camelus.",
          "Choose a knowledge base of these species with --kb."),
     ):  # fmt: skip
         none = cli.call("eval", "species", folder, "--kb", built_kb)
-        assert none.exit_code == 5
-        assert none.stderr.splitlines() == [
+        assert (none.exit_code, none.stderr.splitlines()) == (5, [
             f"error: No photo of {folder} shows a species of the knowledge base: {why}", f"hint: {hint}",
-        ]  # fmt: skip
-    shutil.move(tmp_path / "odd" / "class 10", folders / "class 10")
-    arguments = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", *FAST)
-    some = cli.call("eval", "species", folders, *arguments, check=True)
-    assert "warning: 2 labels (3 photos) matched no species: " in some.stderr
-    assert "warning: Labels must be scientific or English names of species" in some.stderr
+        ])  # fmt: skip
 
 
 def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -241,19 +206,6 @@ def test_training_photos_can_be_another_dataset_and_a_copy_of_one_is_a_leak(
     found = measured(cli, *both)
     assert (found["photos"]["anchors"]["train"], found["photos"]["leaks"]["same file"]) == (5, 4)
     assert cli.call("eval", "species", folders, *given, "--train", tmp_path / "train", *FAST).exit_code == 2
-
-
-def test_three_evenly_spread_photos_of_the_train_split_are_anchors(tmp_path: Path) -> None:
-    from recognize.evaluation.datasets import read_dataset
-
-    for number in range(7):
-        draw(JAY, tmp_path / "birds" / "train" / "Cyanocitta cristata" / f"{number}.png", number)
-    draw(JAY, tmp_path / "birds" / "test" / "Cyanocitta cristata" / "9.png", 9)
-    draw(JAY, tmp_path / "others" / "Cyanocitta cristata" / "8.png", 8)
-    for folder, train, tested in ((tmp_path / "birds", None, "9"), (tmp_path / "others", tmp_path / "birds", "8")):
-        dataset = read_dataset(folder, split=None, train=train, anchors=("train",))
-        assert [photo.path.stem for photo in dataset.anchors["train"]] == ["0", "2", "4"]
-        assert [photo.path.stem for photo in dataset.photos] == [tested]
 
 
 def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, tmp_path: Path) -> None:
