@@ -27,8 +27,8 @@ _SHADES = frozenset(
     ("dark", "pale", "bright", "dull", "drab", "darker", "paler", "brighter", "duller", "pallid", "coloured", "colored")
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS, start=1)}
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(NUMBERS, start=1)}
 _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNORECASE)
 # Before a sex or age that is only compared with: "duller than the male", "unlike the young".
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))

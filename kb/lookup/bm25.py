@@ -52,6 +52,8 @@ class Postings:
 K1 = 1.2
 B = 0.75
 
+WHOLE_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+"""A word of a query with its apostrophes, hyphens and full stops."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _STOP_WORDS = groups()["stop"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
-from kb.lookup.bm25 import stem, tokens
+from kb.lookup.bm25 import WHOLE_WORD, stem, tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import group_of_noun, may_precede_a_group, word_lists
@@ -41,7 +41,6 @@ def _is_plain(part: str) -> bool:
     return any(stem(root) in stems for root in roots)
 
 
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 # "A maple tree" is a maple; "a sea turtle" is not any turtle.
 _GENERIC_NOUNS = frozenset(
@@ -63,7 +62,7 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """
     if found.is_by_description:
         return ()
-    words = list(_WORD.finditer(query))
+    words = list(WHOLE_WORD.finditer(query))
     said = set(tokens(passage))
     spans = [
         (mention.start, mention.start + len(mention.text)) for mention in found.mentions if _explains(found, mention)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from functools import cache
 from data.records import Source, Taxon, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
-from kb.lookup.bm25 import BM25, stem, tokens
+from kb.lookup.bm25 import BM25, WHOLE_WORD, stem, tokens
 from kb.lookup.kept import Arrays, as_arrays, as_postings, kept
 from kb.lookup.mentions import Mention, NameFinder
 from kb.store.knowledge_base import KnowledgeBase
@@ -19,7 +18,6 @@ from kb.store.stage_outputs import removed
 
 QueryKey = tuple[str, ...]
 
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NEGATIONS = frozenset(("no", "not", "neither", "nor"))
 # Words around the contents of a query.
 _EMPTY = frozenset(
@@ -34,7 +32,7 @@ def query_key(query: str, names: NameFinder) -> QueryKey:
     The order of words counts, except between species and terms alone. So another species, a variant, a number, a sex or
     a "not" make another key.
     """
-    words = list(_WORD.finditer(query))
+    words = list(WHOLE_WORD.finditer(query))
     ids: dict[int, str] = {}  # place of a word -> the name that it belongs to
     are_names = True
     inside: dict[Mention, list[int]] = defaultdict(list)

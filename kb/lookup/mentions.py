@@ -15,6 +15,7 @@ from data.lexicon.word_groups import group_of
 from data.records import Taxon, Term
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import fold
+from kb.lookup.bm25 import WHOLE_WORD
 from kb.lookup.senses import (
     QueryWords,
     group_of_class,
@@ -29,7 +30,6 @@ from kb.lookup.senses import (
 MentionKind = Literal["species", "term", "group"]
 
 MAX_NAME_WORDS = 8
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # Letters of a name of one word, in English (Kea, Tui) and otherwise; shorter ones are often other words ("ou", "Ara").
 _SHORTEST_ENGLISH_NAME = 3
 _SHORTEST_SINGLE_WORD = 4
@@ -115,7 +115,7 @@ class NameFinder:
 
     def find(self, query: str) -> list[Mention]:
         """Return the names in a query, in order; of overlapping names the longer, then the earlier."""
-        words = list(_WORD.finditer(query))
+        words = list(WHOLE_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
         texts = [match[0] for match in words]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from data.lexicon.word_groups import words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
+from kb.distill.claims import NUMBERS
 from kb.distill.sentences import split_sentences
+from kb.distill.trimming import capitalised
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
@@ -30,7 +32,7 @@ MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS = 70
 MAX_MEMBER_WORDS = 40
-_NUMBERS = frozenset(tokens("two three four five six seven eight nine ten eleven twelve dozen hundred several many"))
+_NUMBERS = frozenset(tokens(" ".join((*NUMBERS[1:], "dozen hundred several many"))))
 NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
 
 
@@ -71,9 +73,8 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
 def _group_line(store: KnowledgeBase, group: Mention) -> str:
     members = store.species(group.ids[:MAX_GROUP_MEMBERS])
     more = len(group.ids) - len(members)
-    name = group.text[:1].upper() + group.text[1:]
     tail = f" and {more} more" if more else ""
-    return f"{name}: {', '.join(entry.taxon.common_name for entry in members)}{tail}"
+    return f"{capitalised(group.text)}: {', '.join(entry.taxon.common_name for entry in members)}{tail}"
 
 
 def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
@@ -89,9 +90,8 @@ def term_passage(term: Term, query: str = "") -> str:
     definition, look_for = (fitting_text(text, term, query) for text in (term.definition, term.look_for))
     if not (definition or look_for):
         return ""
-    name = term.name[:1].upper() + term.name[1:]
     seen = f"What to look for: {_ended(look_for)}" if look_for else ""
-    return f"{name}: {' '.join(filter(None, (_ended(definition) if definition else '', seen)))}"
+    return f"{capitalised(term.name)}: {' '.join(filter(None, (_ended(definition) if definition else '', seen)))}"
 
 
 def fitting_text(text: str, term: Term, query: str) -> str:

@@ -17,7 +17,7 @@ from data.words import singulars
 
 _ANIMALS = "animals"
 _NO_ANIMALS = frozenset(("plants", "fungi"))
-_WORD = re.compile(r"[^\W\d_]+")
+LETTERS_ALONE = re.compile(r"[^\W\d_]+")
 
 
 @cache
@@ -67,7 +67,7 @@ def group_of_noun(word: str) -> str | None:
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:
     """Return the groups of organisms that the words name; hyphenated words count by their last part."""
-    parts = ((word, _WORD.findall(_bare(word))) for word in words)
+    parts = ((word, LETTERS_ALONE.findall(_bare(word))) for word in words)
     found = (group_of_noun(word) or group_of_noun(letters[-1]) for word, letters in parts if letters)
     return frozenset(filter(None, found))
 
@@ -144,7 +144,7 @@ def is_own_name(name: str, group: str | None, *, before: str = "", following: st
 
 
 def _describes_looks(word: str) -> bool:
-    parts = _WORD.findall(_bare(word))
+    parts = LETTERS_ALONE.findall(_bare(word))
     stop = groups()["stop"]
     return all(part in stop or group_of(part) in VISUAL_GROUPS for part in parts)
 

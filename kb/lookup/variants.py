@@ -16,7 +16,7 @@ from data.lexicon.word_groups import group_of, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon
 from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import Mention
-from kb.lookup.senses import word_lists
+from kb.lookup.senses import LETTERS_ALONE, word_lists
 
 SEXES_AND_AGES = frozenset(("male", "female", "juvenile"))
 _LONGEST = 3  # words of a phrase
@@ -282,7 +282,6 @@ def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
     return found
 
 
-_WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN = 2  # other words between the sex and the name: "a male breeding Mallard"
 
 
@@ -292,8 +291,8 @@ def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart
     The word stands before the name or directly after it.
     """
     sexes = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
-    before = [word[0] for word in _WORD.finditer(query[: mention.start])][-1 - _BETWEEN :]
-    after = [word[0] for word in _WORD.finditer(query[mention.start + len(mention.text) :])][:1]
+    before = [word[0] for word in LETTERS_ALONE.finditer(query[: mention.start])][-1 - _BETWEEN :]
+    after = [word[0] for word in LETTERS_ALONE.finditer(query[mention.start + len(mention.text) :])][:1]
     word = next((word for word in (*reversed(before), *after) if word.lower() in sexes), None)
     if word is None or entry.summary is None:
         return None

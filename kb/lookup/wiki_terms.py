@@ -12,6 +12,7 @@ from data.records import Article, FetchedPage, PageRef, Term
 from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
+from kb.lookup.bm25 import WHOLE_WORD
 from kb.lookup.senses import groups_in, sense_words
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
@@ -20,7 +21,6 @@ from kb.sources.mediawiki.wiki_source import WikipediaSource
 MAX_PAGES = 3  # articles fetched for one query
 MAX_PHRASE_WORDS = 4
 N_HITS = 5
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
         masked = masked.replace(text, "|" * len(text))
     stop = groups()["stop"]
     runs: list[list[re.Match[str]]] = [[]]
-    words = list(_WORD.finditer(masked))
+    words = list(WHOLE_WORD.finditer(masked))
     for word, following in pairwise([*words, None]):
         if word is None:
             break
@@ -150,5 +150,5 @@ def _is_about_life(article: Article, term: Term) -> bool:
     box = article.infobox
     if box is not None and (box.binomial or box.classification):
         return True
-    words = _WORD.findall(term.definition)
+    words = WHOLE_WORD.findall(term.definition)
     return bool(groups_in(words) or sense_words("life") & {word.lower() for word in words})

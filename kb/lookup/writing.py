@@ -17,6 +17,7 @@ from data.foreign_json import json_object
 from data.lexicon.word_groups import group_of, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source
+from kb.distill.claims import NUMBERS
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
@@ -30,10 +31,7 @@ MIN_SUPPORT = 0.6
 """Smallest share of a sentence's content words that must be in its sources or the query."""
 _SCHEMA = cited_texts_schema("sentences", cited="sources")
 _NUMBER_WORDS = frozenset(
-    (
-        *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-        *("twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "twice", "half", "double"),
-    )
+    (*NUMBERS[1:], "twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "twice", "half", "double")
 )
 _log = logging.getLogger(__name__)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
