@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -41,19 +42,15 @@ def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
         shipped.unpack_shipped(unpacked, encoders)
 
 
-def test_encoders_are_found_through_entry_points(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = EntryPoint("starter", "recognize.encoders.profiles:load_encoders", shipped.ENCODERS)
+def test_encoders_are_found_through_the_entry_point_of_the_distribution(
+    unpacked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((Path(kb.__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    offered = EntryPoint("starter", project["entry-points"][shipped.ENCODERS]["starter"], shipped.ENCODERS)
+    assert offered.load() is recognize.load_encoders
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [offered])
     with kb.open(home=unpacked) as store:
         assert store.path.parent == unpacked / "starter"
-
-
-def test_the_entry_point_loads_the_starter_encoders() -> None:
-    import tomllib
-
-    project = tomllib.loads((Path(kb.__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    value = project["entry-points"][shipped.ENCODERS]["starter"]
-    assert EntryPoint("starter", value, shipped.ENCODERS).load() is recognize.load_encoders
 
 
 def test_missing_encoders_are_reported_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

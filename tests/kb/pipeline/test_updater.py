@@ -14,7 +14,6 @@ from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.checklist.avilist import load_checklist
 from kb.pipeline.settings import BuildSettings
-from kb.sources.folder import FolderSource
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
@@ -112,24 +111,6 @@ def test_an_update_that_fails_leaves_what_was_there_and_is_completed_by_the_next
         assert entry.source.revision == 1
     kb.update(path, [second_state()], encoders)
     assert kb.verify(path).digest == fresh_digest
-
-
-def test_pages_of_other_sources_are_not_updated(path: Path, encoders: Encoders, tmp_path: Path) -> None:
-    folder = tmp_path / "birds"
-    (folder / "Bird 050").mkdir(parents=True)
-    (folder / "Bird 050" / "a.txt").write_text("The bird has a red crown and a blue back.")
-    extra = [taxon for taxon in made_up_taxa(51) if taxon.taxon_id == "avis-050"]
-    kb.build(path, extra, FolderSource(folder), encoders)
-    with kb.open(path) as store:
-        assert {origin["kind"] for origin in store.origins().values()} == {"pages", "folder"}
-    (folder / "Bird 050" / "a.txt").write_text("The bird has a yellow crown and a blue back.")
-    assert kb.update(path, [EditedPages()], encoders).changes == ()
-    found = kb.update(path, [FolderSource(folder)], encoders)
-    assert (found.checked, [change.name for change in found.changes]) == (1, ["Avis 050"])
-    with kb.open(path) as store:
-        [entry] = store.species(["avis-050"])
-        assert entry.summary is not None
-        assert "yellow crown" in entry.summary.text
 
 
 def test_missing_knowledge_bases_and_unrelated_sources_are_refused(
