@@ -221,11 +221,7 @@ class FolderSource(ArticleSource):
 
 
 def _read_credits(path: Path) -> dict[str, dict[str, str]]:
-    """Return file name -> its row in a `credits.csv`; empty if the file does not exist.
-
-    Raises:
-        BadInput: if the column `file` is missing or it is not a UTF-8 table.
-    """
+    """Return file name -> its row in a `credits.csv`; empty if the file does not exist."""
     if not path.is_file():
         return {}
     try:

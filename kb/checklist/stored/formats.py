@@ -167,11 +167,7 @@ def open_checklist_file(path: Path) -> ChecklistFile:
 
 
 def _coldp(container: Container, usage: str) -> ChecklistFile:
-    """Return the checklist in a ColDP folder or archive.
-
-    Raises:
-        BadInput: if a table lacks a column.
-    """
+    """Return the checklist in a ColDP folder or archive."""
     vernacular = container.table("VernacularName")
     named = [with_heading(container, vernacular, taxonid="id", name="vernacularname")] if vernacular else []
     core = with_heading(container, usage, status="taxonomicstatus")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-MAX_WORDS: Final = 20  # unknown words that are listed one by one
+MAX_LINES: Final = 40  # of reasons, and of unknown words in them
 
 Status = Literal["accepted", "provisional", "synonym", "misapplied", "unusable"]
 """`unusable`: a bare name, which has no place in the classification, or one that was withdrawn."""
@@ -67,10 +67,9 @@ class Problems:
         self.first.setdefault(reason, place)
 
     def add_word(self, reason: str, word: str, place: str) -> None:
-        """Count a row with an unknown word; each of the first `MAX_WORDS` words has a line of its own."""
+        """Count a row with an unknown word; each of the first words has a line of its own."""
         full = f"{reason} {word[:40]!r}"
-        is_listed = full in self.counts or sum(each.startswith(reason) for each in self.counts) < MAX_WORDS
-        self.add(full if is_listed else f"{reason}, others", place)
+        self.add(full if full in self.counts or len(self.counts) < MAX_LINES else f"{reason}, others", place)
 
     def lines(self) -> list[str]:
         """Return a line for each reason, the most frequent first."""

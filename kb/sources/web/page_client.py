@@ -122,11 +122,7 @@ class PageClient:
         return Page(url=at, content=None) if response.status_code == 304 else _page(at, response, content)
 
     def _host(self, url: str) -> _Host:
-        """Return the state of a host, whose robots.txt is asked for once.
-
-        Raises:
-            FieldmarkError: if that is unreachable, or asks for too long a pause.
-        """
+        """Return the state of a host, whose robots.txt is asked for once."""
         parts = urlsplit(url)
         key = f"{parts.scheme}://{host_of(url)}"
         if key not in self._hosts:
@@ -179,11 +175,7 @@ class PageClient:
 
 
 def _target(at: str, to: str) -> str:
-    """Return the address that a page redirects to.
-
-    Raises:
-        MalformedAnswer: if it is no address of a page, or leaves https.
-    """
+    """Return the address that a page redirects to."""
     try:
         target = page_address(to)
     except FieldmarkError as error:
