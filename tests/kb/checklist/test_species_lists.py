@@ -9,7 +9,7 @@ from data.errors import BadInput
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import own_taxon
-from kb.checklist.species_lists import ListedName, ListedNames, MatchedNames, match_list, read_list
+from kb.checklist.species_lists import ListedName, MatchedNames, match_list, read_list
 
 NAMES = ("Turdus merula", "Parus major", "Cardellina pusilla", "Hirundo rustica", "Tachyspiza badia")
 KB = [taxon for name in NAMES if (taxon := load_checklist().find(name)) is not None]
@@ -67,17 +67,6 @@ def test_a_bar_chart_gives_the_season_of_each_species(tmp_path: Path) -> None:
     assert found.quarters["parus-major"] == set(range(48))
     assert [name.reason for name in found.unmatched] == ["several species", "hybrid"]
     assert found.absent == ("Cyanistes caeruleus",)
-
-
-def test_a_species_listed_once_without_season_has_none() -> None:
-    lines = (
-        ListedName(names=("Hirundo rustica",), quarters=frozenset([20])),
-        ListedName(names=("Barn Swallow",)),
-        ListedName(names=("Turdus merula",), quarters=frozenset([0])),
-    )
-    found = match_list(ListedNames(kind="bar chart", lines=lines), KB)
-    assert found.taxon_ids == {"hirundo-rustica", "turdus-merula"}
-    assert found.quarters == {"turdus-merula": {47, 0, 1}}
 
 
 def test_absent_species_differ_from_unknown_names_of_which_the_first_get_suggestions(

@@ -112,15 +112,6 @@ def test_a_request_is_repeated_and_an_error_says_what_happened(site: UglySite, c
         assert len(site.asked) == before + n_asked, path
 
 
-def test_a_busy_host_gets_no_other_request(site: UglySite, connect: Connect) -> None:
-    client = connect()
-    with pytest.raises(RateLimited):
-        client.fetch(site.url("/busy"))
-    with pytest.raises(RateLimited, match="accepts no requests"):
-        client.fetch(site.url("/mallard"))
-    assert site.asked == ["/busy"]
-
-
 def test_private_addresses_are_refused_before_any_request(
     site: UglySite, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,14 +144,6 @@ def test_disambiguation_pages_are_recognised_by_any_mark() -> None:
     assert not with_taxobox.is_disambiguation
 
 
-def test_a_nearly_empty_page_gives_a_nearly_empty_article() -> None:
-    for html in ("", "   ", "<p>", "plain words", "<table></table>", "<div class='mw-parser-output'></div>"):
-        article = parsed(html)
-        assert article.text == ("plain words" if html == "plain words" else "")
-        assert article.sections[0].title == ""
-        assert (article.infobox, article.figures) == (None, ())
-
-
 def test_a_french_taxobox_block_is_read() -> None:
     article = parsed(
         '<div class="infobox_v3 taxobox_v3"><div class="entete"><i>Rubor vadens</i></div><div class="images">'

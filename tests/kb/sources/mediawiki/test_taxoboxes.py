@@ -161,22 +161,6 @@ def test_boxes_in_html_state_a_taxon_and_only_species_a_binomial() -> None:
     assert {rows: box.binomial for rows, box in boxes.items()} == binomials
 
 
-def test_the_row_below_the_heading_of_a_binomial_names_the_species() -> None:
-    for heading in ("Binomial name", "Wissenschaftlicher Name"):
-        for above, below in (("th", "<td>{}</td>"), ("td", "<td>{}</td>"), ("th", "<th>{}</th>"),
-                             ("th", "<td>{}</td><td>Linnaeus</td>")):  # fmt: skip
-            html = (
-                '<table class="biota"><tr><th>Wolf</th></tr><tr><td>Genus:</td><td>Canis</td></tr>'
-                f"<tr><{above}>{heading}</{above}></tr><tr>{below.format('Canis lupus')}</tr></table>"
-            )
-            box = parse_article(html, source=Source(title="X")).infobox
-            assert box is not None
-            found = (box.binomial, *stated_taxon(box))
-            assert found == ("Canis lupus", "species", "Canis lupus"), (heading, above, below)
-    no_species = box_of(("Genus:|Canis", "Species:|C. lupus", "Image", "<b class='trinomial'>Canis lupus dingo</b>"))
-    assert (no_species.binomial, *stated_taxon(no_species)) == (None, "species", "C. lupus")  # no match for the species
-
-
 def test_templates_in_wikitext_state_a_taxon_and_only_species_a_binomial() -> None:
     clues = {text: clues_from_wikitext(text) for text in TEMPLATES}
     assert {text: tuple(found.taxon) for text, found in clues.items()} == TEMPLATES

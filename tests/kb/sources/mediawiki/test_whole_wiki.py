@@ -74,10 +74,7 @@ def test_the_whole_wiki_is_built_with_each_body_fetched_once(whole: Whole) -> No
     assert set(whole.bodies.values()) == {1}
     answered = Counter(asked.what for asked in whole.requests if asked.fault is None)
     assert set(answered.values()) == {1}
-
-
-def test_all_threads_obey_retry_after(whole: Whole) -> None:
-    """This holds across threads, pages and photos; each of the three 429 answers asked for some seconds."""
+    # Each of the three 429 answers asked for some seconds, of all threads, pages and photos.
     assert whole.most_at_once == 3
     assert whole.too_early == []
     for refused in (asked for asked in whole.requests if asked.fault is not None):
@@ -97,10 +94,7 @@ def test_each_request_is_polite(whole: Whole) -> None:
     widths = Counter(asked.width_px for asked in whole.requests if asked.width_px is not None)
     assert set(widths) == {WIDTH_PX}
     assert sum(1 for asked in whole.requests if asked.kind == "photo" and asked.width_px) > 30
-
-
-def test_api_calls_are_batched(whole: Whole) -> None:
-    """Page look-ups request 50 titles each, except the last; file descriptions are batched per group of articles."""
+    # Page look-ups request 50 titles each, except the last; file descriptions are batched per group of articles.
     pages = [asked for asked in whole.requests if "revisions" in asked.fields.get("prop", "") and asked.fault is None]
     files = [asked for asked in whole.requests if asked.fields.get("prop") == "imageinfo" and asked.fault is None]
     by_size = sorted((asked.n_titles for asked in pages), reverse=True)

@@ -202,20 +202,22 @@ def test_answers_of_another_shape_are_malformed(wiki: FaultyWiki, client: WikiCl
     query = lambda: client.query_titles(["A"], {})  # noqa: E731
     assert "Expected the parsed page 'A'" in refused(lambda: client.parse_page("A"), b'{"parse": {"text": 1}}')
     assert "Expected a query answer" in refused(query, b'{"query": []}')
+    assert "'pages' in the wiki's answer, got int" in refused(query, b'{"query": {"pages": 1}}')
+    assert "'title' in the wiki's answer, got null" in refused(query, b'{"query": {"pages": [{"title": null}]}}')
+    assert "a title of each page" in refused(query, b'{"query": {"pages": [{"title": " "}]}}')
+    assert "'ns' in the wiki's answer, got str" in refused(query, b'{"query": {"pages": [{"title": "A", "ns": "0"}]}}')
+    assert "'ns' in the wiki's answer, got int" in refused(query, b'{"query": {"pages": [{"ns": %d}]}}' % 2**63)
     assert "continues a query in an unknown way" in refused(query, b'{"query": {}, "continue": {"a": []}}')
     with pytest.raises(ValueError, match="expected at most 50 titles, got 51"):
         client.query_titles(["A"] * 51, {})
 
 
-def test_an_oversized_answer_is_refused(wiki: FaultyWiki, client: WikiClient) -> None:
+def test_a_long_query_is_posted_and_an_oversized_answer_refused(wiki: FaultyWiki, client: WikiClient) -> None:
+    titles = [f"{'Ü' * 60} {i}" for i in range(50)]
+    assert [page["title"] for page in client.query_titles(titles, {}).pages] == titles
     wiki.pages["Red bird"] = "x" * 5000
     with pytest.raises(MalformedAnswer, match="more than the limit of 1,000 bytes"):
         client._send("GET", f"{wiki.api_url}?action=parse&page=Red+bird", limit=1000)
-
-
-def test_a_long_query_is_posted(wiki: FaultyWiki, client: WikiClient) -> None:
-    titles = [f"{'Ü' * 60} {i}" for i in range(50)]
-    assert [page["title"] for page in client.query_titles(titles, {}).pages] == titles
 
 
 def test_redirects_lead_to_the_same_host_or_to_wikimedia(wiki: FaultyWiki, client: WikiClient) -> None:
