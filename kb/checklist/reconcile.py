@@ -282,10 +282,6 @@ class Reconciler:
         binomial inside the name; the name without brackets and words of age, sex and plumage; without possessives
         (`Brewer Blackbird`), with another ending of the epithet, or in another genus of the family, if only one species
         fits.
-
-        Args:
-            names: binomials, English names, or class labels of benchmarks with numbers and underscores.
-            given: name -> name of the checklist, for names that no rule matches.
         """
         return self.reconcile_rows([(name,) for name in names], given=given)
 

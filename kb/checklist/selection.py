@@ -108,12 +108,6 @@ def species_named(
 ) -> Taxon:
     """Return the species of the checklist with that name, else one made from the name (`own_taxon`).
 
-    Args:
-        checklist: the checklist.
-        name: scientific or common name; the binomial, or one word, for a species outside the checklist.
-        common_names: further English names.
-        lineage: class, order, family, genus of a species outside the checklist.
-
     Raises:
         BadInput: if the name belongs to a higher taxon, or is unknown and neither a binomial nor one word with a
             common name or lineage; or if that word looks like a misspelt genus.
@@ -155,12 +149,6 @@ def own_taxon(
     may_be_one_word: bool = False,
 ) -> Taxon:
     """Return a species outside the checklist, from its name, English names and higher taxa.
-
-    Args:
-        name: genus and epithet.
-        common_names: the preferred one first.
-        lineage: class, order, family, genus -> name; by default the genus is the first of two words of the name.
-        may_be_one_word: also take one capitalised word, such as the name of a creature of a game.
 
     Raises:
         BadInput: if the name is not a capitalised genus and an epithet, nor such a word.

@@ -58,12 +58,7 @@ SUFFIX: Final = ".sqlite"
 
 
 class Shelf:
-    """Indexed checklists in the folder `checklists` of Fieldmark's own files.
-
-    Args:
-        home: the folder of Fieldmark's own files.
-        language: language of the common names that come first.
-    """
+    """Indexed checklists in the folder `checklists` of Fieldmark's own files."""
 
     def __init__(self, home: Path, *, language: str = "en") -> None:
         self.folder = home / "checklists"

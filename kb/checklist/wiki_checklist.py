@@ -22,9 +22,6 @@ class WikiChecklist:
     """A `Checklist` without a list: pages state their species, and only those already taken in are found by name.
 
     `kb.sources.mediawiki.locate` reads binomial, classification and common name of each page.
-
-    Args:
-        taxa: species of a knowledge base.
     """
 
     name = WIKI
@@ -69,10 +66,6 @@ class WithTaxoboxes:
     """A checklist beside the taxoboxes of a wiki, which name the species that it lacks.
 
     Birds outside AviList stay out: it is the authority on its own group.
-
-    Args:
-        listed: the checklist, which has the first word.
-        taxa: species of a knowledge base, found by name where the checklist lacks them.
     """
 
     group = ""

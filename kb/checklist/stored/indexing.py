@@ -45,13 +45,7 @@ class Order(NamedTuple):
 
 
 def in_order(parent: Numbers, is_taxon: NDArray[np.bool_], cut: Callable[[int], None]) -> Order:
-    """Return the order of the nodes; children follow their parent in the order of their numbers.
-
-    Args:
-        parent: node -> node above, 0 for a root; one that is in no tree counts as none.
-        is_taxon: node -> whether it is in the tree.
-        cut: called with each node at which a circle of parents was cut; it becomes a root.
-    """
+    """Return the order of the nodes; children follow their parent in the order of their numbers."""
     parent = np.where(is_taxon & is_taxon[parent], parent, 0).astype(np.int32)
     taxa = np.flatnonzero(is_taxon).astype(np.int32)
     levels = _levels(parent, taxa)
@@ -120,12 +114,6 @@ def index_checklist(
     file: ChecklistFile, target: Path, meta: Mapping[str, str], report: Report = lambda *_: None
 ) -> None:
     """Write the index of a checklist file to `target`, replacing an earlier one at the end.
-
-    Args:
-        file: the checklist file.
-        target: path of the SQLite file.
-        meta: name, edition, digest and source of the checklist, kept with it.
-        report: called with the progress.
 
     Raises:
         BadInput: if the file has no taxa.

@@ -49,10 +49,6 @@ def _beginning(text: str) -> tuple[str, str]:
 class StoredChecklist:
     """A checklist in a SQLite file; implements `Checklist`.
 
-    Args:
-        path: a file written by `index_checklist`.
-        language: common names in this language come first; English names and those without a language follow.
-
     Raises:
         StoreError: if the file is damaged, or of another version.
     """

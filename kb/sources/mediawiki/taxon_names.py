@@ -109,13 +109,7 @@ def rank_of_group(name: str, lead: str, lists: str = "") -> str:
 
 
 def taxon_of_name(written: str, genus: str = "", epithet: str = "") -> StatedTaxon:
-    """Return rank and name of the taxon with a written name; without a rank if it has one word.
-
-    Args:
-        written: the name, perhaps with a shortened genus or an epithet alone.
-        genus: genus of the page, for such names.
-        epithet: epithet of the page's species.
-    """
+    """Return rank and name of the taxon with a written name; without a rank if it has one word."""
     found = _parsed(written, genus, epithet)
     if not found.text or _SHORT.fullmatch(found.text.split()[0]):
         return NO_TAXON
@@ -132,13 +126,7 @@ def first_named(texts: Iterable[str], genus: str) -> StatedTaxon:
 
 
 def taxon_of_rows(rows: Mapping[str, str], named: StatedTaxon, genus: str) -> StatedTaxon:
-    """Return the cultivar or subspecies that the rows of a taxobox state, or else the taxon that it names.
-
-    Args:
-        rows: name of a row or parameter in lower case -> its text.
-        named: the species, hybrid or group that the taxobox names, if any.
-        genus: genus of the page, for shortened names.
-    """
+    """Return the cultivar or subspecies that the rows of a taxobox state, or else the taxon that it names."""
     if group := next((text for key, text in rows.items() if key in CULTIVAR and text), ""):
         return StatedTaxon("cultivar", f"{named.name} {group}".strip())
     if lower := next((key for key, text in rows.items() if key in BELOW_SPECIES and text), ""):

@@ -60,11 +60,6 @@ def read_document(content: bytes, *, kind: str = "", charset: str | None = None)
 
     The bytes decide, then the stated kind: servers send pictures and PDF as HTML.
 
-    Args:
-        content: the bytes.
-        kind: media type, such as `text/html`, or a file ending, such as `.md`.
-        charset: charset of the Content-Type.
-
     Raises:
         NotReadable: if it is not a text, or has no text to speak of.
         MissingDependency: without the extra `web`, for HTML and PDF.
@@ -213,10 +208,6 @@ def decoded(content: bytes, stated: str | None = None) -> str:
     """Return the text of a document: by its byte order mark, as UTF-8 if it is that, else as stated.
 
     Servers often state a wrong charset, but a text that is no UTF-8 hardly ever reads as UTF-8 by chance.
-
-    Args:
-        content: the bytes.
-        stated: charset of the Content-Type; without it, that of a `meta` tag.
     """
     charset = (stated or "").lower()
     surest = [charset] if charset.startswith(("utf-16", "utf-32", "iso-2022", "hz")) else []

@@ -64,13 +64,7 @@ class _Host:
 
 
 class PageClient:
-    """A client that makes one request at a time, and pauses between two requests to a host.
-
-    Args:
-        contact: contact address for the User-Agent; required for Wikimedia's hosts.
-        settings: pause between two requests to a host, and whether pages may be on this machine.
-        retry: number and spacing of tries.
-    """
+    """A client that makes one request at a time, and pauses between two requests to a host."""
 
     def __init__(
         self,
@@ -96,10 +90,6 @@ class PageClient:
 
     def fetch(self, url: str, validators: Mapping[str, str] | None = None) -> Page:
         """Return a page, or the news that it has not changed.
-
-        Args:
-            url: its address, as `page_address` returns it.
-            validators: those of the `Page` that is held, if any.
 
         Raises:
             Disallowed: if robots.txt disallows it, or a page that it redirects to.

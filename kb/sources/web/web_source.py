@@ -28,11 +28,7 @@ KIND = "web"
 
 
 class WebSource(ArticleSource):
-    """Pages of the web, and local files.
-
-    Args:
-        client: fetches the pages.
-    """
+    """Pages of the web, and local files."""
 
     name = "web pages"
     parser = "web-text/1"

@@ -11,11 +11,10 @@ import pytest
 import kb
 import recognize
 from data.contracts import Encoders
-from data.records import Change
 from kb.checklist.avilist import load_checklist
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.conftest import MEDIAWIKI, skip_or_fail
-from tests.servers.own_wiki import BIRDS, OwnWiki, drawing, running
+from tests.servers.own_wiki import BIRDS, OwnWiki, running
 
 pytestmark = pytest.mark.integration
 
@@ -73,21 +72,3 @@ def test_moved_and_deleted_pages_match_a_fresh_build(
     assert len(found.changes) == 5
     assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
     assert kb.update(tmp_path / "a.kb", [source], encoders).changes == ()
-
-
-def test_photo_and_credit_changes_do_not_refetch_the_text(
-    wiki: OwnWiki, source: WikipediaSource, encoders: Encoders, tmp_path: Path
-) -> None:
-    built(tmp_path / "a.kb", wiki, encoders)
-    wiki.upload("Great tit.jpg", drawing(tmp_path / "new.jpg", "orange", size=60))
-    wiki.credit("Common blackbird.jpg", "Another Painter")
-    found = kb.update(tmp_path / "a.kb", [source], encoders)
-    assert found.changes == (
-        Change(name="Parus major", kind="photos", detail="new: Great tit.jpg; gone: Great tit.jpg"),
-        Change(name="Turdus merula", kind="photos", detail="credit: Common blackbird.jpg"),
-    )
-    assert found.distilled == 0
-    with kb.open(tmp_path / "a.kb") as store:
-        [entry] = store.species(["turdus-merula"])
-        assert entry.anchors[0].author == "Another Painter"
-    assert kb.verify(tmp_path / "a.kb").digest == built(tmp_path / "b.kb", wiki, encoders)
