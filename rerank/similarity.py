@@ -50,9 +50,11 @@ class Sought:
     def scores(self, cosines: Callable[[FloatArray], Scores], by_text: Callable[[], FloatArray]) -> Scores:
         """Return the `(n,)` scores of photos."""
         if self.drawings is None or self.fusion is None or not self.is_drawn:
-            return cosines(by_text()[None, :])[0]
-        text = cosines(by_text()[None, :])[0] if self.fusion.fusion == "with-text" else None
-        return fuse(cosines(self.drawings), fusion=self.fusion.fusion, damping=self.fusion.damping, text=text)
+            text: Scores = cosines(by_text()[None, :])[0]
+            return text
+        drawn = cosines(self.drawings)
+        of_text = cosines(by_text()[None, :])[0] if self.fusion.fusion == "with-text" else None
+        return fuse(drawn, fusion=self.fusion.fusion, damping=self.fusion.damping, text=of_text)
 
     def check_text(self, encoder: TextImageEncoder) -> None:
         """Refuse a query that was not drawn, and of whose words the encoder sees nothing."""

@@ -88,8 +88,8 @@ def evaluation_warnings(request: EvaluationRequest, evaluation: Evaluation) -> I
         if run.is_within_sets:
             yield f"{run.name} ranks the sets of CIRR alone: R_subset@k can be compared, R@k is not over the collection"
     if evaluation.n_without_relevant:
-        n = plural(evaluation.n_without_relevant, "query has", "queries have")
-        yield f"{n} no relevant image; not measured"
+        queries = plural(evaluation.n_without_relevant, "query has", "queries have")
+        yield f"{queries} no relevant image; not measured"
 
 
 def read_named_run(given: str) -> Run:

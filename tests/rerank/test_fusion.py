@@ -42,8 +42,3 @@ def test_ties_keep_the_order_of_the_images() -> None:
         for row, ranks in zip(similarities, ranks_of(similarities), strict=True):
             expected = sorted(range(30), key=lambda i, row=row: (-row[i], i))  # type: ignore[misc]
             assert [int(ranks[i]) for i in expected] == list(range(1, 31))
-
-
-def test_with_text_the_text_weighs_as_much_as_all_drawings() -> None:
-    drawn, text = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1]]), np.array([0.1, 0.9])
-    assert np.allclose(fuse(drawn, fusion="with-text", text=text), 5 / 6)

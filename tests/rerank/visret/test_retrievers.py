@@ -16,7 +16,7 @@ from data.records import Job, RankedImage
 from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
-from rerank.captions.scores import SentenceScorer
+from rerank.captions.scores import SentenceScorer, bounded
 from rerank.captions.texts import LocalCaptioner, PhotoText, StoredCaptioner
 from rerank.judgement_cache import JudgementCache
 from rerank.methods import RETRIEVERS, make_retriever
@@ -140,3 +140,7 @@ def test_a_photo_that_is_not_captioned_is_no_row_and_counted(folder: Path, colle
     for stops in (ByName(SourceUnavailable("down")), ByName(error, failing=COLOURS)):
         with pytest.raises(type(stops.error)):
             found("captions", collection, replace(given, captioner=stops))
+
+
+def test_scores_are_scaled() -> None:
+    assert [bounded(each).tolist() for each in ([2.0, -4.0], [0.5, -0.5])] == [[0.5, -1.0], [0.5, -0.5]]
