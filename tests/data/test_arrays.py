@@ -1,7 +1,5 @@
 """Products of vectors with a query."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`data.cache_file`: a sound file stays, whatever befell its first use."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Checksums of files: every change of the content is detected."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from data.checksums import file_checksum
 
 
-@pytest.mark.parametrize("size", [0, 1, 7, 8, 4_097, (1 << 20) - 8, (1 << 20) + 3, 3 << 20])
+@pytest.mark.parametrize("size", [0, 1, 7, 4_097, (1 << 20) - 8, 2 << 20])
 def test_a_changed_byte_or_length_changes_the_checksum(tmp_path: Path, size: int) -> None:
     content = bytearray(random.Random(size).randbytes(size))
     file = tmp_path / "file"
@@ -25,10 +23,5 @@ def test_a_changed_byte_or_length_changes_the_checksum(tmp_path: Path, size: int
     for other in (bytes(content) + b"\0", bytes(content[:-1])) if size else (b"\0",):
         file.write_bytes(other)
         assert file_checksum(file) != before
-
-
-def test_swapped_blocks_change_the_checksum(tmp_path: Path) -> None:
-    one, two = (random.Random(seed).randbytes(1 << 20) for seed in (1, 2))
-    (tmp_path / "a").write_bytes(one + two)
-    (tmp_path / "b").write_bytes(two + one)
-    assert file_checksum(tmp_path / "a") != file_checksum(tmp_path / "b")
+    file.write_bytes(content[size // 2 :] + content[: size // 2])
+    assert size < 2 or file_checksum(file) != before, "halves in another order"

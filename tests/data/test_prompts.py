@@ -1,7 +1,5 @@
 """Prompts of all packages: shipped prompts can be filled, and invalid custom prompts are refused early."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from importlib.resources import files

@@ -8,31 +8,26 @@ from data.errors import BadInput
 from data.trec import TrecRow, parse_run, read_qrels
 
 
-def test_a_run_round_trips_exactly() -> None:
+def test_a_run_round_trips_exactly_and_an_id_with_spaces_is_refused() -> None:
     rows = [TrecRow(query_id="q1", image_id=f"i{n}", rank=n, score=1 / n / 3, tag="both") for n in (1, 2, 3)]
     assert list(parse_run(row.line() for row in rows)) == rows
-
-
-def test_an_id_with_spaces_is_refused() -> None:
     for word in ("two words", "", "tab\there", " edge"):
         with pytest.raises(BadInput, match="cannot be written to a TREC run"):
             TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("q Q0 a 1 0.5", "6 columns"),
-        ("q Q0 a b c 1 0.5 tag", "6 columns"),
-        ("q Q0 a first 0.5 tag", "expected numbers"),
-        ("q Q0 a 1 nan tag", "expected a finite score"),
-        ("q Q0 a 1 inf tag", "expected a finite score"),
-        ("q Q0 z 3 0.1 tag", "is listed twice"),
-    ],
-)
-def test_a_damaged_line_is_named(line: str, why: str) -> None:
-    with pytest.raises(BadInput, match=rf"my\.run, line 3: .*{why}"):
-        list(parse_run(["q Q0 z 1 0.9 tag", "", line], name="my.run"))
+def test_damaged_lines_are_named(tmp_path: Path) -> None:
+    for line, why in (
+        ("q Q0 a 1 0.5", "6 columns"), ("q Q0 a b c 1 0.5 tag", "6 columns"),
+        ("q Q0 a first 0.5 tag", "expected numbers"), ("q Q0 a 1 nan tag", "expected a finite score"),
+        ("q Q0 a 1 inf tag", "expected a finite score"), ("q Q0 z 3 0.1 tag", "is listed twice"),
+    ):  # fmt: skip
+        with pytest.raises(BadInput, match=rf"my\.run, line 3: .*{why}"):
+            list(parse_run(["q Q0 z 1 0.9 tag", "", line], name="my.run"))
+    for line, why in (("q 0 a", "4 columns"), ("q 0 a yes", "whole number"), ("q 0 z 1", "judged twice")):
+        (tmp_path / "qrels.txt").write_text(f"q 0 z 1\n{line}\n")
+        with pytest.raises(BadInput, match=f"line 2: .*{why}"):
+            read_qrels(tmp_path / "qrels.txt")
 
 
 def test_qrels_have_any_line_ends_but_must_be_utf8(tmp_path: Path) -> None:
@@ -41,14 +36,4 @@ def test_qrels_have_any_line_ends_but_must_be_utf8(tmp_path: Path) -> None:
     assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}
     file.write_bytes("q1 0 a 1\n".encode("utf-16"))
     with pytest.raises(BadInput, match="is not UTF-8 text"):
-        read_qrels(file)
-
-
-@pytest.mark.parametrize(
-    ("line", "why"), [("q 0 a", "4 columns"), ("q 0 a yes", "whole number"), ("q 0 z 1", "judged twice")]
-)
-def test_a_damaged_judgement_is_named(tmp_path: Path, line: str, why: str) -> None:
-    file = tmp_path / "qrels.txt"
-    file.write_text(f"q 0 z 1\n{line}\n")
-    with pytest.raises(BadInput, match=f"line 2: .*{why}"):
         read_qrels(file)

@@ -1,7 +1,5 @@
 """Memory-mapped vector tables: read completely, from one generation, or not at all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,51 +18,32 @@ def table(n: int, dim: int = 4) -> VectorTable:
     )
 
 
+def read(folder: Path, generation: str, name: str) -> VectorTable:
+    found = read_table(folder, generation, name)
+    assert found is not None
+    return found
+
+
 def test_a_table_round_trips_exactly_and_memory_mapped(tmp_path: Path) -> None:
-    written = table(7)
-    write_tables(tmp_path, {"chunks-a": "g1"}, [("chunks-a", written)])
-    read = read_table(tmp_path, "g1", "chunks-a")
-    assert read is not None
-    assert read.ids == written.ids
-    assert np.array_equal(read.owners, written.owners)
-    assert np.array_equal(read.vectors, written.vectors)
-    assert isinstance(read.vectors, np.memmap)
-    assert not read.vectors.flags.writeable
-
-
-def test_an_empty_table_round_trips(tmp_path: Path) -> None:
-    write_tables(tmp_path, {"anchors-a": "g1"}, [("anchors-a", table(0))])
-    read = read_table(tmp_path, "g1", "anchors-a")
-    assert read is not None
-    assert read.vectors.shape == (0, 4)
-
-
-def test_a_table_of_another_generation_or_name_is_none(tmp_path: Path) -> None:
     assert read_table(tmp_path, "g1", "chunks-a") is None
-    write_tables(tmp_path, {"chunks-a": "g1"}, [("chunks-a", table(3))])
-    assert read_table(tmp_path, "g2", "chunks-a") is None
-    assert read_table(tmp_path, "g1", "chunks-b") is None
+    for n in (7, 0):
+        write_tables(tmp_path, {"chunks-a": f"g{n}"}, [("chunks-a", table(n))])
+        found = read(tmp_path, f"g{n}", "chunks-a")
+        assert (found.ids, found.owners.tolist()) == (table(n).ids, table(n).owners.tolist())
+        assert np.array_equal(found.vectors, table(n).vectors) and found.vectors.shape == (n, 4)
+        assert not n or (isinstance(found.vectors, np.memmap) and not found.vectors.flags.writeable)
+    assert read_table(tmp_path, "g0", "chunks-b") is None
 
 
-def test_a_new_generation_replaces_the_old(tmp_path: Path) -> None:
-    write_tables(tmp_path, {"chunks-a": "g1"}, [("chunks-a", table(3))])
-    held = read_table(tmp_path, "g1", "chunks-a")
-    write_tables(tmp_path, {"chunks-a": "g2"}, [("chunks-a", table(5))])
-    assert held is not None
-    assert np.array_equal(held.vectors, table(3).vectors), "a reader keeps what it has mapped"
-    assert read_table(tmp_path, "g1", "chunks-a") is None
-    assert len(list(tmp_path.glob("*.npy"))) == 1
-
-
-def test_a_table_of_the_same_generation_is_not_written_again(tmp_path: Path) -> None:
+def test_a_new_generation_replaces_the_old_and_one_that_is_there_is_not_written_again(tmp_path: Path) -> None:
     write_tables(tmp_path, {"chunks-a": "g1", "terms-a": "g1"}, [("chunks-a", table(3)), ("terms-a", table(2))])
+    held = read(tmp_path, "g1", "terms-a")
     [before] = [path.stat() for path in tmp_path.glob("chunks-a*")]
     write_tables(tmp_path, {"chunks-a": "g1", "terms-a": "g2"}, [("terms-a", table(4))])
     [after] = [path.stat() for path in tmp_path.glob("chunks-a*")]
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    kept, written = read_table(tmp_path, "g1", "chunks-a"), read_table(tmp_path, "g2", "terms-a")
-    assert kept is not None and written is not None
-    assert (len(kept.ids), len(written.ids)) == (3, 4)
+    assert np.array_equal(held.vectors, table(2).vectors), "a reader keeps what it has mapped"
+    assert [len(read(tmp_path, *which).ids) for which in (("g1", "chunks-a"), ("g2", "terms-a"))] == [3, 4]
     assert read_table(tmp_path, "g1", "terms-a") is None
     write_tables(tmp_path, {"chunks-a": "g2", "terms-a": "g2"}, [])
     assert read_table(tmp_path, "g1", "chunks-a") is None

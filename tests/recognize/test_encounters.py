@@ -1,7 +1,5 @@
 """Bursts of photos, and one answer per encounter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta

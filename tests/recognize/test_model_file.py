@@ -13,21 +13,17 @@ from recognize.starter.tower import IMAGE_PX
 TOWER = Weights().folder / TOWER_FILE
 
 
-@pytest.mark.parametrize("overflows", [False, True])
-def test_exact_sums_are_asked_for_where_int8_overflows(overflows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each picture has one thread."""
-    monkeypatch.setattr(model_file, "int8_overflows", lambda: overflows)
-    options = open_model(TOWER).get_session_options()
-    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
-    assert options.get_session_config_entry("session.x64quantprecision") == str(int(overflows))
-
-
-def test_features_are_those_of_exact_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last bit, whether this processor overflows or not."""
+def test_features_are_those_of_exact_sums_where_int8_overflows_and_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit. Each picture has one thread."""
     pixels = np.random.default_rng(0).uniform(-1, 1, size=(1, 3, IMAGE_PX, IMAGE_PX)).astype(np.float32)
     found = open_model(TOWER).run(None, {"pixels": pixels})[0]
-    monkeypatch.setattr(model_file, "int8_overflows", lambda: True)
-    np.testing.assert_array_equal(found, open_model(TOWER).run(None, {"pixels": pixels})[0])
+    for overflows in (False, True):
+        monkeypatch.setattr(model_file, "int8_overflows", lambda overflows=overflows: overflows)
+        model = open_model(TOWER)
+        options = model.get_session_options()
+        assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+        assert options.get_session_config_entry("session.x64quantprecision") == str(int(overflows))
+    np.testing.assert_array_equal(found, model.run(None, {"pixels": pixels})[0])
 
 
 @pytest.mark.parametrize(("product", "overflows"), [(64 * 255 * 127, False), (32 * 32767, True)])

@@ -77,14 +77,6 @@ def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, fo
             next(Recognizer(store, encoders).identify(one))
 
 
-@pytest.mark.parametrize("batch_size", [3, 32])
-def test_rows_do_not_depend_on_the_batch_size(store: Any, encoders: Any, batch_size: int) -> None:
-    colours = ["crimson", "gold", "teal", "black", "orange", "grey", "navy"]
-    rows = list(Recognizer(store, encoders, batch_size=batch_size).identify(bird(c) for c in colours))
-    alone = [next(Recognizer(store, encoders).identify([bird(c)])) for c in colours]
-    assert [row.candidates for row in rows] == [row.candidates for row in alone]
-
-
 class CountingEncoder:
     """A visual encoder that records the sizes of its batches."""
 

@@ -20,13 +20,10 @@ from tests.toy.store import MemoryStore, Sketch
 IDS = {name: name.lower().replace(" ", "-") for name in BIRDS}
 
 
-def made(texts: bool = True) -> tuple[MemoryStore, Any]:
+def made() -> tuple[MemoryStore, Any]:
     encoders = toy_encoders()
-    sketches = {
-        name: Sketch(texts=[text] if texts else [], pictures=[bird(colour)], common_name=common)
-        for name, (colour, common, text) in BIRDS.items()
-    } | {"Pica pica": Sketch(texts=[], pictures=[], common_name="Eurasian Magpie")}
-    return MemoryStore(sketches, encoders), encoders
+    sketches = {name: Sketch(texts=[text], pictures=[bird(colour)]) for name, (colour, _, text) in BIRDS.items()}
+    return MemoryStore(sketches | {"Pica pica": Sketch()}, encoders), encoders
 
 
 @pytest.fixture
@@ -35,7 +32,9 @@ def scorer() -> SpeciesScorer:
     return RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
 
 
-def test_the_species_of_a_photo_has_the_highest_chance(scorer: SpeciesScorer, tmp_path: Path) -> None:
+def test_the_species_of_a_photo_has_the_highest_chance_and_species_without_looks_none(
+    scorer: SpeciesScorer, tmp_path: Path
+) -> None:
     for name, (colour, *_) in BIRDS.items():
         path = tmp_path / f"{name}.png"
         bird(colour, x=2).save(path)
@@ -44,31 +43,24 @@ def test_the_species_of_a_photo_has_the_highest_chance(scorer: SpeciesScorer, tm
         assert sum(chances.values()) == pytest.approx(1)
         assert scorer.chance(path, list(IDS.values())) == pytest.approx(1)
         assert scorer.chance(path, ["pica-pica", "unknown"]) == 0
-
-
-def test_a_scorer_tells_whether_a_calibration_fits(scorer: SpeciesScorer) -> None:
+    assert [scorer.knows(taxon_id) for taxon_id in ("corvus-corax", "pica-pica", "unknown")] == [True, False, False]
+    assert not scorer.is_calibrated
     store, encoders = made()
     recognizer = Recognizer(store, encoders)
-    assert not scorer.is_calibrated
     recognizer.calibration = shipped_calibration()
     assert RecognizerScorer(store, lambda: recognizer, state="first").is_calibrated
 
 
-def test_species_without_looks_are_not_known(scorer: SpeciesScorer) -> None:
-    assert [scorer.knows(taxon_id) for taxon_id in ("corvus-corax", "pica-pica", "unknown")] == [True, False, False]
-
-
 def test_a_photo_is_recognised_once_until_it_changes(tmp_path: Path) -> None:
     store, encoders = made()
-    recognizer, seen = Recognizer(store, encoders), []
+    recognizer, seen, path = Recognizer(store, encoders), list[Any](), tmp_path / "a.png"
     chances = recognizer.chances
     recognizer.chances = lambda images: (seen.append(images), chances(images))[1]  # type: ignore[method-assign]
-    scorer, path = RecognizerScorer(store, lambda: recognizer, state="first"), tmp_path / "a.png"
-    for colour, n in (("crimson", 1), ("crimson", 1), ("royalblue", 2)):
-        if len(seen) < n:
-            bird(colour, size=96 + n).save(path)
-        scorer.chance(path, ["corvus-corax"])
-        scorer.chance(path, ["cyanocitta-cristata"])
+    scorer = RecognizerScorer(store, lambda: recognizer, state="first")
+    for n, colour in enumerate(("crimson", "royalblue"), 1):
+        bird(colour, size=96 + n).save(path)
+        for taxon_id in ("corvus-corax", "cyanocitta-cristata", "corvus-corax"):
+            scorer.chance(path, [taxon_id])
         assert len(seen) == n
 
 

@@ -1,17 +1,13 @@
 """Photos of known birds, and pictures of noise, identified with the shipped knowledge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PIL import Image
 
 import kb
 import recognize
-from data.records import Identification
 from recognize.settings import MIN_CONFIDENCE
 
 # The photo of the README, and photos outside the training of the models, drawn by chance.
@@ -35,40 +31,20 @@ PHOTOS = (
 def noise(rng: np.random.Generator) -> list[Any]:
     """Return pictures of random pixels, of random blocks, and of random colours that blend."""
     pixels = rng.integers(0, 256, (300, 400, 3), dtype=np.uint8)
-    few = Image.fromarray(pixels[:6, :8])
-    return [
-        Image.fromarray(pixels),
-        Image.fromarray(pixels[..., 0]),
-        few.resize((400, 300), Image.Resampling.NEAREST),
-        few.resize((400, 300), Image.Resampling.BICUBIC),
-    ]
+    few, ways = Image.fromarray(pixels[:6, :8]), (Image.Resampling.NEAREST, Image.Resampling.BICUBIC)
+    return [Image.fromarray(pixels), Image.fromarray(pixels[..., 0]), *(few.resize((400, 300), way) for way in ways)]
 
 
-@pytest.fixture(scope="module")
-def rows(birds: Path, unpacked: Path) -> list[Identification]:
-    """Return the answers to the photos, then to the noise, each by itself."""
+def test_most_known_birds_are_named_with_a_sane_confidence_and_noise_has_no_name(birds: Path, unpacked: Path) -> None:
+    """Each picture by itself. In noise the detector sees no bird."""
     encoders = recognize.load_encoders("starter")
     pictures = [*(birds / "photos" / f"{photo}.jpg" for photo in PHOTOS), *noise(np.random.default_rng(0))]
     with kb.open(home=unpacked, encoders=encoders) as store:
         recognizer = recognize.Recognizer(store, encoders)
-        return [next(recognizer.identify([picture])) for picture in pictures]
-
-
-def test_most_known_birds_are_named_with_a_sane_confidence(rows: list[Identification]) -> None:
-    named = [row for row in rows[: len(PHOTOS)] if row.answer is not None and row.answer.rank == "species"]
+        rows: list[Any] = [next(recognizer.identify([picture])) for picture in pictures]
+    named = [row for row in rows[: len(PHOTOS)] if row.answer.rank == "species"]
     right = [row for row in named if row.candidates[0].taxon_id == Path(row.image).parent.name]
-    assert len(right) >= 7
-    assert len(named) - len(right) <= 2
-    assert all(row.answer is not None and (row.answer.confidence or 0) >= MIN_CONFIDENCE for row in right)
-
-
-def test_the_cardinal_of_the_readme_is_sure(rows: list[Identification]) -> None:
-    answer = rows[0].answer
-    assert answer is not None
-    assert answer.name == "Cardinalis cardinalis"
-    assert (answer.confidence or 0) > 0.6
-
-
-def test_noise_has_no_name(rows: list[Identification]) -> None:
-    """Neither species nor genus, family or order: the detector sees no bird in it."""
-    assert [row.answer.rank for row in rows[len(PHOTOS) :] if row.answer is not None] == ["none"] * 4
+    assert len(right) >= 7 and len(named) - len(right) <= 2
+    assert all((row.answer.confidence or 0) >= MIN_CONFIDENCE for row in right)
+    assert rows[0].answer.name == "Cardinalis cardinalis" and rows[0].answer.confidence > 0.6, "of the README"
+    assert [row.answer.rank for row in rows[len(PHOTOS) :]] == ["none"] * 4

@@ -63,11 +63,7 @@ def anchor_score(world: Any, visual_query: Any, species: Any, pooling: str, limi
 
 
 def each_once(species: Any) -> Any:
-    seen = []
-    for one in species:
-        if one not in seen:
-            seen.append(one)
-    return seen
+    return list(dict.fromkeys(species))
 
 
 def v1(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:

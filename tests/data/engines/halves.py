@@ -1,7 +1,5 @@
 """A task for tests: halves of numbers. Each number that is worked on is a line of a log."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,16 +15,13 @@ from data.errors import BadInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halves:
-    """The task."""
+    """The task. At `die_at` the process dies, the first time; `bad` and `odd` raise errors, `bad` one of Fieldmark."""
 
     log: str
     die_at: int = -1
-    """Number at which the process dies, the first time."""
     always_dies: bool = False
     bad: int = -1
-    """Number that raises an error of Fieldmark."""
     odd: int = -1
-    """Number that raises another error."""
     shard_size: int = 4
 
     @property
@@ -54,7 +49,6 @@ class Halves:
         return shipped
 
     def is_final(self, results: Sequence[float]) -> bool:
-        """Return true."""
         return True
 
     def pack(self, results: Sequence[float]) -> bytes:
@@ -65,7 +59,6 @@ class Halves:
 
 
 def task_on_node(_loaders: Loaders, **arguments: Any) -> Halves:
-    """Return the task on a node."""
     return Halves(**arguments)
 
 

@@ -4,10 +4,9 @@ import io
 import struct
 import subprocess
 import sys
-import threading
 import time
 import zlib
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -50,30 +49,16 @@ def png(width: int, height: int, *, kind: int = 0, n_bytes: int = 1, n_rows: int
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-def peak_mib(file: Path) -> tuple[float, str]:
-    done = subprocess.run([sys.executable, "-c", PEAK, file], cwd=ROOT, capture_output=True, text=True, check=True)
-    return int(done.stdout) / 1024, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (
-            lambda: png(12_000, 12_000, kind=6, n_bytes=4, n_rows=9),
-            "would take 549 MiB of memory; the limit is 384 MiB",
-        ),
-        (lambda: png(1, 2_000_000, n_rows=9), "the longer side may be 200 times the shorter"),
-    ],
-    ids=["rgba", "narrow"],
-)
-def test_an_image_that_would_take_too_much_memory_is_refused_before_it_is_decoded(
-    make: Callable[[], bytes], reason: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "large.png"
-    file.write_bytes(make())
-    peak, error = peak_mib(file)
-    assert reason in error
-    assert peak < 30
+def test_an_image_that_would_take_too_much_memory_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    for content, reason in (
+        (png(12_000, 12_000, kind=6, n_bytes=4, n_rows=9), "would take 549 MiB of memory; the limit is 384 MiB"),
+        (png(1, 2_000_000, n_rows=9), "the longer side may be 200 times the shorter"),
+    ):
+        (tmp_path / "large.png").write_bytes(content)
+        arguments = [sys.executable, "-c", PEAK, tmp_path / "large.png"]
+        done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert reason in done.stderr
+        assert int(done.stdout) < 30 * 1024  # KiB
 
 
 def test_a_jpeg_of_thousands_of_scans_is_refused() -> None:
@@ -98,7 +83,7 @@ def test_a_progressive_jpeg_counts_its_coefficients_and_a_plain_one_only_the_shr
     assert sizes[True] == 256 * 256 * 4 + 2048 * 2048 * 3  # 1.5 coefficients a pixel, 2 bytes each
 
 
-@pytest.mark.parametrize("mode", ["1", "LA", "P", "PA", "RGB", "CMYK", "I;16", "I", "F"])
+@pytest.mark.parametrize("mode", ["1", "LA", "PA", "CMYK", "I;16", "I", "F"])
 def test_strips_give_the_pixels_of_the_whole_image(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data.images.decode.STRIP_PIXELS", 5_000)
     size, factor = (131, 301), 3
@@ -125,21 +110,16 @@ def test_a_long_panorama_is_shrunk_further_so_that_waiting_images_are_small() ->
 
 
 def test_threads_wait_until_there_is_room() -> None:
-    room = _Room(10)
-    together: list[int] = []
-    most = [0]
+    room, together, most = _Room(10), [], []
 
-    def decode() -> None:
+    def decode(_: int) -> None:
         with room.take(4):
             together.append(1)
-            most[0] = max(most[0], len(together))
+            most.append(len(together))
             time.sleep(0.02)
             together.pop()
 
-    threads = [threading.Thread(target=decode) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [2]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(decode, range(8)))
+    assert max(most) == 2
     assert 2 * MAX_DECODED_BYTES < 2**30

@@ -1,7 +1,5 @@
 """Moment and camera of a photo from its EXIF data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -35,23 +33,22 @@ def test_time_with_fraction_offset_and_camera(tmp_path: Path, name: str) -> None
     assert found.camera == ("Alpha", "42")
 
 
-def test_seconds_count_across_midnight_and_below_a_second(tmp_path: Path) -> None:
-    before = moment(photo(tmp_path / "a.jpg", {TAKEN: "2026:12:31 23:59:59", FRACTION: "900"}))
-    after = moment(photo(tmp_path / "b.jpg", {TAKEN: "2027:01:01 00:00:01", FRACTION: "15"}))
-    assert before.seconds_to(after) == after.seconds_to(before) == pytest.approx(1.25)
+def test_seconds_count_across_midnight_and_with_offsets_where_both_moments_have_one(tmp_path: Path) -> None:
+    new_year = ({TAKEN: "2026:12:31 23:59:59", FRACTION: "900"}, {TAKEN: "2027:01:01 00:00:01", FRACTION: "15"})
+    summer = {TAKEN: "2026:10:25 02:59:59", OFFSET: "+02:00"}
+    for one, other, seconds in (
+        (*new_year, 1.25), (*new_year[::-1], 1.25), (summer, {TAKEN: "2026:10:25 02:00:01", OFFSET: "+01:00"}, 2),
+        (summer, {TAKEN: "2026:10:25 02:59:58"}, 1),
+    ):  # fmt: skip
+        found = moment(photo(tmp_path / "a.jpg", one)).seconds_to(moment(photo(tmp_path / "b.jpg", other)))
+        assert found == pytest.approx(seconds)
 
 
-def test_offsets_count_where_both_moments_have_one(tmp_path: Path) -> None:
-    summer = moment(photo(tmp_path / "a.jpg", {TAKEN: "2026:10:25 02:59:59", OFFSET: "+02:00"}))
-    winter = moment(photo(tmp_path / "b.jpg", {TAKEN: "2026:10:25 02:00:01", OFFSET: "+01:00"}))
-    without = moment(photo(tmp_path / "c.jpg", {TAKEN: "2026:10:25 02:59:58"}))
-    assert summer.seconds_to(winter) == 2
-    assert summer.seconds_to(without) == 1
-
-
-def test_the_time_of_digitisation_counts_and_that_of_the_last_change_does_not(tmp_path: Path) -> None:
-    scanned = photo(tmp_path / "a.jpg", {DIGITISED: "2026:05:01 10:00:00"})
-    assert moment(scanned).time.isoformat() == "2026-05-01T10:00:00"
+def test_digitised_and_truncated_photos_have_a_moment_and_the_last_change_is_none(tmp_path: Path) -> None:
+    for tag in (DIGITISED, TAKEN):
+        path = photo(tmp_path / "a.jpg", {tag: "2026:05:01 10:00:00"})
+        path.write_bytes(path.read_bytes()[:-40])
+        assert moment(path).time.isoformat() == "2026-05-01T10:00:00"
     assert read_moment(photo(tmp_path / "b.jpg", {CHANGED: "2026:05:01 10:00:00"})) is None
 
 
@@ -62,9 +59,3 @@ def test_photos_without_a_valid_time_and_other_files_have_no_moment(tmp_path: Pa
     (tmp_path / "b.jpg").write_text("no photo")
     for path in (tmp_path / "a.jpg", tmp_path / "b.jpg", tmp_path / "none.jpg", tmp_path, "a\0b.jpg"):
         assert read_moment(path) is None
-
-
-def test_a_truncated_photo_has_a_moment(tmp_path: Path) -> None:
-    path = photo(tmp_path / "a.jpg", {TAKEN: "2026:05:01 10:00:00"})
-    path.write_bytes(path.read_bytes()[:-40])
-    assert moment(path).time.isoformat() == "2026-05-01T10:00:00"

@@ -33,26 +33,17 @@ SMALL_RED = (Box(20, 20, 40, 30), (255, 0, 0))
 SMALL_GREEN = (Box(150, 60, 170, 80), (0, 255, 0))
 
 
-def test_a_large_bird_has_the_photo_and_the_crop_as_views() -> None:
+def test_a_large_bird_has_the_photo_and_the_crop_as_views_and_a_small_one_a_region_around_it() -> None:
     picture = photo(RED)
     (views,) = views_of(picture, [RED[0]])
     assert views[0] is picture
     assert views[1].size == (100 * (1 + 2 * MARGIN), 80 * (1 + 2 * MARGIN))
-
-
-def test_a_crop_stays_inside_the_photo() -> None:
-    assert crop_to(photo(), Box(150, 0, 200, 100), MARGIN).size == (55, 100)
+    assert crop_to(photo(), Box(150, 0, 200, 100), MARGIN).size == (55, 100), "inside the photo"
     assert crop_to(photo(), Box(200, 100, 200, 100), MARGIN).size == (1, 1)
-
-
-def test_a_small_bird_has_a_region_around_it_instead_of_the_photo() -> None:
     ((wide, crop),) = views_of(photo(SMALL_RED), [SMALL_RED[0]])
     assert (wide.size, crop.size) == ((40, 20), (24, 12))
-
-
-def test_birds_beside_each_other_have_regions_around_them() -> None:
     for wide, crop in views_of(photo(RED, SMALL_GREEN), [RED[0], SMALL_GREEN[0]]):
-        assert crop.width < wide.width < 200
+        assert crop.width < wide.width < 200, "birds beside each other"
 
 
 def test_the_vector_of_a_bird_is_the_mean_of_its_views_and_each_bird_of_each_photo_has_a_row() -> None:

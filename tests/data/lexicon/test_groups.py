@@ -1,7 +1,5 @@
 """Words by group of organisms: chosen by lineage, complete, without conflicts, and those of birds unchanged."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 
@@ -13,25 +11,15 @@ from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, grou
 LINEAGES = (
     ({"class": "Aves", "order": "Strigiformes"}, "birds"),
     ({"class": "Insecta", "order": "Lepidoptera", "family": "Pieridae", "genus": "Pieris"}, "lepidoptera"),
-    ({"class": "Insecta", "order": "Odonata"}, "odonata"),
-    ({"class": "Insecta", "order": "Coleoptera"}, "insects"),
-    ({"class": "Amphibia", "order": "Anura"}, "amphibia"),
-    ({"class": "Reptilia", "order": "Squamata"}, "reptilia"),
-    ({"class": "Squamata"}, "reptilia"),
-    ({"class": "Mammalia", "order": "Proboscidea"}, "mammalia"),
-    ({"class": "Chondrichthyes", "order": "Chimaeriformes"}, "fish"),
-    ({"class": "Actinopterygii"}, "fish"),
-    ({"class": "Cephalopoda"}, "mollusca"),
-    ({"class": "Magnoliopsida", "order": "Cucurbitales"}, "plants"),
+    ({"class": "Insecta", "order": "Odonata"}, "odonata"), ({"class": "Insecta", "order": "Coleoptera"}, "insects"),
+    ({"class": "Amphibia", "order": "Anura"}, "amphibia"), ({"class": "Squamata"}, "reptilia"),
+    ({"class": "Mammalia", "order": "Proboscidea"}, "mammalia"), ({"class": "Actinopterygii"}, "fish"),
+    ({"class": "Cephalopoda"}, "mollusca"), ({"class": "Magnoliopsida", "order": "Cucurbitales"}, "plants"),
     ({"order": "Asterales", "family": "Asteraceae"}, "plants"),
-    ({"family": "Orchidaceae"}, "plants"),
     ({"class": "Agaricomycetes", "order": "Agaricales", "family": "Amanitaceae"}, "fungi"),
-    ({"order": "Agaricales", "family": "Amanitaceae"}, "fungi"),
-    ({"kingdom": "Fungi"}, "fungi"),
-    ({"class": "Arachnida", "order": "Araneae"}, "animals"),
-    ({"genus": "Vanessa"}, "animals"),
-    ({}, "birds"),
-)
+    ({"kingdom": "Fungi"}, "fungi"), ({"class": "Arachnida", "order": "Araneae"}, "animals"),
+    ({"genus": "Vanessa"}, "animals"), ({}, "birds"),
+)  # fmt: skip
 
 
 def test_the_lineage_of_a_taxon_gives_its_group() -> None:
@@ -54,12 +42,8 @@ def test_parts_of_field_marks_are_looks_to_the_distiller_too() -> None:
         assert appearance(group).sided <= set(column("parts", "field_mark", group=group).values()), group
 
 
-def test_every_group_is_described_and_reachable() -> None:
-    assert set(column("groups", "noun", group="")) == set(group_names())
+def test_every_group_is_described_and_reachable_and_the_words_of_birds_are_those_that_were_measured() -> None:
     reached = {*column("taxa", "group", group="").values(), GENERAL, "all_animals"}
-    assert reached == set(group_names())
-
-
-def test_the_words_of_birds_are_those_that_were_measured() -> None:
+    assert set(column("groups", "noun", group="")) == reached == set(group_names())
     words = sorted((name, sorted(found)) for name, found in groups().items())
     assert hashlib.sha256(repr(words).encode()).hexdigest()[:16] == "2fdd5bc26192312d"

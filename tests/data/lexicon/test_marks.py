@@ -1,83 +1,60 @@
 """Field marks read from descriptions: part and look that the text states, in its own words."""
 
-from __future__ import annotations
-
 from data.lexicon.marks import Mark, find_marks, mark_words
 
 # Texts of birds, with all their marks; texts divided by lines.
 TABLE = """
 Above it is grey, below white. = grey back; white underparts
-Above grey, below white. = grey back; white underparts
 It is grey above, white below. = grey back; white underparts
-This seabird is grey above and white below. = grey back; white underparts
-The bird is grey above with white below. = grey back; white underparts
 Above it is grey, below pale. It has a dark crown and a white belly. = grey back; white belly
 It has a black head and white forefront. = black head; white
-A hawk with a black head and white talons. = black head; white
-The head is black. = black head
-Crown dull red and black. = red crown; black crown
 Bill: long, black. = long bill; black bill
-White belly and black spots. = white belly; black spots on the belly; spotted belly
 Grey above. The larva is green. = grey back; green
 The wing bars are white, the tail is black. = white wing bars; wing bars; black tail
 The crown is rufous and dark brown, the legs pink. = rufous crown; brown crown; pink legs
 The back is grey with a white rump. = grey back; white rump
 It has no streaks on the breast. =
-They lack the white rump. =
-Without any yellow, never barred. =
 It has neither streaks nor a white rump. =
 White-tipped wings and a tail tipped with buff. = white tips of the wings; buff tip of the tail
 The wings are edged buff, the tail is black with white spots. = \
 buff edges of the wings; black tail; white spots on the tail; spotted
 The tail has white corners. = white corners of the tail
 A white wing patch. = white patch on the wings
-The wing patch is white. = white patch on the wings
 The tips of the wings are black. = black tips of the wings
 A patch of white on the rump. = white patch on the rump
 A grey head and rufous spots on the belly. = grey head; rufous spots on the belly; spotted belly
 A white face, and a black line through the eye. = white face; black line
-A broad black stripe over the eye. = black stripe
 A grey-washed white breast. = grey wash on the breast; white breast
 The back is marked with white, with yellow underparts. = white markings on the back; yellow underparts
 A long tail with a band. = long tail
 A long tail tip. = long tail
 Males are well marked with yellow underparts. = yellow underparts
 White patches on both sides of the neck. = white patches on the neck
-Black ear coverts. = black face
 White uppertail coverts. = white rump
-A yellow eye ring. = yellow eye-ring
 A dark black eye-stripe. = black eyestripe
-A white supercilium. = white eyebrow
-A white collar. = white collar
 A crested jay, blue above. = blue back
 A bird with a tail, white below and small. = white underparts
 White below the eye. = white
-Grey sides of the neck. = grey neck
 Two faint wing-bars. = wing bars
 The crown is red. Females have a brown crown. The rump is white. = red crown; brown crown of the female; white rump
 The male has a red crown; the female has a yellow bill. = red crown; yellow bill of the female
 Females and young birds have brown backs and a grey belly, adult males a black belly. = \
 brown back of the female and young; grey belly of the female and young; black belly
 Male and female have a red cap. = red crown
-Females and males alike have a red cap. = red crown
 The young male has a grey head, the female adult a white head. = grey head of the young; white head of the female
 The breast is red in males and brown in young birds, unlike the female. = red breast; brown (young)
 Paler than the female, it has a red crown. = red crown
 Young birds have a brown bill, but in adults the bill is red. = brown bill of the young; red bill
-In females the crown is grey. = grey crown of the female
 Juveniles are streaked. = streaked (young)
 The bill is black (unlike in the yellow-billed kite). = black bill
 The rump is blue rather than green and black. = blue rump
-Grey legs instead of red. = grey legs
 It is paler than the adult, white below. = white underparts
 Unlike the female it has a red crown. = red crown
 Red-crowned, with white-bellied young. = red crown; white belly
 A bird of no known colour. =
 The bill is long and decurved. = long bill; curved bill
-Scarlet. The cap is crimson. = red crown
 Streaked brown underparts = streaked underparts; brown underparts
 A very large, thickset white owl. Legs and feet are covered in white feathers. = white plumage; white feet
-A white owl with yellow eyes. = white plumage; yellow eye
 A red bird with black wings. = red plumage; black wings
 It is brown overall, with a white rump. = brown plumage; white rump
 """
@@ -126,7 +103,7 @@ def test_a_mark_is_shown_in_the_words_of_its_text_which_make_it_no_other_mark() 
 def test_a_very_long_sentence_is_read_to_its_end() -> None:
     """Texts are untrusted: repetition must not cause deep recursion or long run times."""
     for words in ("red and ", "the side of ", "wing bar ", "in females ", "white-tipped "):
-        assert "red crown" in map(str, find_marks(f"{words * 2_000}. A red crown.")), words
+        assert "red crown" in map(str, find_marks(f"{words * 1_000}. A red crown.")), words
 
 
 def test_only_words_that_name_a_mark_are_highlighted() -> None:

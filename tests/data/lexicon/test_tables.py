@@ -1,7 +1,5 @@
 """Tables of the lexicon: complete, and read by animal group."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from importlib.resources import files
@@ -38,14 +36,8 @@ def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_group_adds_to_the_common_words_and_its_own_win(frogs: str) -> None:
     assert column("colours", "field_mark", group=frogs) == {"lime": "green", "red": "red"}
-    assert groups(frogs)["colour"] == {"red"}
-    assert groups(frogs)["part"] == {"tympanum"}
+    assert (groups(frogs)["colour"], groups(frogs)["part"]) == ({"red"}, {"tympanum"})
     assert equations("synonym", frogs) == [("belly", "venter")]
-
-
-def test_an_unknown_column_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="field_mark, fact, tone, starter of birds/colours, got 'colour'"):
-        column("colours", "colour")
 
 
 def test_words_of_a_table_are_unique_and_have_a_value_in_some_column() -> None:
@@ -53,6 +45,8 @@ def test_words_of_a_table_are_unique_and_have_a_value_in_some_column() -> None:
         words = [row[0] for row in rows(table)]
         assert sorted(words) == sorted(set(words)), table
         assert [row[0] for row in rows(table) if set(row[1:]) == {"-"}] == [], table
+    with pytest.raises(ValueError, match="field_mark, fact, tone, starter of birds/colours, got 'colour'"):
+        column("colours", "colour")
 
 
 def test_values_are_known_colours_parts_and_attributes() -> None:
@@ -72,22 +66,14 @@ def test_the_starter_columns_match_the_trained_weights() -> None:
 def test_every_lexicon_file_is_known_and_has_lines() -> None:
     known = {
         *TABLES,
-        "everyday",
-        "near_colours",
-        "near_parts",
-        "pairs",
-        "part_phrases",
-        "shapes",
-        "sided_parts",
-        "sides",
+        *["everyday", "near_colours", "near_parts", "pairs", "part_phrases", "shapes", "sided_parts", "sides", "words"],
     }
-    assert set(group_names()) | {COMMON} == {each.name for each in files("data.lexicon").iterdir() if each.is_dir()} - {
-        "__pycache__"
-    }
+    folders = {each.name for each in files("data.lexicon").iterdir() if each.is_dir()}
+    assert {*group_names(), COMMON} == folders - {"__pycache__"}
     for group in (*group_names(), COMMON):
         names = {Path(file.name).stem for file in (files("data.lexicon") / group).iterdir()}
-        assert names - {"words"} <= known
-        assert all(lines_of(name, group) for name in names)
+        assert names <= known
+        assert all(lines_of(name, group) for name in names - {"words"})
 
 
 def test_near_colours_and_parts_are_those_of_field_marks() -> None:

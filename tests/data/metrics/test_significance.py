@@ -12,11 +12,12 @@ def test_all_sign_patterns_of_a_few_queries_are_counted() -> None:
     assert paired_test([0.1, 0.2, 0.3]).p_value == 2 / 8
     # 0.1 + 0.2 - 0.3 = 0: every pattern is as large.
     assert paired_test([0.1, 0.2, -0.3]).p_value == 1.0
-
-
-def test_equal_runs_have_no_difference() -> None:
-    test = paired_test([0.0] * 30)
-    assert (test.difference, test.interval, test.p_value, test.n_better, test.n_worse) == (0.0, (0.0, 0.0), 1.0, 0, 0)
+    none, one = paired_test([0.0] * 30), paired_test([0.5])
+    assert (none.difference, none.interval, none.p_value, none.n_better, none.n_worse) == (0.0, (0.0, 0.0), 1.0, 0, 0)
+    assert (one.n, one.error, one.interval) == (1, None, (0.5, 0.5)), "a single query has no standard error"
+    assert paired_test([0.1, 0.5, 0.3]).error == pytest.approx(0.2 / np.sqrt(3))
+    # The observed signs count among the random ones: of 40 equal differences hardly any pattern is as large.
+    assert paired_test([1.0] * 40, n_resamples=100).p_value == pytest.approx(1 / 101)
 
 
 def test_the_p_value_equals_scipys_permutation_test() -> None:
@@ -34,22 +35,7 @@ def test_the_false_positive_rate_is_about_5_percent() -> None:
     assert 0.02 <= np.mean(found) <= 0.09
 
 
-def test_a_single_query_has_no_standard_error() -> None:
-    test = paired_test([0.5])
-    assert (test.n, test.error, test.interval) == (1, None, (0.5, 0.5))
-
-
-def test_error_is_the_standard_error_of_the_mean() -> None:
-    test = paired_test([0.1, 0.5, 0.3])
-    assert test.error == pytest.approx(0.2 / np.sqrt(3))
-
-
 def test_holms_correction_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == [0.03, 0.06, 0.06]
     assert holm([0.6, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
-
-
-def test_the_p_value_of_a_randomisation_test_is_never_0() -> None:
-    """The observed signs count among the random ones: of 40 equal differences hardly any pattern is as large."""
-    assert paired_test([1.0] * 40, n_resamples=100).p_value == pytest.approx(1 / 101)

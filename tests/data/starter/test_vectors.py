@@ -1,7 +1,5 @@
 """Anchors shipped as vectors without pictures, in an optional file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +21,14 @@ def write(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_an_anchor_has_vectors_but_no_picture(tmp_path: Path) -> None:
+def test_an_anchor_has_normalised_vectors_but_no_picture(tmp_path: Path) -> None:
     anchors = read_vectors(write(tmp_path / "v.npz"))
     assert [len(anchors.of(key)) for key in ("pica-pica", "bubo-scandiacus", "tyto-alba")] == [2, 1, 0]
-    owl = anchors.of("bubo-scandiacus")[0]
-    assert owl.vectors["a/1"] == pytest.approx((0.6, 0.8), abs=1e-3)
-    assert owl.vectors["b/1"] == (0.0, 0.0, 1.0)
-    assert owl.content is None
-    assert (owl.anchor.anchor_id, owl.anchor.sha256, owl.anchor.credit) == ("b1", None, None)
-
-
-def test_half_precision_vectors_are_normalised(tmp_path: Path) -> None:
-    owl = read_vectors(write(tmp_path / "v.npz")).of("bubo-scandiacus")[0]
+    owl, magpie = anchors.of("bubo-scandiacus")[0], anchors.of("pica-pica")[1]
+    assert owl.vectors == {"a/1": pytest.approx((0.6, 0.8), abs=1e-3), "b/1": (0.0, 0.0, 1.0)}
     assert np.linalg.norm(owl.vectors["a/1"]) == pytest.approx(1, abs=1e-6)
+    assert magpie.vectors == {"a/1": (0.0, 1.0)}, "a row of zeros means no vector"
+    assert (owl.content, owl.anchor.anchor_id, owl.anchor.sha256, owl.anchor.credit) == (None, "b1", None, None)
 
 
 def test_texts_can_be_shipped_as_vectors(tmp_path: Path) -> None:
@@ -54,23 +47,12 @@ def test_texts_can_be_shipped_as_vectors(tmp_path: Path) -> None:
     assert read_vectors(write(tmp_path / "w.npz")).text_vector("pica-pica", "a/1") is None
 
 
-def test_a_row_of_zeros_means_no_vector(tmp_path: Path) -> None:
-    second = read_vectors(write(tmp_path / "v.npz")).of("pica-pica")[1]
-    assert second.vectors == {"a/1": (0.0, 1.0)}
-
-
-def test_a_missing_named_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"v\.npz"):
-        read_vectors(tmp_path / "v.npz")
-
-
-def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.npz", anchor_ids=np.array(["p1"]))
-    with pytest.raises(StoreError, match="as many rows"):
-        read_vectors(path)
-
-
-def test_a_file_with_pickled_objects_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.npz", taxon_ids=np.array([{}, {}, {}], dtype=object))
-    with pytest.raises(StoreError, match="not a file of vectors"):
-        read_vectors(path)
+def test_missing_and_damaged_files_are_errors(tmp_path: Path) -> None:
+    objects = np.array([{}, {}, {}], dtype=object)
+    for path, why in (
+        (tmp_path / "v.npz", r"v\.npz"),
+        (write(tmp_path / "w.npz", anchor_ids=np.array(["p1"])), "as many rows"),
+        (write(tmp_path / "x.npz", taxon_ids=objects), "not a file of vectors"),
+    ):
+        with pytest.raises(StoreError, match=why):
+            read_vectors(path)

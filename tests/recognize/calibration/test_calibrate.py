@@ -1,7 +1,5 @@
 """Calibration of a small knowledge base from its anchors and from labelled photo files."""
 
-from __future__ import annotations
-
 import colorsys
 from dataclasses import replace
 from pathlib import Path
@@ -46,15 +44,9 @@ class World:
 
     def __init__(self, folder: Path, pictures: Any, encoders: Encoders | None = None) -> None:
         self.encoders = encoders or toy_encoders()
-        self.store = MemoryStore(
-            {
-                f"Avis a{i:02}": Sketch(
-                    texts=["A bird."], pictures=given, lineage={"genus": "Avis", "family": "Avidae"}
-                )
-                for i, given in pictures.items()
-            },
-            self.encoders,
-        )
+        lineage = {"genus": "Avis", "family": "Avidae"}
+        birds = {i: Sketch(texts=["A bird."], pictures=given, lineage=lineage) for i, given in pictures.items()}
+        self.store = MemoryStore({f"Avis a{i:02}": sketch for i, sketch in birds.items()}, self.encoders)
         self.folder = folder
         folder.mkdir()
         by_id = {anchor.anchor_id: anchor for e in self.store.species(self.store.taxon_ids) for anchor in e.anchors}

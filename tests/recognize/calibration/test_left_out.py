@@ -1,7 +1,5 @@
 """Rounds in which photos are identified without themselves, or without their species."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

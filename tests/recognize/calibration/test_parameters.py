@@ -1,7 +1,5 @@
 """Parameters fitted to photos of one knowledge base, and their quality on other photos."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

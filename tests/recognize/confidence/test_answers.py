@@ -1,7 +1,5 @@
 """The answer that follows from chances: species, higher rank, unknown or not sure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from data.records import Answer, Taxon

@@ -1,7 +1,5 @@
 """Chances from evidence, at any prior, and confidence of candidates after the first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evidence of rankings and vectors, by hand, and its independence of the batch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

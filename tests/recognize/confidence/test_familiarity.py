@@ -1,7 +1,5 @@
 """Photos unlike anything in a knowledge base."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A knowledge base that lacks a species which the model knows: the answer names it as a look-alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

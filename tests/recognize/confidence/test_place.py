@@ -1,7 +1,5 @@
 """Place and season as a prior: the range in a text favours a species, and no species is ruled out."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

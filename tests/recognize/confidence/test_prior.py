@@ -1,7 +1,5 @@
 """Species list as a prior by Bayes' rule: one boost for all listed species, and no species is ruled out."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple, replace
 from typing import Any
@@ -57,26 +55,19 @@ def test_listed_species_gain_one_boost_and_others_keep_their_score() -> None:
     assert after.stages["list"].tolist() == pytest.approx([boost, boost, *[0.0] * 8])
     texts = dict(zip(after.species.tolist(), after.stages["text"].tolist(), strict=True))
     assert texts == pytest.approx({i: old[i] / 10 for i in old}), "stages follow their species"
+    equal = prior(1, 3, 5).apply(ranking([1.0] * 10), None)
+    assert equal.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9], "species of equal score keep their order"
 
 
-def test_species_of_equal_score_keep_their_order() -> None:
-    after = prior(1, 3, 5).apply(ranking([1.0] * 10), None)
-    assert after.species.tolist() == [1, 3, 5, 0, 2, 4, 6, 7, 8, 9]
-
-
-def test_a_date_maps_to_a_quarter_of_its_month() -> None:
+def test_the_list_follows_the_season_of_a_dated_photo() -> None:
     for date, quarter in (
         ("2026-01-07", 0), ("2026-01-08T12:00:00+02:00", 1), ("2026-02-29", 7), ("2026-12-22", 47),
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
     ):  # fmt: skip
         assert quarter_of(date) == quarter, date
-
-
-def test_the_list_follows_the_season_of_a_dated_photo() -> None:
     swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
-    assert swallow.listed("2026-07-01").nonzero()[0].tolist() == [0, 1]
-    assert swallow.listed("2026-01-01").nonzero()[0].tolist() == [1]
-    assert swallow.listed(None).nonzero()[0].tolist() == [0, 1]
+    found = [swallow.listed(date).nonzero()[0].tolist() for date in ("2026-07-01", "2026-01-01", None)]
+    assert found == [[0, 1], [1], [0, 1]]
     assert swallow.log_odds("2026-01-01") == pytest.approx(math.log((0.8 / 1) / (0.2 / 9)))
 
 
@@ -134,48 +125,32 @@ def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> No
 
 def test_a_complete_list_leaves_chances_unchanged() -> None:
     """Also if no other candidate shares genus or family with the first: their chances must not be lost."""
+    everything, held = prior(*range(10)), {"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}
+    calibrated = Chances(held=held, not_held={"genus": 0.3}, unknown=0.1)  # type: ignore[arg-type]
     for n in (1, 2, 3, 10):
-        everything = prior(*range(10))
-        before = ranking(
-            [3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1][:n], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n]
-        )
+        before = ranking([3.0 - i / 4 for i in range(n)], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
         after = everything.apply(before, None)
-        calibrated = Chances(
-            held={"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}, not_held={"genus": 0.3}, unknown=0.1
-        )
         lineages = [LINEAGES[i] for i in judged(before, after)]
         assert everything.chances(before, after, calibrated, lineages, None) == calibrated, n
 
 
-def test_the_share_off_the_list_must_be_between_0_and_1() -> None:
+def test_impossible_lists_are_refused_and_an_id_depends_on_content_but_not_order() -> None:
     for share in (0, 1, -0.5):
         with pytest.raises(UsageError, match="share off the list"):
             SpeciesList(taxon_ids=frozenset(IDS), off_list_share=share)
-
-
-def test_a_list_without_any_species_of_the_knowledge_base_is_refused() -> None:
     with pytest.raises(UsageError, match="No species of the list"):
         ListPrior(SpeciesList(taxon_ids=frozenset({"pica-pica"})), IDS, temperature=1.0)
-
-
-def test_a_list_id_depends_on_content_but_not_order() -> None:
     one = SpeciesList(taxon_ids=frozenset(["a", "b"]), quarters={"a": frozenset([1, 2])})
     assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
-    others = [
-        replace(one, taxon_ids=frozenset(["a"])),
-        replace(one, off_list_share=0.2),
-        replace(one, quarters={"a": frozenset([1])}),
-    ]
-    assert len({one.id, *(other.id for other in others)}) == 4
+    changes: list[dict[str, Any]] = [
+        {"taxon_ids": frozenset(["a"])}, {"off_list_share": 0.2}, {"quarters": {"a": frozenset([1])}},
+    ]  # fmt: skip
+    assert len({one.id, *(replace(one, **change).id for change in changes)}) == 4
 
 
 def test_presets_have_temperatures() -> None:
-    assert TEMPERATURES["starter"].keys() == PRESETS.keys()
-    assert TEMPERATURES["starter"].keys() == shipped_calibration().parameters.keys()
+    assert TEMPERATURES["starter"].keys() == PRESETS.keys() == shipped_calibration().parameters.keys()
     assert temperature_of("paper", "vr-rag-v1", "single") == (TEMPERATURES["starter"]["vr-rag-v1"]["single"], False)
-
-
-# --- in the recognizer -------------------------------------------------------------------------------------------
 
 
 def listed(*names: Any, **changes: Any) -> SpeciesList:
@@ -183,39 +158,30 @@ def listed(*names: Any, **changes: Any) -> SpeciesList:
 
 
 def test_rows_have_scores_and_answers_with_and_without_the_list(store: Any, encoders: Any) -> None:
+    photo = bird("black", x=2)
     for preset in sorted(PRESETS):
-        photo = bird("black", x=2)
         plain = next(Recognizer(store, encoders, preset=preset, k=4).identify([photo]))
         recognizer = Recognizer(store, encoders, preset=preset, k=4, species_list=listed("Spinus tristis"))
         row = next(recognizer.identify([photo]))
         boost = recognizer.prior.temperature * recognizer.prior.log_odds(None)
-        assert boost > 0, preset
         scores = {each.taxon_id: each.score for each in plain.candidates}
-        assert {each.taxon_id: each.score_without_list for each in row.candidates} == pytest.approx(scores), preset
-        gains = {each.taxon_id: each.score - scores[each.taxon_id] for each in row.candidates}
-        assert gains == pytest.approx({key: boost if key == "spinus-tristis" else 0.0 for key in scores}, abs=2e-6), (
-            preset
-        )
-        assert {each.taxon_id: each.scores["list"] for each in row.candidates} == pytest.approx(gains, abs=2e-6), preset
-        assert row.answer_without_list == plain.answer, preset
+        gains = {key: boost if key == "spinus-tristis" else 0.0 for key in scores}
+        for each in row.candidates:
+            expected = (scores[each.taxon_id], gains[each.taxon_id], scores[each.taxon_id] + gains[each.taxon_id])
+            found = (each.score_without_list, each.scores["list"], each.score)
+            assert found == pytest.approx(expected, abs=2e-6), preset
+        assert (row.answer_without_list, plain.answer_without_list) == (plain.answer, None), preset
         assert (plain.species_list, row.species_list) == (None, recognizer.species_list.id), preset
-        assert plain.candidates[0].score_without_list is None, preset
-        assert plain.answer_without_list is None, preset
+        assert boost > 0 and plain.candidates[0].score_without_list is None, preset
 
 
-def test_a_strong_list_puts_a_listed_species_first(store: Any, encoders: Any) -> None:
+def test_a_strong_list_puts_a_listed_species_first_and_is_named_as_the_reason(store: Any, encoders: Any) -> None:
     sure = listed("Spinus tristis", off_list_share=1e-12)
     row = next(Recognizer(store, encoders, k=4, species_list=sure).identify([bird("black", x=2)]))
     assert (row.answer.name, row.answer_without_list.name) == ("Spinus tristis", "Corvus corax")
     assert {each.scientific_name for each in row.candidates} == set(BIRDS), "nothing is ruled out"
-
-
-def test_an_explanation_names_the_list_as_the_deciding_stage(store: Any, encoders: Any) -> None:
-    sure = listed("Spinus tristis", off_list_share=1e-12)
-    recognizer = Recognizer(store, encoders, k=4, species_list=sure)
-    why = explain(store, next(recognizer.identify([bird("black", x=2)])))
-    assert why.deciding_stage == "list"
-    assert "on the species list" in why.text
+    why = explain(store, row)
+    assert (why.deciding_stage, "on the species list" in why.text) == ("list", True)
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
 
 
@@ -226,29 +192,23 @@ def test_the_date_of_a_photo_decides_if_a_species_is_expected(store: Any, encode
     assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
 
 
-def row_of(first: str, without: Answer | None) -> Identification:
-    """Return a row with `first` as its only candidate."""
-    candidate = Candidate(taxon_id=first.lower(), scientific_name=first, common_name=first, score=1.0)
-    return Identification(image="photo.jpg", candidates=(candidate,), answer_without_list=without)
-
-
-def species(name: str, confidence: float | None) -> Answer:
-    return Answer(rank="species", name=name, confidence=confidence)
-
-
 def test_a_photo_is_counted_by_the_effect_of_the_species_list() -> None:
-    for row, counts in (
-        (row_of("Listed", species("Listed", 0.9)), (1, 0, 1, 0, 0)),
-        (row_of("Listed", species("Listed", 0.89)), (1, 0, 0, 0, 0)),
-        (row_of("Listed", species("Other", 0.9)), (1, 1, 1, 1, 1)),
-        (row_of("Listed", species("Other", None)), (1, 1, 0, 0, 0)),
-        (row_of("Other", species("Other", 1.0)), (1, 0, 1, 0, 1)),
-        (row_of("Listed", Answer(rank="genus", name="Other", confidence=1.0)), (0, 0, 0, 0, 0)),
-        (row_of("Listed", None), (0, 0, 0, 0, 0)),
+    def species(name: str, confidence: float | None, rank: Any = "species") -> Answer:
+        return Answer(rank=rank, name=name, confidence=confidence)
+
+    for first, without, counts in (
+        ("Listed", species("Listed", 0.9), (1, 0, 1, 0, 0)),
+        ("Listed", species("Listed", 0.89), (1, 0, 0, 0, 0)),
+        ("Listed", species("Other", 0.9), (1, 1, 1, 1, 1)),
+        ("Listed", species("Other", None), (1, 1, 0, 0, 0)),
+        ("Other", species("Other", 1.0), (1, 0, 1, 0, 1)),
+        ("Listed", species("Other", 1.0, "genus"), (0, 0, 0, 0, 0)),
+        ("Listed", None, (0, 0, 0, 0, 0)),
     ):
+        candidate = Candidate(taxon_id=first.lower(), scientific_name=first, common_name=first, score=1.0)
         fit = ListFit({"Listed"}, 0.1)
-        fit.add(row)
-        assert astuple(fit)[2:] == (1, *counts), row
+        fit.add(Identification(image="photo.jpg", candidates=(candidate,), answer_without_list=without))
+        assert astuple(fit)[2:] == (1, *counts), (first, without)
 
 
 def test_a_list_fits_while_unlisted_species_are_within_chance() -> None:

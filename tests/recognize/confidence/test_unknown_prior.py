@@ -1,8 +1,7 @@
 """Share of unknown species estimated from photos: most probable share, spread sample, and use in a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -75,6 +74,9 @@ def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: A
     one = next(recognizer.identify(photos[:1]))
     stream = next(recognizer.identify(iter(photos)))
     assert one.unknown_prior == stream.unknown_prior == UNKNOWN_PRIOR
+    groups = [photos[:2], photos[2:6], photos[6:]]
+    of_groups = recognizer.estimate_unknown_prior(groups)
+    assert of_groups == recognizer.estimate_unknown_prior([each[0] for each in groups]), "an encounter counts once"
 
 
 def test_a_run_encodes_no_photo_twice(
@@ -101,25 +103,9 @@ def test_a_run_encodes_no_photo_twice(
     assert [row.answer for row in plain.identify(paths)] == [row.answer for row in rows]
 
 
-def test_an_encounter_counts_once(store: Any, encoders: Any, calibration: Any) -> None:
-    recognizer = Recognizer(store, encoders, calibration=calibration)
-    photos = pictures()
-    groups = [photos[:2], photos[2:6], photos[6:]]
-    assert recognizer.estimate_unknown_prior(groups) == recognizer.estimate_unknown_prior([each[0] for each in groups])
-    assert len(list(recognizer.identify(groups))) == 3
-
-
-class NoBirds:
-    """A detector that finds nothing, so that flat pictures show no bird."""
-
-    name = "no-birds"
-
-    def detect(self, images: Any) -> list[Any]:
-        return [() for _ in images]
-
-
 def test_photos_without_a_bird_do_not_count(store: Any, encoders: Any, calibration: Any) -> None:
-    recognizer = Recognizer(store, replace(encoders, detector=NoBirds()), calibration=calibration)
+    nothing = SimpleNamespace(name="nothing", detect=lambda images: [() for _ in images])
+    recognizer = Recognizer(store, replace(encoders, detector=nothing), calibration=calibration)
     photos, blank = pictures(), [Image.new("RGB", (96, 96), "magenta")] * 6
     prior = recognizer.estimate_unknown_prior([*photos, *blank])
     assert prior == recognizer.estimate_unknown_prior(photos)

@@ -22,36 +22,22 @@ def drawn(taxon_id: str) -> Image.Image:
     return Image.open(io.BytesIO(drawings_of(taxon_id, "anchor")[-1].png())).convert("RGB")
 
 
-def meadow(*birds: tuple[Image.Image, tuple[int, int]]) -> Image.Image:
-    """Return a green picture with drawings at some places."""
-    picture = Image.new("RGB", (1000, 700), (120, 160, 120))
-    for bird, place in birds:
-        picture.paste(bird, place)
-    return picture
-
-
 def birds_of(found: tuple[Detection, ...]) -> list[Detection]:
     return [each for each in found if each.kind == "bird"]
 
 
-def test_a_bird_is_found_with_a_box_around_it(detector: NanoDet) -> None:
-    bird = birds_of(detector.detect([meadow((drawn("pica-pica").resize((300, 300)), (500, 300)))])[0])[0]
+def test_a_bird_is_found_in_any_batch_with_a_box_around_it_and_a_blank_picture_shows_nothing(detector: NanoDet) -> None:
+    meadow = Image.new("RGB", (1000, 700), (120, 160, 120))
+    meadow.paste(drawn("pica-pica").resize((300, 300)), (500, 300))
+    pictures = [meadow, drawn("hirundo-rustica"), Image.new("RGB", (300, 200), "navy")]
+    together = detector.detect(pictures)
+    assert together == [detector.detect([picture])[0] for picture in pictures]
+    bird = birds_of(together[0])[0]
     assert bird.score >= 0.4
     assert common_share(bird.box, Box(500, 300, 800, 600)) >= 0.9
-
-
-def test_the_name_tells_model_file_and_preprocessing(detector: NanoDet) -> None:
+    assert together[2] == ()
     kind, digest, preprocessing = detector.name.split("/")
     assert (kind, len(digest), preprocessing) == ("nanodet", 12, "squeeze-416-bilinear-tiles-3")
-
-
-def test_detections_do_not_depend_on_the_batch(detector: NanoDet) -> None:
-    pictures = [drawn("pica-pica"), drawn("hirundo-rustica"), meadow()]
-    assert detector.detect(pictures) == [detector.detect([picture])[0] for picture in pictures]
-
-
-def test_a_blank_picture_shows_nothing(detector: NanoDet) -> None:
-    assert detector.detect([Image.new("RGB", (300, 200), colour) for colour in ("black", "white", "navy")]) == [()] * 3
 
 
 def test_tiles_cover_the_picture_and_overlap() -> None:

@@ -88,17 +88,10 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     text |= {"proj_bias": True, "pool_type": "last", "norm_kwargs": {"eps": 1e-6}}
     vision = {"image_size": 160, "timm_model_name": TIMM_ARCHITECTURE, "timm_model_pretrained": False}
     vision |= {"timm_pool": "avg", "timm_proj": "none"}
-    model_config = {
-        "embed_dim": 64,
-        "init_logit_bias": -10,
-        "custom_text": True,
-        "vision_cfg": vision,
-        "text_cfg": text,
-    }
-    config = {
-        "model_cfg": model_config,
-        "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "resize_mode": "squash"},
-    }
+    model_config = {"embed_dim": 64, "init_logit_bias": -10, "custom_text": True}
+    model_config |= {"vision_cfg": vision, "text_cfg": text}
+    preprocess = {"mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "resize_mode": "squash"}
+    config = {"model_cfg": model_config, "preprocess_cfg": preprocess}
     torch.manual_seed(seed)
     model = open_clip.CustomTextCLIP(**{key: value for key, value in model_config.items() if key != "custom_text"})
     folder = snapshot(cache, repository)

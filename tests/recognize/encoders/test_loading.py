@@ -99,10 +99,7 @@ def _squashed(picture: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("architecture", "own_px", "asked_px"),
-    [
-        ("vit_small_patch14_dinov2", 518, 224),
-        ("vit_small_patch16_dinov3", 256, None),
-    ],
+    [("vit_small_patch14_dinov2", 518, 224), ("vit_small_patch16_dinov3", 256, None)],
 )
 def test_dino_encodes_at_its_native_or_the_requested_size(
     hub: Any, architecture: str, own_px: int, asked_px: int | None
@@ -126,10 +123,7 @@ def test_dino_encodes_at_its_native_or_the_requested_size(
 
 
 @pytest.mark.filterwarnings("ignore")  # warnings inside transformers
-@pytest.mark.parametrize(
-    ("kind", "precision"),
-    [("siglip", "bfloat16"), ("vit", "bfloat16"), ("dinov2", "float16")],
-)
+@pytest.mark.parametrize(("kind", "precision"), [("siglip", "bfloat16"), ("vit", "bfloat16"), ("dinov2", "float16")])
 def test_half_precision_gives_nearly_the_same_vectors(hub: Any, kind: str, precision: str) -> None:
     """On a CPU, which is slow but covers every part of a model; a GPU uses half precision by default."""
     name = f"tiny/{kind}"
@@ -168,20 +162,15 @@ def test_grey_and_transparent_pictures_are_read_as_rgb(clip: Any) -> None:
     np.testing.assert_array_equal(rows, rows[:1].repeat(3, axis=0))
 
 
-def test_the_space_depends_on_the_weights(hub: Any) -> None:
+def test_the_space_depends_on_the_weights_and_the_image_size(hub: Any) -> None:
     hub_cache.write_clip(hub, "tiny/a", seed=0)
     hub_cache.write_clip(hub, "tiny/b", seed=1)
     first, again, other = (OpenClipEncoder(f"hf-hub:tiny/{name}", device="cpu") for name in ("a", "a", "b"))
     assert first.space == again.space
     assert first.space.split("/")[-2] != other.space.split("/")[-2]
-
-
-def test_the_space_depends_on_the_image_size(hub: Any) -> None:
     hub_cache.write_timm(hub, "tiny/vit")
-    assert (
-        TimmEncoder("hf-hub:tiny/vit", device="cpu").space
-        != TimmEncoder("hf-hub:tiny/vit", device="cpu", image_px=96).space
-    )
+    whole, small = (TimmEncoder("hf-hub:tiny/vit", device="cpu", image_px=px) for px in (None, 96))
+    assert whole.space != small.space
 
 
 def test_openai_weights_use_quick_gelu() -> None:
@@ -193,50 +182,24 @@ def test_openai_weights_use_quick_gelu() -> None:
     assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)
 
 
-@pytest.mark.parametrize("name", ["ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""])
-def test_an_unknown_open_clip_name_is_refused_with_suggestions(name: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        OpenClipEncoder(name, device="cpu").dim  # noqa: B018
-    assert "/openai" in caught.value.hint
-
-
-def test_an_unknown_timm_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match="Unknown timm model"):
-        TimmEncoder("vit_enormous", device="cpu").dim  # noqa: B018
-
-
-@pytest.mark.parametrize("make", [OpenClipEncoder, TimmEncoder])
-def test_missing_weights_are_named(hub: Any, make: Any) -> None:
-    with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as caught:
-        make("hf-hub:tiny/nowhere", device="cpu").space  # noqa: B018
-    assert "HF_HUB_OFFLINE" in caught.value.hint
-
-
-def test_an_unknown_precision_is_refused(clip: Any) -> None:
-    with pytest.raises(ConfigError, match=r'"int8"\. Expected one of float32, float16, bfloat16'):
-        OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim  # noqa: B018
-
-
-def test_an_unknown_or_unavailable_device_is_refused(clip: Any) -> None:
+def test_unknown_models_precisions_and_devices_are_refused_with_a_remedy(hub: Any, clip: Any) -> None:
     import torch
 
+    for name in ("ViT-L-14/opanai", "ViT-L-14", "nonsense/openai", ""):
+        with pytest.raises(ConfigError) as caught:
+            _ = OpenClipEncoder(name, device="cpu").dim
+        assert "/openai" in caught.value.hint
+    with pytest.raises(ConfigError, match="Unknown timm model"):
+        _ = TimmEncoder("vit_enormous", device="cpu").dim
+    for make in (OpenClipEncoder, TimmEncoder):
+        with pytest.raises(MissingRequirement, match="hf-hub:tiny/nowhere cannot be loaded") as missing:
+            _ = make("hf-hub:tiny/nowhere", device="cpu").space
+        assert "HF_HUB_OFFLINE" in missing.value.hint
+    with pytest.raises(ConfigError, match=r'"int8"\. Expected one of float32, float16, bfloat16'):
+        _ = OpenClipEncoder("hf-hub:tiny/clip", device="cpu", precision="int8").dim
     for device in ("tpu", *(() if torch.cuda.is_available() else ("cuda",))):
         with pytest.raises(ConfigError, match=device):
-            OpenClipEncoder("hf-hub:tiny/clip", device=device).dim  # noqa: B018
-
-
-@pytest.mark.parametrize("profile", ["paper", "best"])
-def test_every_model_of_a_profile_has_published_weights(profile: str) -> None:
-    import open_clip
-    import timm
-
-    encoders = load_encoders(profile)
-    for encoder in encoders.text_image:
-        architecture, _, tag = encoder.name.partition("/")
-        if not encoder.name.startswith("hf-hub:"):
-            assert tag in open_clip.list_pretrained_tags_by_model(architecture)
-    assert timm.models.is_model_pretrained(encoders.visual.name)
-    assert encoders.profile == profile
+            _ = OpenClipEncoder("hf-hub:tiny/clip", device=device).dim
 
 
 def test_the_table_of_published_weights_matches_the_libraries() -> None:
@@ -262,9 +225,12 @@ def test_the_table_of_published_weights_matches_the_libraries() -> None:
             assert published.parameters == sum(weights.numel() for weights in model.parameters())
             tokenizer = config["text_cfg"].get("hf_tokenizer_name", published.repository)
             assert tokenizer == (published.tokenizer or published.repository)
-    assert {encoder.name for profile in ("paper", "best") for encoder in encoders_of(profile)} <= set(PUBLISHED)
-
-
-def encoders_of(profile: Any) -> Any:
-    encoders = load_encoders(profile)
-    return (*encoders.text_image, encoders.visual, encoders.sentence)
+    for profile in ("paper", "best"):
+        encoders = load_encoders(profile)
+        for encoder in encoders.text_image:
+            architecture, _, tag = encoder.name.partition("/")
+            tags = open_clip.list_pretrained_tags_by_model(architecture)
+            assert encoder.name.startswith("hf-hub:") or tag in tags
+        assert encoders.profile == profile and timm.models.is_model_pretrained(encoders.visual.name)
+        names = {encoder.name for encoder in (*encoders.text_image, encoders.visual, encoders.sentence)}
+        assert names <= set(PUBLISHED)

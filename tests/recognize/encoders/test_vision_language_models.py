@@ -1,7 +1,5 @@
 """E5-V, BLIP-2, BLIP and cross-encoders: the libraries' own architectures with tiny random weights, in folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from data.errors import ConfigError
 from recognize.encoders.open_clip_models import OpenClipEncoder
-from recognize.encoders.profiles import load_encoders
+from recognize.encoders.profiles import LOADERS, load_encoders
 from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
 from recognize.encoders.timm_models import TimmEncoder
 from recognize.encoders.weights import PUBLISHED, EncoderWeights, hub_cache, memory_bytes, weights_of
+from recognize.settings import PROFILES
 from tests.toy.encoders import toy_encoders
 
 REVISION = "f" * 40
@@ -38,7 +40,10 @@ def found(encoder: Any, cache: Path) -> EncoderWeights:
     return next(each for each in weights_of(profile, cache) if each.role == role)
 
 
-def test_the_bundled_profile_needs_no_download(tmp_path: Path) -> None:
+def test_profiles_have_loaders_and_the_bundled_one_needs_no_download(tmp_path: Path) -> None:
+    assert tuple(LOADERS) == PROFILES
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of starter, general, paper, best'):
+        load_encoders("big")
     weights = weights_of(load_encoders("starter"), tmp_path)
     assert [(each.is_ready, each.package, each.place) for each in weights] == [(True, None, "built in")] * 3
     assert memory_bytes(weights) == 200_000_000

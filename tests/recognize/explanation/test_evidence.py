@@ -3,38 +3,29 @@
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
 
 from data.errors import UsageError
 from data.records import AnchorMatch, Candidate, Identification
 from recognize import PRESETS, Recognizer, explain
+from recognize.explanation.evidence import Explanation
+from tests.recognize.birds_in_memory import bird
 from tests.toy.store import MemoryStore, Sketch
-
-
-def bird(colour: Any) -> Any:
-    picture = Image.new("RGB", (96, 96), "white")
-    ImageDraw.Draw(picture).ellipse((24, 30, 72, 70), fill=colour)
-    return picture
 
 
 @pytest.fixture(scope="module")
 def store(encoders: Any) -> MemoryStore:
-    return MemoryStore(
-        {
-            "Cardinalis cardinalis": Sketch(
-                texts=["Plumage scarlet.", "The crown is red and the face black."],
-                pictures=[bird("crimson")],
-                common_name="Northern Cardinal",
-                credit="A. Painter",
-            ),
-            "Piranga olivacea": Sketch(
-                texts=["Plumage red with black wings.", "The crown is yellow."],
-                pictures=[bird("darkorange")],
-                common_name="Scarlet Tanager",
-            ),
-        },
-        encoders,
-    )
+    cardinal = Sketch(
+        texts=["Plumage scarlet.", "The crown is red and the face black."], pictures=[bird("crimson")],
+        common_name="Northern Cardinal", credit="A. Painter",
+    )  # fmt: skip
+    texts = ["Plumage red with black wings.", "The crown is yellow."]
+    tanager = Sketch(texts=texts, pictures=[bird("darkorange")], common_name="Scarlet Tanager")
+    return MemoryStore({"Cardinalis cardinalis": cardinal, "Piranga olivacea": tanager}, encoders)
+
+
+def explained(sketches: dict[str, Sketch], encoders: Any, colour: str) -> Explanation:
+    store = MemoryStore(sketches, encoders)
+    return explain(store, next(Recognizer(store, encoders).identify([bird(colour)])))
 
 
 def test_stage_leads_add_up_to_the_lead(store: Any, encoders: Any) -> None:
@@ -58,33 +49,26 @@ def test_differing_marks_are_named(store: Any, encoders: Any) -> None:
 
 
 def test_a_stage_that_favours_the_other_species_is_named(encoders: Any) -> None:
-    store = MemoryStore(
-        {
-            "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
-            "Rubra imagine": Sketch(texts=["Plumage blue."], pictures=[bird("crimson")]),
-        },
-        encoders,
-    )
-    why = explain(store, next(Recognizer(store, encoders, preset="default").identify([bird("crimson")])))
-    assert why.deciding_stage == "visual"
+    mixed = {
+        "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
+        "Rubra imagine": Sketch(texts=["Plumage blue."], pictures=[bird("crimson")]),
+    }
+    why = explained(mixed, encoders, "crimson")
+    assert (why.deciding_stage, why.same_genus) == ("visual", True)
     assert "on its reference photos; the description favours" in why.text
-    assert why.same_genus
 
 
-def row_of(*scores: Any, anchors: tuple[()] = ()) -> Identification:
+def row_of(*scores: Any, anchors: tuple[float, ...] = ()) -> Identification:
     """Return a row of the default preset with these stage scores for the two species of the store."""
-    names = ("Cardinalis cardinalis", "Piranga olivacea")
+    names = {"Cardinalis cardinalis": "Northern Cardinal", "Piranga olivacea": "Scarlet Tanager"}
     candidates = tuple(
         Candidate(
-            taxon_id=name.lower().replace(" ", "-"),
-            scientific_name=name,
-            common_name={"Cardinalis cardinalis": "Northern Cardinal", "Piranga olivacea": "Scarlet Tanager"}[name],
+            taxon_id=name.lower().replace(" ", "-"), scientific_name=name, common_name=common, scores=stages,
             score=sum(value for stage, value in stages.items() if stage.endswith("_part")),
-            scores=stages,
             anchors=tuple(AnchorMatch(id="a", similarity=similarity) for similarity in anchors),
         )
-        for name, stages in zip(names, scores, strict=True)
-    )
+        for (name, common), stages in zip(names.items(), scores, strict=True)
+    )  # fmt: skip
     return Identification(image="x", preset="default", candidates=candidates)
 
 
@@ -128,66 +112,42 @@ def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any) -> None:
 
 
 def test_a_photo_that_is_an_anchor_is_flagged(store: Any, encoders: Any) -> None:
-    other = bird("crimson").rotate(40, fillcolor="olive")
-    itself, another = Recognizer(store, encoders).identify([bird("crimson"), other])
-    why = explain(store, itself)
+    """A similarity that rounds to one means the same picture."""
+    why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
     assert why.is_anchor_of == "cardinalis-cardinalis"
     assert "This photo is a reference photo of Northern Cardinal, or looks the same as one" in why.text
-    assert explain(store, another).is_anchor_of is None
-    assert "is a reference photo" not in explain(store, another).text
-
-
-def test_a_similarity_that_rounds_to_one_means_the_same_picture(store: Any) -> None:
-    for similarity, is_same in ((1.0, True), (0.9996, True), (0.999, False)):
+    for similarity, anchor_of in ((1.0, "cardinalis-cardinalis"), (0.9996, "cardinalis-cardinalis"), (0.999, None)):
         stages = {"text_part": 0.0, "visual_part": 1.0}
-        why = explain(store, row_of(stages, stages, anchors=[0.25, similarity]))
-        assert (why.is_anchor_of == "cardinalis-cardinalis") is is_same, similarity
+        why = explain(store, row_of(stages, stages, anchors=(0.25, similarity)))
+        assert (why.is_anchor_of, "is a reference photo" in why.text) == (anchor_of, anchor_of is not None), similarity
 
 
-def test_a_tie_is_explained_as_a_tie(encoders: Any) -> None:
+def test_ties_single_candidates_missing_texts_and_errors_are_stated(store: Any, encoders: Any) -> None:
     twins = {name: Sketch(texts=["Plumage red."], pictures=[bird("red")]) for name in ("A a", "B b")}
-    store = MemoryStore(twins, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    why = explained(twins, encoders, "red")
     assert (why.first.taxon_id, why.lead, why.deciding_stage) == ("a-a", 0, None)
-    assert "have the same score" in why.text
-    assert "mention the same marks" in why.text
-
-
-def test_a_single_candidate_is_explained(encoders: Any) -> None:
-    store = MemoryStore({"A a": Sketch(texts=["red"])}, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert why.second is None
-    assert why.text == "A a is the only candidate."
-
-
-def test_an_error_row_cannot_be_explained(store: Any) -> None:
+    assert "have the same score" in why.text and "mention the same marks" in why.text
+    assert explained({"A a": Sketch(texts=["red"])}, encoders, "red").text == "A a is the only candidate."
+    bare = {"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}
+    assert "no description of A a" in explained(bare, encoders, "red").text
     with pytest.raises(UsageError, match="broken"):
         explain(store, Identification(image="x", status="error", error="broken"))
 
 
-def test_a_stage_with_equal_scores_is_not_mentioned(store: Any) -> None:
+def test_a_stage_with_equal_scores_is_not_mentioned_nor_the_blend_of_v2_called_the_description(
+    store: Any, encoders: Any
+) -> None:
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.5}, {"text_part": 1.0, "visual_part": 0.5}))
     assert why.score_text == "Northern Cardinal scores higher than Scarlet Tanager on its description alone."
     why = explain(store, row_of({"text_part": 2.0, "visual_part": 0.75}, {"text_part": 1.0, "visual_part": 0.5}))
     assert why.score_text.endswith("Scarlet Tanager, mostly on its description.")
-
-
-def test_the_blend_of_v2_is_not_called_the_description(store: Any, encoders: Any) -> None:
-    row = next(Recognizer(store, encoders, preset="vr-rag-v2").identify([bird("crimson")]))
-    assert "its blend of description and reference photos" in explain(store, row).score_text
-    row = next(Recognizer(store, encoders, preset="vr-rag-v1").identify([bird("crimson")]))
-    assert "blend" not in explain(store, row).score_text
+    for preset, is_blend in (("vr-rag-v2", True), ("vr-rag-v1", False)):
+        row = next(Recognizer(store, encoders, preset=preset).identify([bird("crimson")]))
+        assert ("its blend of description and reference photos" in explain(store, row).score_text) == is_blend
 
 
 def test_marks_beyond_the_listed_parts_are_listed_separately(encoders: Any) -> None:
     parts = ("crown", "face", "throat", "back", "rump", "breast", "tail")
-    texts = [[" ".join(f"The {part} is {colour}." for part in parts)] for colour in ("red", "blue")]
-    store = MemoryStore({"A a": Sketch(texts=texts[0]), "B b": Sketch(texts=texts[1])}, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
+    texts = [" ".join(f"The {part} is {colour}." for part in parts) for colour in ("red", "blue")]
+    why = explained({"A a": Sketch(texts=texts[:1]), "B b": Sketch(texts=texts[1:])}, encoders, "red")
     assert "The breast is red in A a and blue in B b. Only the A a description mentions red tail." in why.text
-
-
-def test_a_missing_description_is_stated(encoders: Any) -> None:
-    store = MemoryStore({"A a": Sketch(pictures=[bird("red")]), "B b": Sketch(texts=["Plumage blue."])}, encoders)
-    why = explain(store, next(Recognizer(store, encoders).identify([bird("red")])))
-    assert "no description of A a" in why.text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from data.errors import CostStop
+from data.errors import BadImage, CostStop
 from data.records import Answer, Box, Candidate, Identification
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
@@ -51,6 +51,9 @@ def test_the_choice_becomes_the_answer_without_confidence() -> None:
     assert found.status == "identified"
     assert (found.reader.choice, found.reader.reason) == ("cardinalis-cardinalis", "seen")
     assert server.calls[0].images == [b"\xff\xd8\xffa.jpg"]
+    (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
+    assert (found.answer, found.status) == (Answer(rank="none", name=""), "not_sure")
+    assert (found.reader.choice, found.reader.agreement) == (None, 1.0)
 
 
 def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
@@ -60,37 +63,28 @@ def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
     assert pictures == [b"a.jpg 18", b"a.jpg 9", b"b.jpg"], "one bird: the whole photo"
 
 
-def test_unreadable_and_refused_replies_keep_the_answer() -> None:
+def test_unreadable_and_refused_replies_and_unreadable_photos_keep_the_answer() -> None:
     def script(call: Any) -> Any:
         return "?" if call.images[0].endswith(b"a.jpg") else Says(text=None, refusal="No.")
 
     before = [row("a.jpg"), row("b.jpg")]
     found, _ = read(before, script)
     assert [each.answer for each in found] == [each.answer for each in before]
-    assert [each.reader.agreement for each in found] == [0.0, 0.0]
-    assert found[0].reader.reason == "the reader failed: no choice in the reply '?'"
-    assert "the reader failed" in found[1].reader.reason
-    assert [(each.reader.answered, len(each.reader.failures)) for each in found] == [(0, 0), (0, 1)]
-
-
-def test_rows_with_errors_or_without_candidates_make_no_call() -> None:
-    bad = Identification(image="x.jpg", status="error", error="truncated")
-    found, server = read([bad, row("y.jpg", candidates=())], "?")
-    assert [each.reader for each in found] == [None, None]
-    assert server.n_calls == 0
-
-
-def test_an_unreadable_photo_keeps_its_answer() -> None:
-    from data.errors import BadImage
+    readings = [each.reader for each in found]
+    assert [(each.agreement, each.answered, len(each.failures)) for each in readings] == [(0.0, 0, 0), (0.0, 0, 1)]
+    assert readings[0].reason == "the reader failed: no choice in the reply '?'"
+    assert "the reader failed" in readings[1].reason
 
     def broken(path: Any, _: Any) -> None:
         raise BadImage(f"{path} is gone")
 
     with OpenAIServer("?") as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        (found,) = read_over([row("a.jpg")], Reader(chat), broken)
-    assert found.answer == row("a.jpg").answer
-    assert found.reader.reason == "the reader failed: a.jpg is gone"
-    assert (found.reader.samples, found.reader.answered, found.reader.failures) == (0, 0, ("a.jpg is gone",))
+        (gone,) = read_over([row("a.jpg")], Reader(chat), broken)
+    assert (gone.answer, gone.reader.reason) == (row("a.jpg").answer, "the reader failed: a.jpg is gone")
+    assert (gone.reader.samples, gone.reader.answered, gone.reader.failures) == (0, 0, ("a.jpg is gone",))
+    bad = Identification(image="x.jpg", status="error", error="truncated")
+    found, server = read([bad, row("y.jpg", candidates=())], "?")
+    assert ([each.reader for each in found], server.n_calls) == ([None, None], 0)
 
 
 def test_rows_keep_their_order_while_requests_run_in_parallel() -> None:
@@ -124,9 +118,3 @@ def test_the_cost_limit_ends_the_stream_after_finished_rows() -> None:
         assert next(stream).reader.agreement == 1.0
         with pytest.raises(CostStop):
             next(stream)
-
-
-def test_choosing_no_candidate_gives_the_answer_none() -> None:
-    (found,), _ = read([row("a.jpg")], '{"reason": "a heron", "answer": "none"}')
-    assert (found.answer, found.status) == (Answer(rank="none", name=""), "not_sure")
-    assert (found.reader.choice, found.reader.agreement) == (None, 1.0)

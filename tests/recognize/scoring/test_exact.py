@@ -27,15 +27,6 @@ def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int,
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-def test_a_pool_of_distinct_scores_is_complete() -> None:
-    m, n_rows = 100, 4003
-    rough = np.random.default_rng(m).standard_normal((20, n_rows)).astype(np.float32)
-    pool = find_pools(rough, m, lambda pairs: rough[pairs.photos, pairs.items].astype(np.float64))
-    best = np.sort(np.argsort(-rough, axis=1, kind="stable")[:, :m], axis=1)
-    assert pool.photos.tolist() == np.repeat(np.arange(20), m).tolist()
-    assert pool.items.tolist() == best.ravel().tolist()
-
-
 @pytest.mark.parametrize(("n_good", "seed"), [(1, 0), (3, 1), (9, 2)])
 def test_the_doubt_of_a_pool_scales_with_its_best_score(n_good: int, seed: int) -> None:
     """A small sum of cancelling terms passes through large values, so its rounding error is as large as theirs."""

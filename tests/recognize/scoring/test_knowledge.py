@@ -1,7 +1,5 @@
 """Tables of a knowledge base: their consistency, and their restriction to fewer species."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,6 @@
 """Presets against plain loops, over many shapes and kinds of vectors."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,10 +22,8 @@ from tests.recognize import vr_rag_reference as reference
 
 
 def table(rng: Any, owners: Any, dim: Any, vectors: Any) -> VectorTable:
-    owners = np.array(sorted(owners), dtype=np.intp)
-    return VectorTable(
-        ids=tuple(str(i) for i in range(len(owners))), owners=owners, vectors=vectors(rng, len(owners), dim)
-    )
+    owners, ids = np.array(sorted(owners), dtype=np.intp), tuple(map(str, range(len(owners))))
+    return VectorTable(ids=ids, owners=owners, vectors=vectors(rng, len(owners), dim))
 
 
 def random_units(rng: Any, n: Any, dim: Any) -> Any:
@@ -76,22 +75,16 @@ def make(shape: Any, kind: Any, *, seed: int = 0, n_photos: int = 3) -> Any:
     anchor_owners = np.repeat(np.arange(n_species), rng.integers(low_a, high_a + 1, n_species))
     dims = [8, 12, 16][:n_encoders]
     knowledge = Knowledge(
-        n_species=n_species,
-        names=tuple("abc"[:n_encoders]),
+        n_species=n_species, names=tuple("abc"[:n_encoders]), anchors=table(rng, anchor_owners, 10, vectors),
         chunks=tuple(table(rng, chunk_owners, dim, vectors) for dim in dims),
-        anchors=table(rng, anchor_owners, 10, vectors),
         images=tuple(table(rng, anchor_owners, dim, vectors) for dim in dims),
-    )
+    )  # fmt: skip
     queries = Queries(text_image=tuple(vectors(rng, n_photos, dim) for dim in dims), visual=vectors(rng, n_photos, 10))
     world = reference.World(
-        n_species=n_species,
-        chunks=[t.vectors.tolist() for t in knowledge.chunks],
-        chunk_owners=chunk_owners.tolist(),
-        anchors=knowledge.anchors.vectors.tolist(),
-        anchor_owners=anchor_owners.tolist(),
-        images=[t.vectors.tolist() for t in knowledge.images],
-        image_owners=anchor_owners.tolist(),
-    )
+        n_species=n_species, chunks=[t.vectors.tolist() for t in knowledge.chunks], chunk_owners=chunk_owners.tolist(),
+        anchors=knowledge.anchors.vectors.tolist(), anchor_owners=anchor_owners.tolist(),
+        images=[t.vectors.tolist() for t in knowledge.images], image_owners=anchor_owners.tolist(),
+    )  # fmt: skip
     return knowledge, queries, world
 
 
@@ -172,18 +165,6 @@ def test_a_stage_with_equal_rows_contributes_zero(alike: str) -> None:
         assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
 
 
-def test_mean_anchors_do_not_depend_on_earlier_requests() -> None:
-    shape = (12, (1, 1), (0, 4), 1)
-    for limits in ((None, 3, 1, 4, 9), (1, 3, 4, None)):
-        knowledge = make(shape, "random")[0]
-        for limit in limits:
-            means = knowledge.mean_anchors(limit)
-            for species, mean in enumerate(means):
-                own = knowledge.anchors.vectors[knowledge.anchors.owners == species][:limit]
-                assert mean == pytest.approx(own.mean(axis=0) if len(own) else np.zeros(10), abs=1e-6)
-            assert knowledge.mean_anchors(limit) is means
-
-
 def test_rounding_does_not_affect_centroids_of_nearly_opposite_anchors() -> None:
     rng = np.random.default_rng(0)
     looks = random_units(rng, 60, 10)
@@ -210,14 +191,11 @@ def test_a_ranking_does_not_depend_on_the_other_photos(preset: str) -> None:
         assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
 
 
-def test_vectors_of_another_length_are_refused() -> None:
+def test_the_anchor_mode_follows_the_number_of_anchors_and_vectors_of_another_length_are_refused() -> None:
     knowledge, queries, _ = make("gaps", "random")
-    wrong = Queries(text_image=queries.text_image, visual=queries.visual[:, :-1])
+    wrong = replace(queries, visual=queries.visual[:, :-1])
     with pytest.raises(ValueError, match=r"dims \[8, 12, 10\]"):
         vr_rag_v1(knowledge, wrong)
-
-
-def test_the_anchor_mode_follows_the_number_of_anchors() -> None:
     shapes = ("one chunk, three anchors", "one species", "no anchors")
     assert [anchor_mode(make(shape, "random")[0]) for shape in shapes] == ["several", "single", "single"]
 

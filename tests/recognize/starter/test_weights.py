@@ -24,19 +24,9 @@ def pictures(n: Any) -> Any:
     return [Image.fromarray(rng.integers(0, 256, (40, 60, 3), dtype=np.uint8)) for _ in range(n)]
 
 
-def test_the_files_stay_below_their_size_limits() -> None:
+def test_the_files_are_small_and_encoding_does_not_import_torch() -> None:
     folder = Weights().folder
-    assert (folder / TOWER_FILE).stat().st_size <= 14e6
-    assert (folder / HEADS_FILE).stat().st_size <= 11e6
-
-
-def test_a_hash_is_bundled_for_each_training_photo(encoders: Any) -> None:
-    hashes = encoders.visual.photo_hashes()
-    assert (hashes.dtype, len(hashes)) == (np.uint64, 4_574), "as the model card says"
-    assert (hashes[1:] >= hashes[:-1]).all()
-
-
-def test_encoding_does_not_import_torch() -> None:
+    assert (folder / TOWER_FILE).stat().st_size <= 14e6 and (folder / HEADS_FILE).stat().st_size <= 11e6
     code = (
         "import sys; from PIL import Image; from recognize.starter.encoders import load_starter; e = load_starter();"
         "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
@@ -51,32 +41,23 @@ def test_each_space_names_the_weights_it_depends_on(encoders: Any) -> None:
     pair, look, words = encoders.spaces
     assert all(part in space for space in (pair, look) for part in (tower, heads, "260"))
     assert heads in words and tower not in words
+    asked, same, other = encoders.text_image[0].weights.heads.encode_pairs(
+        ["Red crown.", "A reddish cap.", "Tail red."]
+    )
+    assert (asked @ same, asked @ other) == (pytest.approx(1, abs=1e-6), 0), "synonyms are the same pair"
 
 
-def test_features_of_repeated_pictures_are_cached(encoders: Any, tmp_path: Path) -> None:
+def test_features_of_repeated_pictures_are_cached(tmp_path: Path) -> None:
     """For pictures just seen, the tower does not even need its file."""
     path = tmp_path / "tower.onnx"
     path.write_bytes((Weights().folder / TOWER_FILE).read_bytes())
     tower, images = Tower(path), pictures(3)
     first = tower.features(images)
-    tower._session = None
-    path.unlink()
-    assert (tower.features(images) == first).all()
-
-
-def test_changing_returned_features_leaves_the_cache_intact(encoders: Any) -> None:
-    tower, images = encoders.visual.weights.tower, pictures(2)
-    first = tower.features(images)
     kept = first.copy()
     first[:] = 0
-    assert (tower.features(images) == kept).all()
-
-
-def test_a_red_cap_and_a_red_crown_are_the_same_pair(encoders: Any) -> None:
-    heads = encoders.text_image[0].weights.heads
-    asked, same, other = heads.encode_pairs(["Red crown.", "A reddish cap.", "Tail red."])
-    assert asked @ same == pytest.approx(1, abs=1e-6)
-    assert asked @ other == 0
+    tower._session = None
+    path.unlink()
+    assert (tower.features(images) == kept).all(), "changing returned features leaves the cache intact"
 
 
 def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
@@ -84,6 +65,9 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
     assert len(names) == len(set(names)) == len(rows) > 1500
     assert rows.shape[1] == encoders.visual.dim
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
+    hashes = encoders.visual.photo_hashes()
+    assert (hashes.dtype, len(hashes)) == (np.uint64, 4_574), "one for each training photo, as the model card says"
+    assert (hashes[1:] >= hashes[:-1]).all()
 
 
 def test_most_hidden_photos_are_nearest_to_their_prototype(encoders: Any, shared: Path) -> None:

@@ -1,7 +1,5 @@
 """HTML page of a photo: self-contained, with credits, and with all texts escaped."""
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import replace
@@ -13,17 +11,7 @@ import pytest
 from PIL import Image
 
 from data.files import sha256_hex
-from data.records import (
-    Anchor,
-    AnchorMatch,
-    Answer,
-    Candidate,
-    Identification,
-    Reading,
-    Source,
-    SpeciesEntry,
-    Taxon,
-)
+from data.records import Anchor, AnchorMatch, Answer, Candidate, Identification, Reading, Source, SpeciesEntry, Taxon
 from recognize.explanation.cards.page import card
 from recognize.explanation.cards.pictures import figures
 from recognize.explanation.evidence import Explanation
@@ -34,11 +22,8 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.html = html
-        self.sources: list[str] = []
-        self.links: list[str] = []
-        self.tags: list[str] = []
-        self.shown: list[str] = []
+        self.html, self.tags, self.shown = html, list[str](), list[str]()
+        self.sources, self.links = list[str](), list[str]()
         self.feed(html)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -105,64 +90,128 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
     return Page(card(row, why, entries, lambda _: photo))
 
 
-def test_the_page_shows_answer_scores_source_credits_date_and_rounded_place(photo: Path) -> None:
-    text = page(photo, place=(47.6062, -122.3321), date="2026-05-01", is_anchor_of="cyanocitta-cristata").text
-    for expected in (
-        "Blue Jay Cyanocitta cristata Confidence not available for this knowledge base.",
-        "It is <ahead>.",
-        "1. Blue Jay 4.25 +4.00 +0.25",
-        "similarity 0.75 A <b>birder</b> , CC BY 4.0",
+def species(confidence: Any = None, p_unknown: Any = None, name: str = "Cyanocitta cristata") -> Answer:
+    common = "Blue Jay" if name == "Cyanocitta cristata" else None
+    return Answer(rank="species", name=name, common_name=common, confidence=confidence, p_unknown=p_unknown)
+
+
+def higher(rank: Any, name: str, confidence: float | None, p_unknown: float | None) -> Answer:
+    return Answer(rank=rank, name=name, confidence=confidence, p_unknown=p_unknown)
+
+
+UNMEASURED = "Confidence not available: the accuracy of this reader was not measured."
+V2 = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
+OF_READER = {
+    "answer": Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay"),
+    "reader": Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest."),
+}
+PLACED = replace(OTHER, scores={**OTHER.scores, "place": 0.9}, range_text="said to live all year in Oregon")
+IN_OREGON = {
+    "candidates": (PLACED,), "answer": species(0.8, 0.05, OTHER.scientific_name), "place_name": "Oregon in May",
+}  # fmt: skip
+WITHOUT_LIST = {
+    species(0.4, name="Cyanocitta stelleri"): "Cyanocitta stelleri, 40 %.",
+    higher("genus", "Cyanocitta", 0.6, None): "Cyanocitta sp., 60 %.",
+    higher("none", "", 0.7, 0.7): "not in the knowledge base, 70 %.",
+    higher("none", "", None, 0.3): "not sure.",
+}
+SHOWN: list[tuple[tuple[Candidate, ...], dict[str, Any], list[str]]] = [
+    ((), {"place": (47.6062, -122.3321), "date": "2026-05-01", "is_anchor_of": "cyanocitta-cristata"}, [
+        "Blue Jay Cyanocitta cristata Confidence not available for this knowledge base.", "It is <ahead>.",
+        "1. Blue Jay 4.25 +4.00 +0.25", "similarity 0.75 A <b>birder</b> , CC BY 4.0",
         "Compared with 1 reference photo that is stored as vectors only: similarity 0.50.",
-        "Blue jay , revision 7, CC BY-SA 4.0",
-        "Preset default, knowledge base birds.kb, calibration abc",
+        "Blue jay , revision 7, CC BY-SA 4.0", "Preset default, knowledge base birds.kb, calibration abc",
         "This photo is a reference photo of Blue Jay, or looks the same as one",
         "jay <1>.jpg near 47.6, -122.3 2026-05-01",
-    ):
-        assert expected in text
+    ]),
+    ((), IN_OREGON, [
+        "computed with the place of the photo, not measured",
+        "Steller's Jay favoured: said to live all year in Oregon; the photo is from Oregon in May.",
+    ]),
+    ((replace(OTHER, summary="A white crest."),), {"summary": "A white crest."},
+     ["Its description mentions the same marks as that of Blue Jay."]),
+    ((replace(OTHER, summary=None),), {}, [
+        "Marks cannot be compared: no description of Steller's Jay.",
+        "The knowledge base has no description of this species.",
+    ]),
+    ((replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125}),), {}, [
+        "photo and description photo and reference photos photo and description, by clip",
+        "2. Steller's Jay 0.400 0.200 0.250 0.125",
+    ]),
+    ((V2,), {"preset": "vr-rag-v2"}, [
+        "score blend of description and reference photos reference photos", "2. Steller's Jay 3.00 +0.35 +0.07",
+        "photo and blend of description and reference photos photo and reference photos", "lower for a blend",
+    ]),
+    ((OTHER,), OF_READER, [
+        "Species, chosen by the reader Steller's Jay",
+        "The reader chose Steller's Jay A <black> crest. 67 % of its samples agree",
+        "margin to the next label 1.2 nats",
+        "Compared with Steller's Jay Blue Jay Steller's Jay crest white black",
+    ]),
+    ((), {"reader": Reading(choice="cyanocitta-cristata", agreement=1.0)}, [
+        f"Species, chosen by the reader Blue Jay Cyanocitta cristata {UNMEASURED}",
+        "The reader chose Blue Jay No reason given.",
+    ]),
+    ((), {"reader": Reading(choice=None, agreement=1.0, reason="A heron.")},
+     ["chose none of the candidates A heron. All of its"]),
+    ((), {"reader": Reading(choice=None, agreement=0.0, reason="no reply")}, ["The reader did not answer: no reply"]),
+    *(((), {"answer": species(0.9), "answer_without_list": before, "species_list": "list-1"}, [
+        "90 % sure, if the species list fits: computed with the list, not measured.",
+        f"Without the species list: {expected}",
+    ]) for before, expected in WITHOUT_LIST.items()),
+    ((), {"answer": species(0.83), "calibration": "estimated-0123456789ab"},
+     ["83 % sure. Estimated for any knowledge base, not measured on this one."]),
+    *(((), {"answer": answer}, [expected]) for answer, expected in (
+        (species(0.83, 0.05),
+         "Blue Jay Cyanocitta cristata 83 % sure. In tests with this knowledge base, 83 % of such answers were right"),
+        (species(0.999, 0.4), "were right. 40 % chance that it is not in the knowledge base."),
+        (species(1.0), "over 99 % sure."),
+        (higher("genus", "Cyanocitta", 0.8, 0.7), "were right. Probably not in the knowledge base (70 %)."),
+        (higher("genus", "Cyanocitta", 0.6, 0.1), "Identified to genus Cyanocitta sp. 60 % sure."),
+        (higher("family", "Corvidae", 0.6, 0.1), "Identified to family Corvidae 60 % sure."),
+        (higher("none", "", 0.7, 0.7),
+         "Probably not in the knowledge base 70 % chance that this species is not in the knowledge base."),
+        (higher("none", "", None, 0.3), "are listed. 30 % chance that it is not in the knowledge base."),
+    )),
+]  # fmt: skip
 
 
-def test_the_page_says_how_the_place_counts(photo: Path) -> None:
-    first = replace(OTHER, scores={**OTHER.scores, "place": 0.9}, range_text="said to live all year in Oregon")
-    answer = Answer(rank="species", name=OTHER.scientific_name, confidence=0.8, p_unknown=0.05)
-    text = page(photo, candidates=(first,), answer=answer, place_name="Oregon in May").text
-    assert "computed with the place of the photo, not measured" in text
-    assert "Steller's Jay favoured: said to live all year in Oregon; the photo is from Oregon in May." in text
+def test_the_page_shows_answer_evidence_sources_and_how_sure_it_is(photo: Path) -> None:
+    for others, changes, expected in SHOWN:
+        text = page(photo, *others, **changes).text
+        assert [each for each in expected if each not in text] == [], (changes, text)
+    assert "blend" not in page(photo, V2, preset="vr-rag-v1").text
+    silent = page(photo, reader=Reading(choice=None, agreement=0.0, reason="no reply")).text
+    assert "chosen by the reader" not in silent and UNMEASURED not in silent
 
 
-def test_pictures_are_embedded_and_nothing_is_loaded(photo: Path) -> None:
-    found = page(photo)
-    assert len(found.sources) == 2
-    assert all(source.startswith("data:image/jpeg;base64,") for source in found.sources)
-    assert set(found.tags).isdisjoint(("script", "link", "iframe", "object", "base", "form"))
-    assert "url(" not in found.html
-    assert "@import" not in found.html
-    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'" in found.html
-    assert found.links == [
-        "https://commons.example/File:Jay.jpg",
-        "https://cc.example/by/4.0",
-        "https://wiki.example/Blue_jay",
-    ]
-
-
-def test_exif_data_is_not_in_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "jay.jpg"
-    exif = Image.Exif()
+def test_pictures_are_embedded_without_exif_data_and_nothing_is_loaded(tmp_path: Path) -> None:
+    path, exif = tmp_path / "jay.jpg", Image.Exif()
     exif[0x010F] = "Camera of Somebody"
     Image.new("RGB", (64, 64), "steelblue").save(path, exif=exif)
     assert b"Camera of Somebody" in path.read_bytes()
-    pictures = [base64.b64decode(source.partition(",")[2]) for source in page(path).sources]
-    assert pictures
-    assert all(b"Camera of Somebody" not in picture for picture in pictures)
+    found = page(path)
+    assert len(found.sources) == 2
+    for source in found.sources:
+        kind, _, picture = source.partition(",")
+        assert kind == "data:image/jpeg;base64" and b"Camera of Somebody" not in base64.b64decode(picture)
+    assert set(found.tags).isdisjoint(("script", "link", "iframe", "object", "base", "form"))
+    assert "url(" not in found.html and "@import" not in found.html
+    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'" in found.html
+    assert found.links == [
+        "https://commons.example/File:Jay.jpg", "https://cc.example/by/4.0", "https://wiki.example/Blue_jay",
+    ]  # fmt: skip
 
 
-def test_differing_marks_are_tabulated_and_highlighted(photo: Path) -> None:
+def test_differing_marks_are_tabulated_and_bars_follow_stage_scores(photo: Path) -> None:
     found = page(photo, OTHER)
     assert "Compared with Blue Jay Steller's Jay Blue Jay crest black white other marks blue tail -" in found.text
     assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
     assert re.findall("<li>(.*?)</li>", found.html) == ["white crest"]
     assert "same genus" in found.text
-    alike = page(photo, replace(OTHER, summary="A white crest."), summary="A white crest.")
-    assert "Its description mentions the same marks as that of Blue Jay." in alike.text
+    assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
+    widths = re.findall(r'<i class="(bar|bar less)" style="width:(\d+)%">', found.html)
+    assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
 
 
 def test_marks_within_the_genus_come_first_and_female_marks_last(photo: Path) -> None:
@@ -180,36 +229,6 @@ def test_marks_within_the_genus_come_first_and_female_marks_last(photo: Path) ->
     assert "bill of the female red black" in found.text
 
 
-def test_a_missing_description_is_stated(photo: Path) -> None:
-    text = page(photo, replace(OTHER, summary=None)).text
-    assert "Marks cannot be compared: no description of Steller's Jay." in text
-    assert "The knowledge base has no description of this species." in text
-
-
-def test_bar_lengths_follow_stage_scores(photo: Path) -> None:
-    found = page(photo, OTHER)
-    assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
-    widths = re.findall(r'<i class="(bar|bar less)" style="width:(\d+)%">', found.html)
-    assert widths == [("bar", "100"), ("bar", "6"), ("bar", "62"), ("bar less", "12"), ("bar", "25")]
-
-
-def test_similarities_are_listed_per_encoder(photo: Path) -> None:
-    other = replace(OTHER, scores={**OTHER.scores, "clip": 0.25, "siglip": 0.125})
-    text = page(photo, other).text
-    assert "photo and description photo and reference photos photo and description, by clip" in text
-    assert "2. Steller's Jay 0.400 0.200 0.250 0.125" in text
-
-
-def test_v2_scores_are_labelled_as_a_blend(photo: Path) -> None:
-    other = replace(OTHER, scores={"text": 0.5, "visual": 0.25})
-    text = page(photo, other, preset="vr-rag-v2").text
-    assert "score blend of description and reference photos reference photos" in text
-    assert "photo and blend of description and reference photos photo and reference photos" in text
-    assert "2. Steller's Jay 3.00 +0.35 +0.07" in text
-    assert "lower for a blend" in text
-    assert "blend" not in page(photo, other, preset="vr-rag-v1").text
-
-
 def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Path) -> None:
     matches = (AnchorMatch(id="a", similarity=0.5), AnchorMatch(id="b", similarity=0.25))
     anchors = {
@@ -224,101 +243,25 @@ def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Pa
     assert "stored as vectors only: similarity 0.25" in html
 
 
-def test_candidates_are_compared_with_the_choice_of_the_reader(photo: Path) -> None:
-    chosen = Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay")
-    reading = Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest.")
-    text = page(photo, OTHER, answer=chosen, reader=reading).text
-    assert "Species, chosen by the reader Steller's Jay" in text
-    assert "The reader chose Steller's Jay A <black> crest. 67 % of its samples agree" in text
-    assert "margin to the next label 1.2 nats" in text
-    assert "Compared with Steller's Jay Blue Jay Steller's Jay crest white black" in text
-
-
-def test_only_a_choice_of_the_reader_is_called_unmeasured(photo: Path) -> None:
-    unmeasured = "Confidence not available: the accuracy of this reader was not measured."
-    chose = page(photo, reader=Reading(choice="cyanocitta-cristata", agreement=1.0)).text
-    assert f"Species, chosen by the reader Blue Jay Cyanocitta cristata {unmeasured}" in chose
-    silent = page(photo, reader=Reading(choice=None, agreement=0.0, reason="no reply")).text
-    assert "chosen by the reader" not in silent
-    assert unmeasured not in silent
-
-
-def test_choice_and_reason_of_the_reader_are_shown(photo: Path) -> None:
-    for reading, expected in (
-        (Reading(choice=None, agreement=1.0, reason="A heron."), "chose none of the candidates A heron. All of its"),
-        (Reading(choice=None, agreement=0.0, reason="no reply"), "The reader did not answer: no reply"),
-        (Reading(choice="cyanocitta-cristata", agreement=1.0), "The reader chose Blue Jay No reason given."),
-    ):
-        assert expected in page(photo, reader=reading).text, reading
-
-
-def test_the_heading_states_the_confidence(photo: Path) -> None:
-    for answer, expected in (
-        (Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay", confidence=0.83, p_unknown=0.05),
-         "Blue Jay Cyanocitta cristata 83 % sure. In tests with this knowledge base, 83 % of such answers were right"),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=0.999, p_unknown=0.4),
-         "were right. 40 % chance that it is not in the knowledge base."),
-        (Answer(rank="species", name="Cyanocitta cristata", confidence=1.0), "over 99 % sure."),
-        (Answer(rank="genus", name="Cyanocitta", confidence=0.8, p_unknown=0.7),
-         "were right. Probably not in the knowledge base (70 %)."),
-        (Answer(rank="genus", name="Cyanocitta", confidence=0.6, p_unknown=0.1),
-         "Identified to genus Cyanocitta sp. 60 % sure."),
-        (Answer(rank="family", name="Corvidae", confidence=0.6, p_unknown=0.1),
-         "Identified to family Corvidae 60 % sure."),
-        (Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
-         "Probably not in the knowledge base 70 % chance that this species is not in the knowledge base."),
-        (Answer(rank="none", name="", p_unknown=0.3),
-         "are listed. 30 % chance that it is not in the knowledge base."),
-    ):  # fmt: skip
-        assert expected in page(photo, answer=answer).text, answer
-
-
-def test_only_a_calibration_of_its_own_was_measured(photo: Path) -> None:
-    for calibration, expected in (
-        ("estimated-0123456789ab", "83 % sure. Estimated for any knowledge base, not measured on this one."),
-        ("0123456789ab", "83 % sure. In tests with this knowledge base, 83 % of such answers were right."),
-    ):
-        answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.83)
-        assert expected in page(photo, answer=answer, calibration=calibration).text, calibration
-
-
-def test_only_a_species_answer_is_tagged_the_answer(photo: Path) -> None:
-    for rank, tag in (("species", "the answer"), ("genus", "the best match")):
-        answer = Answer(rank=rank, name="Cyanocitta cristata")  # type: ignore[arg-type]
-        found = page(photo, answer=answer)
-        assert re.findall('<span class="tag is">(.*?)</span>', found.html) == [tag], rank
-
-
-def test_an_entry_for_a_genus_can_be_the_answer(photo: Path) -> None:
+def test_only_a_species_answer_is_tagged_the_answer_unless_the_entry_is_a_genus(photo: Path) -> None:
     genus = Candidate(
         taxon_id="cyanocitta", scientific_name="Cyanocitta", common_name="Crested jays", score=9.0, taxon_rank="genus"
     )
-    answer = Answer(rank="genus", name="Cyanocitta", common_name="Crested jays", confidence=0.6)
-    found = page(photo, answer=answer, candidates=(genus,))
+    of_genus = Answer(rank="genus", name="Cyanocitta", common_name="Crested jays", confidence=0.6)
+    for changes, tags in (
+        ({"answer": species()}, ["the answer"]),
+        ({"answer": higher("genus", "Cyanocitta", None, None)}, ["the best match"]),
+        ({"answer": of_genus, "candidates": (genus,)}, ["genus", "the answer"]),
+    ):
+        found = page(photo, **changes)
+        assert re.findall("<span class=.?tag.*?>(.*?)</span>", found.html) == tags, changes
     assert "Identified to genus Crested jays Cyanocitta sp. 60 % sure." in found.text
-    assert re.findall("<span class=.?tag.*?>(.*?)</span>", found.html) == ["genus", "the answer"]
     assert "no description of this genus" in found.text
 
 
-def test_with_a_species_list_the_confidence_is_not_called_measured(photo: Path) -> None:
-    for before, expected in (
-        (Answer(rank="species", name="Cyanocitta stelleri", confidence=0.4), "Cyanocitta stelleri, 40 %."),
-        (Answer(rank="genus", name="Cyanocitta", confidence=0.6), "Cyanocitta sp., 60 %."),
-        (Answer(rank="none", name="", confidence=0.7, p_unknown=0.7), "not in the knowledge base, 70 %."),
-        (Answer(rank="none", name="", p_unknown=0.3), "not sure."),
-    ):
-        answer = Answer(rank="species", name="Cyanocitta cristata", confidence=0.9)
-        text = page(photo, answer=answer, answer_without_list=before, species_list="list-1").text
-        assert "90 % sure, if the species list fits: computed with the list, not measured." in text, before
-        assert f"Without the species list: {expected}" in text, before
-
-
-def test_a_missing_photo_is_replaced_by_a_note(photo: Path, tmp_path: Path) -> None:
+def test_a_missing_photo_and_an_error_are_stated(photo: Path, tmp_path: Path) -> None:
     row = Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name=""))
     assert "(the photo cannot be read)" in Page(card(row, None, [], lambda _: photo)).text
-
-
-def test_a_photo_with_an_error_shows_the_message(photo: Path) -> None:
     row = Identification(image="at/home/broken.jpg", status="error", error="at/home/broken.jpg ends at <byte 7>")
     text = Page(card(row, None, [], lambda _: photo)).text
     assert "No answer for broken.jpg Photo unreadable broken.jpg ends at <byte 7>" in text
