@@ -1,15 +1,18 @@
-"""Records to JSON and back; invalid records are refused with the position of the error."""
+"""Records to JSON and back; ids of taxa; invalid records are refused with the position of the error."""
 
 import json
 
 import pytest
+from PIL import Image
 
 from data.codec import dumps, from_json, loads, to_json
 from data.errors import StoreError
 from data.records import (
     Anchor,
     Answer,
+    Box,
     Candidate,
+    Detection,
     Identification,
     Source,
     Span,
@@ -17,7 +20,10 @@ from data.records import (
     Statement,
     Summary,
     Taxon,
+    taxon_id,
 )
+from tests.toy.encoders import toy_encoders
+from tests.toy.store import MemoryStore, Sketch
 
 ENTRY = SpeciesEntry(
     taxon=Taxon(
@@ -48,11 +54,8 @@ def test_an_identification_has_the_documented_keys() -> None:
     ]  # fmt: skip
     empty = ("confidence", "p_unknown", "family", "order", "looks_like", "looks_like_common_name")
     assert row["answer"] == {
-        "rank": "species",
-        "name": "Parus major",
-        "common_name": "Great Tit",
-        **dict.fromkeys(empty),
-    }
+        "rank": "species", "name": "Parus major", "common_name": "Great Tit", **dict.fromkeys(empty),
+    }  # fmt: skip
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
         "score_without_list", "range_text", "range_sentence", "confidence", "family", "order", "taxon_rank",
@@ -71,3 +74,22 @@ def test_an_identification_has_the_documented_keys() -> None:
 def test_an_invalid_record_is_refused(line: str, complaint: str) -> None:
     with pytest.raises(StoreError, match=complaint):
         loads(Span, line)
+
+
+def test_a_box_is_half_open_in_pixels_as_in_pillow_and_four_numbers_in_json() -> None:
+    picture = Image.new("L", (6, 5), 0)
+    picture.paste(255, (2, 1, 5, 3))
+    crop = picture.crop(Box(left=2, top=1, right=5, bottom=3))
+    assert (crop.size, set(crop.tobytes())) == ((3, 2), {255})
+    bird = Detection(box=Box(left=2.0, top=1.0, right=5.5, bottom=3.0), kind="bird", score=0.75)
+    line = dumps(bird)
+    assert line == '{"box":[2.0,1.0,5.5,3.0],"kind":"bird","score":0.75}'
+    assert loads(Detection, line) == bird and isinstance(loads(Detection, line).box, Box)
+    row = Identification(image="a.jpg", box=Box(left=0.0, top=0.0, right=9.0, bottom=8.0))
+    assert loads(Identification, dumps(row)) == row
+
+
+def test_ids_of_taxa_are_slugs_in_stores_too() -> None:
+    for name, expected in (("Avis sine-pyxide", "avis-sine-pyxide"), ("Gyps  rüppelli (Brehm)", "gyps-ruppelli-brehm")):
+        assert taxon_id(name) == expected
+    assert MemoryStore({"Gyps rüppelli": Sketch()}, toy_encoders()).taxon_ids == ("gyps-ruppelli",)

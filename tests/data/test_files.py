@@ -1,5 +1,6 @@
-"""Atomic writes, content-addressed folders, text lines and the writer lock."""
+"""Atomic writes, content-addressed folders, text lines, the writer lock and checksums."""
 
+import random
 import subprocess
 import sys
 import threading
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from data.checksums import file_checksum
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, StoreError
 from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock, writing
 
@@ -83,3 +85,22 @@ def test_the_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     killer.join()
     process.wait()
     process.stdout.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 4_097, (1 << 20) - 8, 2 << 20])
+def test_a_changed_byte_or_length_changes_the_checksum(tmp_path: Path, size: int) -> None:
+    content = bytearray(random.Random(size).randbytes(size))
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    before = file_checksum(file)
+    assert file_checksum(file) == before
+    for place in {0, size // 2, size - 1} if size else ():
+        content[place] ^= 0x10
+        file.write_bytes(content)
+        assert file_checksum(file) != before
+        content[place] ^= 0x10
+    for other in (bytes(content) + b"\0", bytes(content[:-1])) if size else (b"\0",):
+        file.write_bytes(other)
+        assert file_checksum(file) != before
+    file.write_bytes(content[size // 2 :] + content[: size // 2])
+    assert size < 2 or file_checksum(file) != before, "halves in another order"

@@ -1,16 +1,19 @@
-"""SQLite: a full disk ends a build with a clear error and finished work is kept; a locked database is waited for."""
+"""SQLite: a full disk loses nothing that is finished or sound, and a locked database is waited for."""
 
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 import kb
+from data.cache_file import CacheFile
 from data.errors import MissingRequirement, StoreError
 from data.sqlite import storage_errors, use_write_ahead_log
 from kb.store.ledger import Ledger
@@ -80,3 +83,32 @@ def test_a_locked_database_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mon
         use_write_ahead_log(other)
         timer.join()
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+EARLIER = "CREATE TABLE replies (reply TEXT)"
+SCHEMA = f"{EARLIER.replace('TABLE', 'TABLE IF NOT EXISTS')}; CREATE TABLE IF NOT EXISTS checksums (checksum TEXT);"
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Let no file grow in the block, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_file_of_an_earlier_version_survives_a_full_disk(tmp_path: Path) -> None:
+    """Its new table cannot be made; the next use tries again, and does not take the file for damaged."""
+    path = tmp_path / "replies.sqlite"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(EARLIER)
+        db.execute("INSERT INTO replies VALUES ('paid for')")
+    with CacheFile(path, schema=SCHEMA, synchronous="FULL", lost="it is asked for again") as cache:
+        with no_room(), pytest.raises(MissingRequirement):
+            cache.run(lambda db: db.execute("SELECT * FROM checksums").fetchall())
+        found = cache.run(lambda db: db.execute("SELECT reply FROM replies LEFT JOIN checksums").fetchall())
+    assert found == [("paid for",)]
+    assert not list(tmp_path.glob("*.damaged-*"))

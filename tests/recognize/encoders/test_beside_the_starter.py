@@ -51,10 +51,8 @@ def test_pretrained_encoders_build_and_identify_and_other_weights_are_refused(
     assert "longer than" not in capfd.readouterr().err  # a transformers warning about texts before they are cut
     hub_cache.write_clip(hub, "other/clip", seed=1)
     other = Encoders(
-        profile="tried",
-        text_image=(OpenClipEncoder("hf-hub:other/clip", device="cpu"),),
-        visual=tried.visual,
+        profile="tried", text_image=(OpenClipEncoder("hf-hub:other/clip", device="cpu"),), visual=tried.visual,
         sentence=tried.sentence,
-    )
+    )  # fmt: skip
     with pytest.raises(MissingRequirement, match="these encoders make vectors of open-clip/hf-hub:other/clip"):
         kb.build(path, made_up_taxa(N), PageSource(), other)

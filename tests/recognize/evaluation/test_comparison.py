@@ -120,21 +120,26 @@ def figures_by_loops(store: Any, preset: str, kept: Any = (0, 1, 2)) -> Any:
     return {name: total / len(LABELS) for name, total in sums.items()}
 
 
+def compared(store: Any, setups: Any, photos: Any = PHOTOS, labels: Any = LABELS, **options: Any) -> Any:
+    return compare_setups(store, ENCODERS, photos, labels, setups, **({"n_resamples": 100} | options)).figures
+
+
+def measures(figures: Any) -> Any:
+    return [(each.measures, each.n_without_anchors) for each in figures]
+
+
 def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
     asked = sorted(set(LABELS))
     small = MemoryStore({name: sketch(i) for i, name in enumerate(NAMES) if STORE.taxon_ids[i] in asked}, ENCODERS)
-    presets = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
-    bounded = compare_setups(
-        STORE, ENCODERS, PHOTOS, LABELS, [Setup(preset=p, vocabulary="bounded") for p in presets], n_resamples=100
-    )
-    alone = compare_setups(small, ENCODERS, PHOTOS, LABELS, [Setup(preset=p) for p in presets], n_resamples=100)
-    assert [figures.measures for figures in bounded.figures] == [figures.measures for figures in alone.figures]
-    assert {figures.n_searched for figures in bounded.figures} == {20}
-    for at, preset in ((2, "vr-rag-v1"), (3, "vr-rag-v2")):
+    presets = ("vr-rag-v1", "vr-rag-v2", "text-only", "anchors-only", "default")
+    bounded = compared(STORE, [Setup(preset=p, vocabulary="bounded") for p in presets])
+    assert measures(bounded) == measures(compared(small, [Setup(preset=p) for p in presets]))
+    assert {figures.n_searched for figures in bounded} == {20}
+    for figures, preset in zip(bounded, presets[:2], strict=False):
         expected = figures_by_loops(small, preset)
         if preset == "vr-rag-v2":
             del expected["chunk MRR@10"]
-        assert {name: bounded.figures[at][name].micro for name in expected} == pytest.approx(expected)
+        assert {name: figures[name].micro for name in expected} == pytest.approx(expected)
 
 
 def test_setups_are_tested_against_the_first_of_their_vocabulary_and_p_values_corrected_within_each_measure() -> None:
@@ -166,15 +171,12 @@ def test_setups_compared_together_match_each_setup_alone() -> None:
     labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is not in the store
     sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
     setups = [Setup(preset="vr-rag-v1", vocabulary=v, anchors=a) for v in ("open", "bounded") for a in ("kb", "train")]
-    together = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets=sets, n_resamples=100).figures
-    alone = [
-        compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], anchor_sets=sets, n_resamples=100).figures[0]
-        for setup in setups
-    ]
+    together = compared(STORE, setups, anchor_sets=sets)
+    alone = [compared(STORE, [setup], anchor_sets=sets)[0] for setup in setups]
     assert list(together) == alone
     assert len({figures.measures for figures in together}) == len(setups)
     few = PHOTOS.only([i < 2 for i in range(60)])
-    (lost,) = compare_setups(STORE, ENCODERS, few, ["rara-avis"] * 2, setups[:1], n_resamples=100).figures
+    (lost,) = compared(STORE, setups[:1], few, ["rara-avis"] * 2)
     assert {measured.micro for measured in lost.measures} == {0.0}, "a missing species counts as not found"
 
 
@@ -190,44 +192,38 @@ def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_wit
         f"The preset anchors-only needs reference photos, and {described.path} has none. It is left out."
     ]
     with pytest.raises(UsageError, match="anchors-only needs reference photos"):
-        compare_setups(described, ENCODERS, PHOTOS, LABELS, setups[:1])
+        compared(described, setups[:1])
     with pytest.raises(UsageError, match="text-only needs descriptions"):
-        compare_setups(MemoryStore({"Alba a": Sketch()}, ENCODERS), ENCODERS, PHOTOS, LABELS, setups[1:])
+        compared(MemoryStore({"Alba a": Sketch()}, ENCODERS), setups[1:])
     with pytest.raises(UsageError, match="a label for each of at least one photo, got 59 for 60"):
-        compare_setups(described, ENCODERS, PHOTOS, LABELS[1:], setups)
+        compared(described, setups, PHOTOS, LABELS[1:])
 
 
 def test_an_anchor_set_matches_a_store_built_with_its_photos() -> None:
     """A third of the species is covered: two get photos, the other covered species have no anchor."""
     covered = STORE.taxon_ids[::3]
     given = [(covered[0], picture(5001)), (covered[2], picture(5002)), (covered[0], picture(5003))]
-    labels = tuple(each for each, _ in given)
-    anchor_set = AnchorSet(
-        covered=(*covered, "rara-avis"), photos=encoded([shown for _, shown in given]), labels=labels
-    )
-
+    shown = encoded([picture for _, picture in given])
+    anchor_set = AnchorSet(covered=(*covered, "rara-avis"), photos=shown, labels=tuple(each for each, _ in given))
     sketches = {}
     for i, name in enumerate(NAMES):
         its = name.lower().replace(" ", "-")
-        own = [shown for each, shown in given if each == its] if its in covered else sketch(i).pictures
+        own = [picture for each, picture in given if each == its] if its in covered else sketch(i).pictures
         sketches[name] = Sketch(texts=sketch(i).texts, pictures=own)
     rebuilt = MemoryStore(sketches, ENCODERS)
     presets = ("anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
     setups = [Setup(preset=p, vocabulary=v, anchors="train") for p in presets for v in ("open", "bounded")]
-    found = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, setups, anchor_sets={"train": anchor_set}, n_resamples=100)
+    found = measures(compared(STORE, setups, anchor_sets={"train": anchor_set}))
     plain = [Setup(preset=setup.preset, vocabulary=setup.vocabulary) for setup in setups]
-    expected = compare_setups(rebuilt, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
-    assert [figures.measures for figures in found.figures] == [figures.measures for figures in expected.figures]
-    assert [f.n_without_anchors for f in found.figures] == [f.n_without_anchors for f in expected.figures]
-    untouched = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, plain, n_resamples=100)
-    assert [figures.measures for figures in found.figures] != [figures.measures for figures in untouched.figures]
+    assert found == measures(compared(rebuilt, plain))
+    assert found != measures(compared(STORE, plain))
 
 
 def test_figures_match_ir_measures_and_scikit_learn_and_intervals_match_a_bootstrap_in_plain_loops() -> None:
     """Independent code: hit@30 is success, MRR@k is reciprocal rank, top-1 and genus are accuracy."""
     ir_measures = pytest.importorskip("ir_measures", reason="the extra `test` has ir-measures")
     setup = Setup(preset="vr-rag-v1")
-    (figures,) = compare_setups(STORE, ENCODERS, PHOTOS, LABELS, [setup], n_resamples=4_000).figures
+    (figures,) = compared(STORE, [setup], n_resamples=4_000)
     rankings, _, n_without = zip(*ranked_by_loops(STORE), strict=True)
     assert 0 < figures.n_without_anchors == pytest.approx(np.mean(n_without))
     run = {str(q): {s: 100.0 - rank for rank, s in enumerate(ranking)} for q, ranking in enumerate(rankings)}

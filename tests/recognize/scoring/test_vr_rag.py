@@ -58,14 +58,10 @@ def alike(rng: Any, n: Any, dim: Any) -> Any:
 KINDS = {"random": random_units, "coarse": coarse, "equal": equal, "doubled": doubled, "alike": alike}
 # n_species, chunks per species, anchors per species, encoders
 SHAPES = {
-    "one chunk, three anchors": (40, (1, 1), (3, 3), 3),
-    "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
-    "one encoder": (30, (1, 3), (0, 5), 1),
-    "no anchors": (20, (1, 2), (0, 0), 2),
-    "gaps": (30, (0, 2), (0, 3), 2),
-    "one species": (1, (1, 1), (1, 1), 1),
-    "hundreds": (700, (1, 3), (0, 3), 1),
-}
+    "one chunk, three anchors": (40, (1, 1), (3, 3), 3), "many chunks, few anchors": (25, (1, 6), (0, 2), 2),
+    "one encoder": (30, (1, 3), (0, 5), 1), "no anchors": (20, (1, 2), (0, 0), 2), "gaps": (30, (0, 2), (0, 3), 2),
+    "one species": (1, (1, 1), (1, 1), 1), "hundreds": (700, (1, 3), (0, 3), 1),
+}  # fmt: skip
 
 
 def make(shape: Any, kind: Any, *, seed: int = 0, n_photos: int = 3) -> Any:

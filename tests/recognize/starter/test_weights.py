@@ -1,4 +1,4 @@
-"""Bundled weights: file sizes, reading time, and the encoders that use them."""
+"""Bundled weights, their model file, the encoders that use them, and the words that they compare with photos."""
 
 import subprocess
 import sys
@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from recognize import load_encoders, model_file
+from recognize.model_file import int8_overflows, open_model
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
-from recognize.starter.tower import Tower
+from recognize.starter.lexicon import ATTRIBUTES, PARTS, pairs_of, sentences_of, visible_words
+from recognize.starter.tower import IMAGE_PX, Tower
 from training.collection import read_collection
 
 
@@ -83,3 +86,74 @@ def test_most_hidden_photos_are_nearest_to_their_prototype(encoders: Any, shared
     right = [names[f] == birds.photos[i].species for f, i in zip(found, hidden, strict=True)]
     assert len(right) >= 30
     assert np.mean(right) >= 0.7
+
+
+def pair_name(pair: int) -> str:
+    """Return a pair in words."""
+    part, attribute = divmod(pair, len(ATTRIBUTES))
+    return f"{ATTRIBUTES[attribute]} {PARTS[part]}"
+
+
+def pairs(text: Any) -> Any:
+    return {pair_name(pair) for words in sentences_of(text) for pair in pairs_of(words)}
+
+
+def test_pairs_are_of_synonyms_within_five_words_of_a_sentence() -> None:
+    assert pairs("The beak is gray.") == pairs("grey bill") == {"grey bill"}
+    for end in (".", ";", "!", "?", "\n"):
+        assert pairs(f"red crown{end} black tail") == {"red crown", "black tail"}
+    assert pairs("red one two three four crown") == {"red crown"}
+    assert pairs("red one two three four five crown") == set()
+
+
+def test_looks_and_kinds_of_birds_are_visible_but_not_behaviour_places_and_other_animals() -> None:
+    for text, words in (
+        ("a bird with a conical bill and a forked tail", ("conical", "forked")),
+        ("a black and white bird swimming", ("black", "white")),
+        ("a crested bird", ("crested",)),
+        ("red", ("red",)),
+        ("mouse-grey upperparts, fox sparrow", ("grey", "sparrow")),
+        ("three herons in flight", ("herons",)),
+        ("Two frogs in amplexus. A smaller frog or toad that sits on the back of a larger one.", ()),
+        ("a nest with blue eggs", ()),
+        ("green 26", ()),
+        ("a bill", ()),
+        ("an eagle with a fish in its yellow bill", ()),
+        ("", ()),
+    ):
+        assert visible_words(text) == words, text
+    (pair,) = load_encoders("starter").text_image
+    assert pair.visible_words("a red crown") == ("red",)  # type: ignore[attr-defined]
+
+
+TOWER = Weights().folder / TOWER_FILE
+
+
+def test_features_are_those_of_exact_sums_where_int8_overflows_and_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit. Each picture has one thread."""
+    pixels = np.random.default_rng(0).uniform(-1, 1, size=(1, 3, IMAGE_PX, IMAGE_PX)).astype(np.float32)
+    found = open_model(TOWER).run(None, {"pixels": pixels})[0]
+    for overflows in (False, True):
+        monkeypatch.setattr(model_file, "int8_overflows", lambda overflows=overflows: overflows)
+        model = open_model(TOWER)
+        options = model.get_session_options()
+        assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+        assert options.get_session_config_entry("session.x64quantprecision") == str(int(overflows))
+    np.testing.assert_array_equal(found, model.run(None, {"pixels": pixels})[0])
+
+
+@pytest.mark.parametrize(("product", "overflows"), [(64 * 255 * 127, False), (32 * 32767, True)])
+def test_a_product_that_is_too_small_is_an_overflow(
+    product: int, overflows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without VNNI, each pair of products is cut to 32767."""
+
+    class Processor:
+        def run(self, outputs: None, numbers: dict[str, Any]) -> list[Any]:
+            assert [numbers[name].min() for name in ("a", "b")] == [255, 127]
+            return [np.full((4, 16), product)]
+
+    monkeypatch.setattr(model_file, "_open", lambda path, *, is_exact: Processor())
+    int8_overflows.cache_clear()
+    assert int8_overflows() is overflows
+    int8_overflows.cache_clear()
