@@ -50,8 +50,19 @@ def test_titles_in_the_query_explain_its_words_the_longest_first_in_few_requests
     about_pages = [request["action"] for request in wiki.requests if "titles" in request or "page" in request]
     assert about_pages == ["query", "parse", "parse"]
     assert explained(terms, "amplexus, mange, red fox, fox, rut") == ["Amplexus", "Mange", "Red fox"], "at most three"
+    wiki.requests.clear()
     explained(terms, " ".join(f"word{chr(97 + i)}" for i in range(20)))
-    assert max(len(request.get("titles", "").split("|")) for request in wiki.requests) == 50
+    asked = [request["titles"].split("|") for request in wiki.requests if "titles" in request]
+    assert [len(titles) for titles in asked] == [50]
+
+
+def test_without_a_title_hits_of_the_search_count_whose_bare_title_is_in_the_query(
+    terms: WikiTerms, wiki: FaultyWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del wiki.pages["Rut"]
+    hits = [("Rut (nowhere)", None), ("Rut (mammals)", None), ("Mange", "Rut"), ("Fox", None)]
+    monkeypatch.setattr(terms._pages, "search", lambda query, n: hits[:n])
+    assert explained(terms, "deer in the rut") == ["Rut"]
 
 
 def test_pages_on_other_things_disambiguations_and_known_terms_explain_nothing(
