@@ -41,7 +41,6 @@ def test_probabilities_are_those_of_the_spellings_and_never_divide_by_zero() -> 
 def test_the_position_of_the_answer_is_found() -> None:
     for text, is_reasoned, expected in (
         ("  **No**.", False, "No"),
-        ("Answer: yes", False, "yes"),
         ("It might be. Yes", False, None),
         ("The bird has no crest.\nAnswer: Yes", True, "Yes"),
         ("Answer: No would be wrong.\n**Answer:** Yes.", True, "Yes"),
