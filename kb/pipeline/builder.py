@@ -31,7 +31,7 @@ from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
 from kb.pipeline.stages.encode import encode, publish_replaced
-from kb.pipeline.stages.fetch import add_page_titles, fetch
+from kb.pipeline.stages.fetch import add_page_titles, fetch, fetched_pages
 from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
 from kb.pipeline.stages.resolve import Located, resolve_taxa, resolve_terms
@@ -42,7 +42,7 @@ from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
 from kb.store.project import collections_at
-from kb.store.stage_outputs import FACT
+from kb.store.stage_outputs import FACT, note_origin
 
 
 # Long: more than half of it documents the parameters.
@@ -145,6 +145,8 @@ def build(
                 ledger.drop_fact("building")
             except CostStop as error:
                 stopped = error
+            if fetched_pages(run):  # an update asks only the sources of pages
+                note_origin(ledger, source)
             ledger.checkpoint()
         status = write_manifest(run, seconds=time.monotonic() - started)
     if stopped is not None:

@@ -117,6 +117,8 @@ def test_an_imported_knowledge_base_is_identical_and_can_be_updated(
     before = kb.verify(source_kb)
     assert imported.digest == before.digest
     assert kb.verify(path) == before
+    with kb.open(path) as store:
+        assert store.origins() == {}, "the source of this bundle is not public"
     # removed species stay removed, added text stays, and an update finds the changes
     for each in (path, shutil.copytree(source_kb, tmp_path / "a.kb")):
         found = kb.update(each, [second_state()], encoders)
@@ -124,6 +126,7 @@ def test_an_imported_knowledge_base_is_identical_and_can_be_updated(
         assert {change.name for change in found.changes} == {"Avis 003", "Avis 004", "Amplexus"}
     assert kb.verify(path).digest == kb.verify(tmp_path / "a.kb").digest
     with kb.open(path) as store:
+        assert store.origins() == {"pages": {"kind": "pages"}}, "a build of one's own names it"
         assert store.status().left_out == {"no page": 1, "removed by the user": 1}
         [entry] = store.species(["avis-003"])
         assert entry.summary is not None
