@@ -103,7 +103,7 @@ def spellings(option: Option) -> tuple[str, ...]:
     if name.startswith(SET):
         return (name.removeprefix(SET),)
     if not words:
-        return (f"--{name}",)
+        return (f"--{name.replace('_', '-')}",)
     command: click.Command = commands
     for word in words.split():
         assert isinstance(command, click.Group)

@@ -90,7 +90,7 @@ def connect_model(
     hint = f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".'
     endpoint, key = _endpoint(settings, kind, budget, offline=offline, missing="No model set", hint=hint)
     cache = ReplyCache(settings.home / REPLIES)
-    with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
+    with Connection(endpoint, key, cache=cache, budget=budget, offline=offline, fresh=is_fresh()) as chat:
         yield chat
 
 
@@ -102,8 +102,14 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
     hint = 'Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".'
     endpoint, key = _endpoint(settings, "image", budget, offline=offline, missing="No image generator set", hint=hint)
     cache = DrawingCache(settings.home / DRAWINGS)
-    with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
+    with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline, fresh=is_fresh()) as images:
         yield images
+
+
+def is_fresh() -> bool:
+    """Return whether `--no-cache` is given: models are asked again."""
+    context = click.get_current_context(silent=True)
+    return context is not None and isinstance(context.obj, Invocation) and context.obj.fresh
 
 
 def _endpoint(

@@ -68,7 +68,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def cost_options(command: CommandT) -> CommandT:
-    """Add `--max-cost` and `--offline`, for verbs that call models."""
+    """Add `--max-cost`, `--offline` and `--no-cache`, for verbs that call models."""
+
+    def ask_again(_ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+        invocation().fresh |= value
+
+    anew = "Ask the models again; their replies replace the cached ones."
+    command = click.option("--no-cache", is_flag=True, expose_value=False, callback=ask_again, help=anew)(command)
     command = click.option("--offline", is_flag=True, help="Use cached model replies only.")(command)
     cost = Number(min=0)
     return click.option("--max-cost", type=cost, metavar="USD", help="Maximum cost of the models.")(command)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
-from cli.common.language_models import DRAWINGS, connect_images, connect_model
+from cli.common.language_models import DRAWINGS, connect_images, connect_model, is_fresh
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.words import plural
@@ -230,6 +230,7 @@ def open_resources(
         if plan.generator is not None:
             visret = plan.settings.visret
             generator, images = open_generator(settings, visret, stack, anchors=anchors, budget=budget, offline=offline)
+        rejudge = rejudge or is_fresh()
         cache = JudgementCache(None if rejudge else settings.home / "rerank" / "judgements.sqlite")
         stack.enter_context(cache)
         captioner = scorer = None

@@ -82,6 +82,8 @@ class Invocation:
     """The file of `--settings`."""
     quiet: bool = False
     debug: bool = False
+    fresh: bool = False
+    """Whether models are asked again, whatever replies are cached."""
     budgets: list[Budget] = field(default_factory=list)
     """Costs of the models that the verb has called."""
 

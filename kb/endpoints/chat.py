@@ -51,6 +51,7 @@ class Connection(Closing):
         cache: the reply cache, which is closed with the connection; None stores nothing.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
+        fresh: replies of earlier runs are not used, but replaced; those of this connection are.
         retry: number and spacing of tries.
         warns: whether what is unusual is logged, once each.
 
@@ -66,6 +67,7 @@ class Connection(Closing):
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
         offline: bool = False,
+        fresh: bool = False,
         retry: RetryPolicy | None = None,
         warns: bool = True,
     ) -> None:
@@ -83,6 +85,8 @@ class Connection(Closing):
         self._refused_in_all_forms: set[tuple[Form, str]] = set()
         self._room = 0
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
+        self._asked_now: set[str] | None = set() if fresh and not offline else None
+        """Keys of the replies that this connection stored; None if others are used as well."""
         self._in_flight: dict[str, _InFlight] = {}
         self._slots: asyncio.Semaphore | None = None
         self._ladder = asyncio.Lock()
@@ -125,10 +129,11 @@ class Connection(Closing):
         return await in_background(self._joined(request))
 
     def _cached(self, request: ChatRequest) -> ChatReply | None:
-        if self._cache is None:
+        key = self.endpoint.key
+        if self._cache is None or (self._asked_now is not None and request_key(key, request) not in self._asked_now):
             return None
         try:
-            cached = self._cache.get(self.endpoint.key, request)
+            cached = self._cache.get(key, request)
         except Refused:
             self.budget.meter.cached += 1
             raise
@@ -175,14 +180,17 @@ class Connection(Closing):
             if cached is not None:
                 return cached
             key, cache = self.endpoint.key, self._cache
+            is_fresh = self._asked_now is not None
             try:
                 reply = await self._whole(request)
             except Refused as error:
                 if cache is not None:
-                    await _to_its_end(partial(cache.put, key, request, refusal=str(error)))
+                    await _to_its_end(partial(cache.put, key, request, refusal=str(error), replaces=is_fresh))
                 raise
             if cache is not None and (request.usable is None or request.usable(reply)):
-                await _to_its_end(partial(cache.put, key, request, reply=reply))
+                await _to_its_end(partial(cache.put, key, request, reply=reply, replaces=is_fresh))
+                if self._asked_now is not None:
+                    self._asked_now.add(request_key(key, request))
             return reply
 
     async def _whole(self, request: ChatRequest) -> ChatReply:

@@ -86,15 +86,23 @@ class ReplyCache(Closing):
             raise found
         return found
 
-    def put(self, model: str, request: ChatRequest, *, reply: ChatReply | None = None, refusal: str = "") -> None:
-        """Store a reply or a refusal; the first one stored for a request stays, unless it is damaged."""
+    def put(
+        self,
+        model: str,
+        request: ChatRequest,
+        *,
+        reply: ChatReply | None = None,
+        refusal: str = "",
+        replaces: bool = False,
+    ) -> None:
+        """Store a reply or a refusal; the first one for a request stays, unless it is damaged or to be replaced."""
         text = request_json(request)
         key, stored = sha256_hex(f"{model}\n{text}"), dumps(reply) if reply is not None else None
 
         def write(db: sqlite3.Connection) -> None:
             with transaction(db):
                 held = db.execute(_FIND, (key,)).fetchone()
-                if held is not None and _read(*held) is not None:
+                if held is not None and not replaces and _read(*held) is not None:
                     return
                 values = (key, model, text, stored, refusal if stored is None else None)
                 db.execute(_PUT, values)

@@ -114,6 +114,7 @@ class ImageConnection(Closing):
         cache: the stored drawings, closed with the connection.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
+        fresh: drawings of earlier runs are not used, but replaced.
         retry: number and spacing of tries.
 
     Raises:
@@ -128,6 +129,7 @@ class ImageConnection(Closing):
         cache: DrawingCache,
         budget: Budget | None = None,
         offline: bool = False,
+        fresh: bool = False,
         retry: RetryPolicy | None = None,
     ) -> None:
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
@@ -141,6 +143,8 @@ class ImageConnection(Closing):
         self._slots: asyncio.Semaphore | None = None
         self._turns: dict[str, asyncio.Lock] = {}
         self._most = _MOST_AT_ONCE
+        self._asked_now: set[str] | None = set() if fresh and not offline else None
+        """Prompts drawn by this connection; None if drawings of earlier runs are used as well."""
 
     @property
     def n_retries(self) -> int:
@@ -167,7 +171,10 @@ class ImageConnection(Closing):
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
-            paths = self._cache.get(self.endpoint.key, prompt, n)
+            is_used = self._asked_now is None or prompt in self._asked_now
+            paths = self._cache.get(self.endpoint.key, prompt, n) if is_used else []
+            if self._asked_now is not None:
+                self._asked_now.add(prompt)
             n_cached, costs = len(paths), list[float | None]()
             problem: FieldmarkError | None = None
             self.budget.meter.cached += n_cached > 0

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,3 +140,16 @@ def test_a_reply_that_the_method_cannot_use_is_passed_on_but_not_remembered(tmp_
             ]  # fmt: skip
             assert not wait_for(chat.reply(replace(ASKED, usable=lambda reply: reply.text == "No"))).cached
             assert server.n_calls == 4
+
+
+def test_a_fresh_connection_asks_again_once_and_replaces_what_is_stored(tmp_path: Path) -> None:
+    def ask(**more: Any) -> list[tuple[str, bool]]:
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "r"), **more) as chat:
+            said = [wait_for(chat.reply(ASKED)) for _ in range(2)]
+        return [(reply.text, reply.cached) for reply in said]
+
+    with OpenAIServer(lambda call: f"reply {call.number}") as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url)
+        assert ask() == [("reply 1", False), ("reply 1", True)]
+        assert ask(fresh=True) == [("reply 2", False), ("reply 2", True)]
+        assert ask() == ask(fresh=True, offline=True) == [("reply 2", True)] * 2

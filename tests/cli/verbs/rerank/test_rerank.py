@@ -51,6 +51,8 @@ def test_a_job_is_judged_into_two_files_and_cached(
         before = Path("out/run.jsonl").read_bytes()
         cli.call(*command, check=True)
         assert server.n_calls == 40 and Path("out/run.jsonl").read_bytes() == before
+        cli.call(*command, "--no-cache", check=True)
+        assert server.n_calls == 80
     # The server is down.
     again = cli.call(*command, "--offline", "--rejudge", check=True)
     assert "0 model calls, 40 from the cache" in again.stderr
