@@ -13,7 +13,6 @@ from cli.common import options, output
 from cli.common.progress import named_calls
 
 if TYPE_CHECKING:
-    from data.contracts import Checklist
     from kb.checklist.shelf import Shelf
     from kb.checklist.stored.stored_checklist import StoredChecklist
 
@@ -76,36 +75,24 @@ def show(name: str) -> None:
 
     NAME is that of a checklist, or a file, which is not added.
     """
-    with TemporaryDirectory() as folder:
-        _show(_opened(name, Path(folder)))
-
-
-def _opened(name: str, folder: Path) -> Checklist:
-    """Return the checklist of that name, or of a file, which is indexed in a folder and not added."""
     from kb.checklist.shelf import Shelf, digest_of
-
-    shelf, file = _shelf(), Path(name).expanduser()
-    if name in shelf.names() or name.lower() in RESERVED or not file.exists():
-        return shelf.open(name)
-    return shelf.with_digest(digest_of(file)) or Shelf(folder).add(file)
-
-
-def _show(found: Checklist) -> None:
     from kb.checklist.stored.stored_checklist import StoredChecklist
 
-    if isinstance(found, StoredChecklist):
-        output.write(_text(found))
-        return
-    if not found.group:
-        output.write(output.as_fields({"checklist": found.name, "species": "as the taxoboxes of a wiki state them"}))
-        return
-    every = found.find("Aves")
-    fields = {
-        "checklist": found.name,
-        "group": found.group,
-        "species": f"{found.n_species_of(every):,}" if every else "",
-    }
-    output.write(output.as_fields({**fields, "sha256": found.digest}))
+    shelf, file = _shelf(), Path(name).expanduser()
+    with TemporaryDirectory() as folder:
+        if name in shelf.names() or name.lower() in RESERVED or not file.exists():
+            found = shelf.open(name)
+        else:
+            found = shelf.with_digest(digest_of(file)) or Shelf(Path(folder)).add(file)
+        if isinstance(found, StoredChecklist):
+            output.write(_text(found))
+        elif not found.group:
+            species = "as the taxoboxes of a wiki state them"
+            output.write(output.as_fields({"checklist": found.name, "species": species}))
+        else:
+            species = f"{found.n_species_of(every):,}" if (every := found.find("Aves")) else ""
+            fields = {"checklist": found.name, "group": found.group, "species": species, "sha256": found.digest}
+            output.write(output.as_fields(fields))
 
 
 @checklist.command()

@@ -24,7 +24,6 @@ base_url = "{url}"
 price_in = 0.15
 price_out = 0.6
 max_wait = 30
-{more}
 """
 # mode -> exit code, most requests, words on stderr
 MODES: dict[str, tuple[int, int, str]] = {
@@ -75,22 +74,9 @@ def odd_server(shared: Path, mode: str, log: Path) -> Iterator[str]:
         running.wait()
 
 
-def configure(url: str, more: str = "") -> None:
-    Path("fieldmark.toml").write_text(
-        "".join(SETTINGS.format(kind=kind, url=url, more=more) for kind in ("text", "vision"))
-    )
-
-
 # One of each mechanism; the others run before a release.
-OFTEN = (
-    "deepseek-json",
-    "gemini-logprobs",
-    "openai-403-logprobs",
-    "stream-only",
-    "o1-too-few",
-    "no-mmproj",
-    "gemini-key",
-)
+OFTEN = ("deepseek-json", "gemini-logprobs", "openai-403-logprobs", "stream-only", "o1-too-few", "no-mmproj",
+         "gemini-key")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -110,7 +96,8 @@ def test_photos_are_judged_or_the_error_says_why(
     log.touch()
     command = ("rerank", drawings, "--query", "a red bird with a crest", "--format", "jsonl", "--kb", birds)
     with odd_server(shared, mode, log) as url:
-        configure(url)
+        settings = [SETTINGS.format(kind=kind, url=url) for kind in ("text", "vision")]
+        Path("fieldmark.toml").write_text("".join(settings))
         run = cli.call(*command)
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     judged = [row for row in rows if row.get("error") is None]
