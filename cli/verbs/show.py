@@ -48,16 +48,9 @@ def show(name: str, kb: Path | None, form: str) -> None:
                 output.write(species_table(members))
             return
     if isinstance(found, Term):
-        output.write(output.as_json(term_payload(found)) if form == "json" else term_text(found))
+        output.write(output.as_json({"term": to_json(found)}) if form == "json" else term_text(found))
     else:
         output.write(output.as_json(species_payload(found)) if form == "json" else species_text(found))
-
-
-def term_payload(term: Term) -> dict[str, object]:
-    """Return a term as JSON values."""
-    from data.codec import to_json
-
-    return {"term": to_json(term)}
 
 
 def species_payload(found: FoundSpecies) -> dict[str, object]:
@@ -102,10 +95,12 @@ def species_text(found: FoundSpecies) -> str:
         following = (*found.sources[1:], None)
         is_extractive = all(name.startswith("extractive") for name in entry.summary.distiller.split(" + "))
         quoted = zip(entry.summary.statements, found.quotes, found.sources, following, strict=True)
+        n_same = 0
         for statement, passages, source, next_source in quoted:
             lines.append(output.wrapped(statement.text, indent="  "))
             # The extractive distiller cites the sentence itself last, after the one that its pronoun refers to.
-            n_context = len(passages) - 1 if is_extractive else 0
+            n_context = max(0, len(passages) - 1) if is_extractive else 0
+            n_same += bool(passages) and set(passages[n_context:]) == {statement.text}
             lines += [
                 output.wrapped(f"{'context' if i < n_context else 'evidence'}: {passage}", indent="      ")
                 for i, passage in enumerate(passages)
@@ -113,10 +108,6 @@ def species_text(found: FoundSpecies) -> str:
             ]
             if source not in (None, entry.source, next_source):
                 lines.append(output.wrapped(f"from: {source_text(source)}", indent="      "))
-        n_same = sum(
-            bool(passages) and all(passage == statement.text for passage in passages[-1 if is_extractive else 0 :])
-            for statement, passages in zip(entry.summary.statements, found.quotes, strict=True)
-        )
         if n_same:
             n_all = len(entry.summary.statements)
             which = "all sentences" if n_same == n_all else f"{n_same} of {plural(n_all, 'sentence')}"

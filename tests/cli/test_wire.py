@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_rows import evidence_text
-from cli.verbs.show import species_payload, term_payload
+from cli.verbs.show import species_payload
 from data import records as r
 from data.codec import from_json, to_json
 from kb.lookup.entries import FoundSpecies
@@ -96,8 +96,10 @@ def test_payloads_equal_their_golden_files() -> None:
     """`names.json` has the names of all others (tests/guards/test_docs.py)."""
     shown = FoundSpecies(entry=ENTRY, quotes=(("male is red",),), sources=(SOURCE,), terms=(TERM,), ranges=(RANGE,))
     payloads = {
-        "identify": [to_json(OK), to_json(FAILED)], "show": species_payload(shown), "show-term": term_payload(TERM),
-    }  # fmt: skip
+        "identify": [to_json(OK), to_json(FAILED)],
+        "show": species_payload(shown),
+        "show-term": {"term": to_json(TERM)},
+    }
     for name, payload in payloads.items():
         assert payload == json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")), name
 
