@@ -51,7 +51,9 @@ def test_words_and_pairs_of_looks_are_recognised() -> None:
               "The grey francolin has a buff throat.": True, "The outer tail is black.": False}  # fmt: skip
     assert {sentence: is_about_another(sentence) for sentence in others} == others
     assert part_pairs("a red crown, a curved bill") == {("crown", "red"), ("bill", "curved")}
-    assert part_pairs("the head has a black stripe") == {("head", "stripe")}
+    for look in ("black", "black and white"):
+        assert part_pairs(f"the head has a {look} stripe") == {("head", "stripe")}
+    assert part_pairs("the head is black and white") == {("head", "black")}
     assert {group_of(word) for word in ("greyer", "whitish", "redder", "yellower", "blue")} == {"colour"}
     assert group_of("antennae") == group_of("wings") == group_of("flower") == "part"
     assert group_of("number") is None

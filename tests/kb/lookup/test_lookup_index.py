@@ -15,6 +15,7 @@ from data.codec import dumps, loads
 from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
 from kb.lookup.bm25 import BM25, Postings, stem, tokens
+from kb.lookup.entries import find_entry
 from kb.lookup.learning import remember
 from kb.lookup.lookup_index import Lookup, glossary_of, index_of, query_key, shipped_terms
 from kb.sources.starter import StarterSource
@@ -116,6 +117,8 @@ def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(
     encoder = toy_encoders().sentence
     with kb.open(one_bird) as store:
         remember(store, [OWN_CERE, wax], encoder)
+    with kb.open(one_bird) as store:
+        assert find_entry(store, "Speculum") == wax
     found = look_up(one_bird, "the cere")
     assert [note.definition for note in found.terms] == ["The waxy base of the bill."]
     assert found.sources == (OWN_CERE.source,)

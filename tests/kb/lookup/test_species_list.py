@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kb
-from data.errors import UnknownTaxon
+from data.errors import BadInput, UnknownTaxon
 from data.records import Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.curate.add import OwnText
@@ -65,6 +65,14 @@ def test_a_species_or_term_is_found_by_each_of_its_names_and_an_unknown_name_ref
     with pytest.raises(UnknownTaxon, match="Red Frag") as error:
         find_entry(store, "Red Frag")
     assert "Red Frog" in str(error.value.hint)
+
+
+def test_a_removed_species_was_left_out(one_bird: Path) -> None:
+    with kb.open(one_bird) as opened:
+        [taxon] = opened.taxa()
+    kb.remove(one_bird, [taxon.scientific_name])
+    with kb.open(one_bird) as opened, pytest.raises(BadInput, match="left out: removed by the user"):
+        find_entry(opened, taxon.common_name)
 
 
 def test_a_missing_species_has_the_nearest_relatives_that_are_held(store: KnowledgeBase) -> None:
