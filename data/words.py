@@ -16,12 +16,7 @@ def plural(n: int, noun: str, many: str | None = None) -> str:
 
 
 def singulars(word: str) -> list[str]:
-    """Return possible singulars of a word: itself first, then without plural endings.
-
-    Example:
-        >>> singulars("finches"), singulars("geese")
-        (['finches', 'finch', 'finche'], ['geese', 'goose'])
-    """
+    """Return possible singulars of a word: itself first, then without plural endings (finches, finch, finche)."""
     forms = [word]
     if word.endswith("ies"):
         forms.append(word[:-3] + "y")
@@ -38,10 +33,6 @@ def nearest(word: str, known: Iterable[str], n: int = 5, *, at_least: float = 0.
     """Return up to `n` known words at least so similar to a word, nearest first, shorter ones before longer ones.
 
     The similarity, in [0, 1], is that of the letters that both have in the same order.
-
-    Example:
-        >>> nearest("identfy", ["index", "identify", "import"], n=1)
-        ['identify']
     """
     from rapidfuzz import fuzz, process  # not at the start of every command
 

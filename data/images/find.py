@@ -25,12 +25,7 @@ KINDS: Final = (
 
 
 def unsupported_text(suffix: str) -> str:
-    """Return the kind of an unsupported file and the remedy; empty for any other extension.
-
-    Example:
-        >>> unsupported_text(".CR2"), unsupported_text(".jpg")
-        ('a RAW photo, which is not supported: export JPEGs', '')
-    """
+    """Return the kind of an unsupported file and the remedy; empty for any other extension."""
     for kind, suffixes, remedy in KINDS:
         if suffix.lower() in suffixes:
             return f"a {kind}, which is not supported: {remedy}"
@@ -52,10 +47,7 @@ def find_images(paths: Iterable[str | Path], *, skipped: set[Path] | None = None
 
     A folder stands for the images below it, sorted, without hidden ones; a pattern (`*.jpg`, `**/*.png`) for its sorted
     matches; a file may have any name. A path that does not exist is kept, so that reading it reports the error.
-
-    Args:
-        paths: files, folders and patterns.
-        skipped: if given, receives the other files below the folders and among the matches, without hidden ones.
+    `skipped` receives the other files below the folders and among the matches, without hidden ones.
     """
     found: dict[Path, None] = {}
     others: set[Path] = set()
@@ -94,11 +86,8 @@ def walk_files(
 ) -> Iterator[os.DirEntry[str]]:
     """Yield the entries below a folder that are no folders, without hidden ones; links to folders are not followed.
 
-    Pipes and links without a target are among them, so that reading them reports an error.
-
-    Args:
-        folder: where to begin.
-        on_error: called with the error of a folder that cannot be listed; its `filename` is the folder.
+    Pipes and links without a target are among them, so that reading them reports an error. `on_error` gets the error of
+    a folder that cannot be listed; its `filename` is the folder.
     """
     folders = [os.fspath(folder)]
     while folders:

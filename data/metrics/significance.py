@@ -39,11 +39,6 @@ def paired_test(differences: Sequence[float], *, n_resamples: int = N_TEST_RESAM
 
     Raises:
         ValueError: if there are no differences.
-
-    Example:
-        >>> test = paired_test([0.1, 0.2, 0.3])
-        >>> test.p_value, test.n_better  # two of the eight sign patterns: all up, all down
-        (0.25, 3)
     """
     given = np.asarray(differences, dtype=np.float64)
     n = len(given)

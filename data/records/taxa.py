@@ -51,14 +51,7 @@ class Taxon:
         return tuple(dict.fromkeys((*self.names, *foreign)))
 
     def in_language(self, language: str) -> Taxon:
-        """Return the taxon with its names in a language first; without such names, unchanged.
-
-        Example:
-            >>> lady = Taxon(taxon_id="vanessa-cardui", scientific_name="Vanessa cardui", rank="species",
-            ...              common_names=("Painted Lady",), names_by_language={"de": ("Distelfalter",)})
-            >>> lady.in_language("de").common_names, lady.in_language("fr").common_name
-            (('Distelfalter', 'Painted Lady'), 'Painted Lady')
-        """
+        """Return the taxon with its names in a language first; without such names, unchanged."""
         own = self.names_by_language.get(language, ())
         if self.common_names[: len(own)] == own:
             return self

@@ -44,18 +44,6 @@ def evaluate(
 
     Raises:
         ValueError: if no photo could be read.
-
-    Example:
-        >>> import kb, recognize
-        >>> from data.starter.drawings import drawings_of
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)
-        >>> ids = ("agelaius-phoeniceus", "alcedo-atthis")
-        >>> photos = [(drawings_of(taxon_id, "query")[0].png(), taxon_id) for taxon_id in ids]
-        >>> with kb.open("birds.kb") as store:
-        ...     evaluate(recognize.Recognizer(store, encoders), photos)["top-1"].micro
-        1.0
     """
     labels: list[str] = []
 

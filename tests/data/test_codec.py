@@ -1,6 +1,7 @@
 """Records to JSON and back; ids of taxa; invalid records are refused with the position of the error."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -22,6 +23,7 @@ from data.records import (
     Taxon,
     taxon_id,
 )
+from data.words import nearest, singulars
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
@@ -93,3 +95,11 @@ def test_ids_of_taxa_are_slugs_in_stores_too() -> None:
     for name, expected in (("Avis sine-pyxide", "avis-sine-pyxide"), ("Gyps  rüppelli (Brehm)", "gyps-ruppelli-brehm")):
         assert taxon_id(name) == expected
     assert MemoryStore({"Gyps rüppelli": Sketch()}, toy_encoders()).taxon_ids == ("gyps-ruppelli",)
+    tit = replace(ENTRY.taxon, names_by_language={"de": ("Kohlmeise",)})
+    assert tit.in_language("de").common_names == ("Kohlmeise", "Great Tit")
+    assert tit.in_language("fr") == tit
+
+
+def test_singulars_and_near_words() -> None:
+    assert (singulars("finches"), singulars("geese")) == (["finches", "finch", "finche"], ["geese", "goose"])
+    assert nearest("identfy", ["index", "identify", "import"], n=1) == ["identify"]
