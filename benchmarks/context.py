@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import kb
 import recognize
@@ -123,11 +124,13 @@ def main() -> None:
             source = WikipediaSource(options.api_url, contact=resolve().contact)
             stack.callback(source.close)
             wiki = WikiTerms(source)
-        rows = []
+        rows, turn = [], Lock()
         for query, supercategory in read(options.queries):
-            found, learnt = gather(
-                store, query, encoders.sentence, wiki=wiki, settings=ContextSettings(), prompts=DistilPrompts()
-            )
+            with turn:
+                found, learnt = gather(
+                    store, query, encoders.sentence, wiki=wiki, settings=ContextSettings(), prompts=DistilPrompts(),
+                    turn=turn,
+                )  # fmt: skip
             left = unexplained(query, found, compose(store, query, found).passage)
             rows.append(
                 Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt), unexplained=left)

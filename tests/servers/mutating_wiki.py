@@ -31,8 +31,8 @@ class MutatingWiki(FaultyWiki):
         self._asked: list[str] = []
         self._chosen = ""
 
-    def mutate(self, seed: int | None) -> None:
-        """Choose one of the requests that were made before the first mutation; None ends it."""
+    def mutate(self, seed: int) -> None:
+        """Choose one of the requests that were made before the first mutation."""
         self._seed, self._chosen = seed, random.Random(seed).choice(sorted(dict.fromkeys(self._asked)))
 
     def _api(self, handler: BaseHTTPRequestHandler, query: str) -> tuple[Fault | None, bytes, str]:

@@ -352,8 +352,8 @@ def _add_higher_taxa(db: sqlite3.Connection) -> None:
     for batch in grouped(db.execute("SELECT n, path FROM orphan"), N_AT_A_TIME):
         if len(known) > MAX_KNOWN:
             known.clear()
-        parents = [(_node(db, path, known), n) for n, path in batch]
-        db.executemany("UPDATE raw SET parent_n = ?1 WHERE n = ?2 AND ?1 != ?2", parents)
+        parents = [(parent, n) for n, path in batch if (parent := _node(db, path, known)) != n]
+        db.executemany("UPDATE raw SET parent_n = ? WHERE n = ?", parents)
 
 
 def _node(db: sqlite3.Connection, path: str, known: dict[str, int]) -> int:
