@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from PIL.Image import Image
+
 from data.batches import grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
@@ -21,6 +23,7 @@ from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
 from kb.sources.parsers import soup_of
 
+MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
@@ -190,10 +193,7 @@ class PhotoFinder:
         except MalformedAnswer as error:
             raise _Skipped(reasons.BLOCKED_HOST, str(error)) from error
         try:
-            content = self._pages.client.fetch_photo(url)
-            if media_type_of(content) is None:
-                raise MalformedAnswer(f"Expected an image from {url}, got other content")
-            picture = read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+            content, picture = self._fetched_picture(url)
         except PageNotFound as error:
             raise _Skipped(reasons.NO_FILE, str(error)) from error
         except MalformedAnswer as error:
@@ -207,6 +207,23 @@ class PhotoFinder:
         return AnchorImage(
             anchor=replace(anchor, anchor_id=sha256, sha256=sha256, media_type=media_type), content=content
         )
+
+    def _fetched_picture(self, url: str) -> tuple[bytes, Image]:
+        """Return a photo as bytes and decoded; a damaged one is downloaded again until two downloads are equal.
+
+        Servers sometimes truncate a body at a random place; an image that is damaged on the wiki arrives equal.
+        """
+        seen: set[str] = set()
+        while True:
+            content = self._pages.client.fetch_photo(url)
+            try:
+                return content, read_image(content, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+            except BadImage as error:
+                if media_type_of(content) is None:
+                    raise MalformedAnswer(f"Expected an image from {url}, got other content") from error
+                if (digest := sha256_hex(content)) in seen or len(seen) == MOST_DAMAGED:
+                    raise
+                seen.add(digest)
 
     def _credited(self, key: str, figure: Figure, info: FileInfo) -> Anchor:
         """Return the anchor of a free photo with its credit, still without the hash of its image."""

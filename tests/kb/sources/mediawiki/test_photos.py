@@ -129,3 +129,15 @@ def test_a_host_that_sends_html_for_all_photos_is_a_failure(wiki: FaultyWiki) ->
         portal = Fault(body=b"<!DOCTYPE html><html>Log in</html>", headers={"Content-Type": kind})
         wiki.photo_faults = [portal] * 20
         assert "Expected an image from" in failure_of(wiki, "a.jpg", "b.jpg")
+
+
+def test_a_photo_is_fetched_until_whole_or_identically_damaged(wiki: FaultyWiki) -> None:
+    """Truncated transfers differ each time; a file that is damaged on the wiki is identical each time."""
+    wiki.files["a.jpg"] = File(content=jpeg(), metadata=FREE)
+    wiki.photo_faults = [Fault(body=jpeg()[:n], headers=JPEG) for n in (300, 400, 500)]
+    assert [image.content for image in batch_of(wiki, "a.jpg").images] == [jpeg()]
+    for damaged, n_tries in (([300] * 9, 2), ([300, 310, 320, 330, 340, 350], 5)):
+        wiki.photos_asked.clear()
+        wiki.photo_faults = [Fault(body=jpeg()[:n], headers=JPEG) for n in damaged]
+        assert batch_of(wiki, "a.jpg").images == ()
+        assert wiki.photos_asked == ["a.jpg"] * n_tries
