@@ -8,8 +8,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 
@@ -73,10 +75,7 @@ def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind
         return table
     is_of_another_state = (layout.cache / MANIFEST).is_file() and not files_of(layout.cache, generation, collection)
     if not is_of_another_state and os.access(layout.root, os.W_OK):
-        _log.warning(
-            "%s is missing or damaged. The ledger is used instead, which is slower; kb verify repairs it.",
-            layout.cache,
-        )
+        _warn_once(layout.cache)
 
     def read(places: Sequence[Place]) -> list[FloatArray]:
         found: list[FloatArray] = []
@@ -85,6 +84,11 @@ def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind
         return found
 
     return _table(ledger, kind, read)
+
+
+@cache  # each collection would say so
+def _warn_once(folder: Path) -> None:
+    _log.warning("%s is missing or damaged. The ledger is used instead, which is slower; kb verify repairs it.", folder)
 
 
 def _table(ledger: Ledger, kind: CollectionKind, read: Callable[[Sequence[Place]], list[FloatArray]]) -> VectorTable:
