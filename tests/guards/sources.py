@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("data", "kb", "recognize", "rerank", "cli")
-BESIDE = ("papers", "training", "benchmarks", "docs")
-"""Code that is not in the wheel."""
+BESIDE = ("papers", "training", "benchmarks", "docs")  # code that is not in the wheel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class Function(NamedTuple):
     """A function and its text, with the line above it."""
 
     name: str
@@ -23,8 +20,7 @@ class Function:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """A call: its dotted name, and its keywords with their constants (`...`: any other expression)."""
 
     line: int
@@ -32,17 +28,16 @@ class Call:
     keywords: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Facts of one file; imports also inside functions and under TYPE_CHECKING, as (dotted name, line)."""
 
     name: str
     text: str
-    imports: tuple[tuple[str, int], ...]
-    calls: tuple[Call, ...]
-    functions: tuple[Function, ...]
+    imports: list[tuple[str, int]]
+    calls: list[Call]
+    functions: list[Function]
     module_docstring: str
-    docstrings: tuple[str, ...]
+    docstrings: list[str]
     strings: frozenset[str]
 
     @property
@@ -65,7 +60,6 @@ def sources(*folders: str) -> tuple[Source, ...]:
 
 
 def read(path: Path) -> Source:
-    """Return the facts of a file."""
     return facts_of(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
 
 
@@ -80,8 +74,9 @@ def facts_of(name: str, text: str) -> Source:
         elif isinstance(node, ast.ImportFrom):
             imports += [(f"{node.module}.{alias.name}", node.lineno) for alias in node.names]
         elif isinstance(node, ast.Call):
-            keywords = {word.arg: value_of(word.value) for word in node.keywords if word.arg}
-            calls.append(Call(line=node.lineno, name=".".join(dotted(node.func)), keywords=keywords))
+            keywords = {word.arg: word.value.value if isinstance(word.value, ast.Constant) else ...
+                        for word in node.keywords if word.arg}  # fmt: skip
+            calls.append(Call(node.lineno, dotted(node.func), keywords))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             strings.add(node.value)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -89,29 +84,11 @@ def facts_of(name: str, text: str) -> Source:
             if not isinstance(node, ast.ClassDef):
                 first, last = node.lineno, node.end_lineno or node.lineno
                 above = min([first, *(each.lineno for each in node.decorator_list)]) - 2
-                text = "\n".join(lines[max(above, 0) : last])
-                functions.append(Function(name=node.name, n_lines=last - first + 1, text=text))
-    return Source(
-        name=name,
-        text=text,
-        imports=tuple(imports),
-        calls=tuple(calls),
-        functions=tuple(functions),
-        module_docstring=ast.get_docstring(tree) or "",
-        docstrings=tuple(docstrings),
-        strings=frozenset(strings),
-    )
+                functions.append(Function(node.name, last - first + 1, "\n".join(lines[max(above, 0) : last])))
+    module_docstring = ast.get_docstring(tree) or ""
+    return Source(name, text, imports, calls, functions, module_docstring, docstrings, frozenset(strings))
 
 
-def value_of(node: ast.expr) -> object:
-    """Return a constant, or `...`."""
-    return node.value if isinstance(node, ast.Constant) else ...
-
-
-def dotted(node: ast.expr) -> Iterator[str]:
-    """Yield the parts of a dotted name; other expressions have an empty part."""
-    if isinstance(node, ast.Attribute):
-        yield from dotted(node.value)
-        yield node.attr
-    else:
-        yield node.id if isinstance(node, ast.Name) else ""
+def dotted(node: ast.expr) -> str:
+    """Return a dotted name; other expressions have an empty part."""
+    return f"{dotted(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -31,16 +31,6 @@ def test_the_readme_has_all_commands_and_no_others() -> None:
     assert set(re.findall(r"(?<![\w.-])kb ([a-z][a-z-]+)", " ".join(code))) == set(VERBS)
 
 
-def test_every_command_has_its_own_module() -> None:
-    """Modules beside them serve one command, and begin with its name."""
-    verbs = ROOT / "cli" / "verbs"
-    modules = {file.stem.rstrip("_") for file in [*verbs.glob("*.py"), *verbs.glob("*/__init__.py")]}
-    modules |= {file.parent.name for file in verbs.glob("*/__init__.py")}
-    commands_of = {verb.replace("-", "_") for verb in VERBS}
-    assert commands_of - modules == set()
-    assert [name for name in modules - {"__init"} if not name.startswith(tuple(commands_of))] == []
-
-
 def test_every_option_is_used_by_a_test() -> None:
     """`tests.dead_options` checks that a test fails without it."""
     files = [source.strings for source in sources("tests")]

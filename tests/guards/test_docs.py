@@ -13,7 +13,6 @@ import pytest
 
 from cli.common.settings import Settings, keys_of
 from cli.main import commands
-from cli.verbs.identify_rows import TABLE_STAGES
 from docs import generate
 from tests.guards.sources import ROOT
 
@@ -38,7 +37,6 @@ def n_words(page: Path) -> int:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Return the options of a command and of the commands below it."""
     own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     children = command.commands.values() if isinstance(command, click.Group) else ()
     return own.union(*map(options_of, children))
@@ -46,7 +44,6 @@ def options_of(command: click.Command) -> set[str]:
 
 @pytest.fixture(scope="module")
 def options() -> dict[str, set[str]]:
-    """Command -> its options."""
     context = click.Context(commands, info_name="kb")
     found = {name: commands.get_command(context, name) for name in commands.list_commands(context)}
     return {name: options_of(command) for name, command in found.items() if command is not None}
@@ -59,10 +56,6 @@ def test_pages_are_short() -> None:
     assert sum(map(n_words, pages)) <= 15_000
 
 
-def test_pages_of_tables_name_their_command() -> None:
-    assert [page.name for page in TABLES.glob("*.md") if not re.search("python -m |kb eval", text_of(page))] == []
-
-
 def test_the_reference_has_every_command_with_every_option(options: dict[str, set[str]]) -> None:
     page = generate.commands()
     shared = page.partition("\n## Options of every command\n")[2].partition("\n## kb ")[0]
@@ -73,10 +66,7 @@ def test_the_reference_has_every_command_with_every_option(options: dict[str, se
 
 
 def test_the_reference_has_the_wire_formats() -> None:
-    """A difference in names is a mistake or a visible change, which also changes the golden file and CHANGELOG.md.
-
-    `python -m docs.generate > tests/cli/golden/names.json` writes the golden file.
-    """
+    """`python -m docs.generate > tests/cli/golden/names.json` writes the golden file after a visible change."""
     page = generate.wire_formats()
     for given, name in (("", "identify"), (" --rows candidates", "identify-candidates")):
         section = page.partition(f"## kb identify --format csv{given}\n")[2].partition("\n## ")[0]
@@ -84,11 +74,6 @@ def test_the_reference_has_the_wire_formats() -> None:
             assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == next(csv.reader(file))
     assert re.findall(r"^\| `\w+` \| [^|]+ \|  \|$", page, flags=re.MULTILINE) == []  # without an explanation
     assert generate.names_on_the_wire() == json.loads(text_of(GOLDEN / "names.json"))
-
-
-def test_the_how_to_explains_every_score_column() -> None:
-    page = text_of(DOCS / "howto" / "identify.md")
-    assert [stage for stage in TABLE_STAGES if f"`{stage}`" not in page] == []
 
 
 def test_options_and_settings_in_pages_exist(options: dict[str, set[str]]) -> None:

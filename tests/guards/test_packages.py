@@ -1,11 +1,13 @@
-"""Packages: public names, start-up without heavy libraries, imports without torch, and modules that hide a package."""
+"""Packages: public names, examples, start-up without heavy libraries or torch, and modules that hide a package."""
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -14,11 +16,8 @@ from pathlib import Path
 import pytest
 
 import fieldmark
-import kb
-import recognize
-import rerank
 from data.version import fieldmark_version
-from tests.guards.sources import ROOT
+from tests.guards.sources import PACKAGES, ROOT, sources
 
 # The Python API of DESIGN section 2.
 PROMISED = {
@@ -78,6 +77,8 @@ def python(code: str, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
 def test_public_names_are_sorted_documented_and_hide_no_module(package: str) -> None:
     module = importlib.import_module(package)
     names = list(getattr(module, "__all__", []))
+    assert package == "data" or getattr(fieldmark, package) is module
+    assert fieldmark.__version__ == fieldmark_version() and not hasattr(fieldmark, "nothing")
     # As ruff sorts them: constants, then classes, then the rest.
     assert names == sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     assert set(names) <= set(dir(module))
@@ -88,14 +89,26 @@ def test_public_names_are_sorted_documented_and_hide_no_module(package: str) -> 
     assert modules & set(names) == set()
 
 
-def test_fieldmark_has_the_version_and_the_packages() -> None:
-    assert fieldmark.__version__ == fieldmark_version()
-    assert [fieldmark.kb, fieldmark.recognize, fieldmark.rerank] == [kb, recognize, rerank]
-    assert not hasattr(fieldmark, "nothing")
+@pytest.mark.parametrize("with_encoders", [False, pytest.param(True, marks=pytest.mark.integration)])
+def test_examples_are_correct(
+    with_encoders: bool, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = []
+    for source in sources(*PACKAGES):
+        is_slow = bool(re.search(r">>> .*(load_encoders|kb\.open|StarterSource)", source.text))
+        if ">>> " not in source.text or is_slow != with_encoders:
+            continue
+        (tmp_path / source.module).mkdir()
+        monkeypatch.chdir(tmp_path / source.module)
+        module = importlib.import_module(source.module)
+        result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        if result.failed or not result.attempted:
+            failed.append(f"{source.module}: {capsys.readouterr().out or 'the examples are not found'}")
+    assert failed == []
 
 
 def test_help_takes_little_time() -> None:
-    """The minimum of alternating runs, as many as a busy machine needs: other processes can only slow a run down."""
+    """The minimum of alternating runs: other processes can only slow a run down."""
     bare, ours = [], []
     for _ in range(20):
         for code, seconds in (("", bare), (HELP.format(arguments=["kb", "--help"]), ours)):
@@ -134,8 +147,8 @@ def test_every_module_imports_without_torch() -> None:
 
 
 def test_a_module_that_hides_a_package_is_named(tmp_path: Path) -> None:
-    """But not a folder without modules. `kb` itself starts in a module with a unique name."""
-    for package, file in (("kb", "data.py"), ("recognize", "data/__init__.py"), ("cli", "kb.py")):
+    """But not a folder without modules."""
+    for package, file in (("kb", "data.py"), ("recognize", "data/__init__.py")):
         folder = tmp_path / package
         (folder / file).parent.mkdir(parents=True)
         (folder / file).write_text("")
@@ -144,19 +157,8 @@ def test_a_module_that_hides_a_package_is_named(tmp_path: Path) -> None:
         ended = python(f"import {package}", folder)
         assert ended.returncode == 1
         assert ended.stderr.strip().splitlines()[-1].startswith(f"ImportError: {message}")
-        (folder / "elsewhere").mkdir()
-        earlier = f"import sys; sys.path.insert(0, {str(folder)!r}); import {hidden}; sys.path.pop(0); import {package}"
-        assert message in python(earlier, folder / "elsewhere").stderr
         assert message in python("import fieldmark; fieldmark.kb", folder).stderr
         ended = python("import fieldmark; fieldmark.main()", folder)
         assert (ended.returncode, ended.stdout, ended.stderr.startswith(f"error: {message}")) == (3, "", True)
     (tmp_path / "data").mkdir()
     assert python(f"import {', '.join(fieldmark.PACKAGES)}", tmp_path).returncode == 0
-
-
-def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fieldmark", "no-such-command"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
-    assert done.returncode == 2
-    assert 'Unknown command "no-such-command"' in done.stderr

@@ -28,7 +28,7 @@ TEST_COMMAND = "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .ven
 
 
 def commands(block: re.Match[str]) -> list[str]:
-    """Return the bash lines of a block: its commands with continued lines joined, or Python with the block as input."""
+    """Return the bash lines of a block, with continued lines joined."""
     if block["language"] == "python":
         return [f"python - <<'END'\n{block['body']}END"]
     lines = block["body"].replace("\\\n", " ").splitlines()
@@ -75,15 +75,13 @@ def run(command: str, folder: Path) -> None:
 
 @pytest.mark.integration
 def test_the_commands_of_pages_work(folder: Path) -> None:
-    """The demo, which most pages begin with, runs once."""
-    demo = folder / "demo"
     run(DEMO, folder)
     for page, lines in blocks(None).items():
         of_page = folder / page.replace("/", "-")
         of_page.mkdir()
         for command in lines:
             if command == DEMO:
-                shutil.copytree(demo, of_page / "demo")
+                shutil.copytree(folder / "demo", of_page / "demo")
             else:
                 run(command, of_page)
 

@@ -27,11 +27,8 @@ MAX_BYTES = 32 * 2**20  # the photo tower is at most 33 MB
 
 def unsafe(source: Source) -> list[str]:
     """Return the unsafe imports and calls of a module, with their lines."""
-    found = [
-        f"{source.name}:{line}: {name}"
-        for name, line in source.imports
-        if name.partition(".")[0] in MODULES or name in CALLS
-    ]
+    found = [f"{source.name}:{line}: {name}" for name, line in source.imports
+             if name.partition(".")[0] in MODULES or name in CALLS]  # fmt: skip
     for call in source.calls:
         problems = [word for word, refused in REFUSED.items() if call.keywords.get(word) in (refused, ...)]
         if call.name in REQUIRED:
@@ -70,10 +67,9 @@ re.compile(text)"""
 
 
 def committed() -> list[Path]:
+    command = ["git", "ls-files", "-z"]
     try:
-        listed = subprocess.run(
-            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True, timeout=30
-        ).stdout
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True, timeout=30).stdout
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]

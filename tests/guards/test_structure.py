@@ -1,7 +1,8 @@
-"""Structure: imports point one way without cycles, replaceable libraries have one door, and sizes have limits."""
+"""Structure and wording: imports point one way, replaceable libraries have one door, sizes have limits."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from fnmatch import fnmatch
@@ -38,8 +39,16 @@ MOST_LINES = 64_400
 MOST_MODULES = 450
 MOST_LINES_OF_TESTS = 49_200
 MOST_LINES_OF_A_FUNCTION = 80
-REASON = "# Long: "
-"""Begin of the comment that gives the reason for a longer function, above or in it."""
+REASON = "# Long: "  # begins the comment that gives the reason for a longer function
+CLAUSE = re.compile(r"(What|How|Which|Who|Whom|Whose)\b")
+MODULE_CLAUSE = re.compile(r"(What|How|Which|Who|Whom|Whose|Whether|Where|When)\b")
+PHRASES = (
+    "those that", "of what", "as it is", "whom", "passed over", "what was", "whose is", "one of what", "the like",
+    "may be so",
+)  # fmt: skip
+# Words of a phrase may stand in two lines of a comment or string.
+CONVOLUTED = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+(?:#\s*|\"\s*\")?"), re.IGNORECASE)
+EXEMPT = {"tests/guards/test_structure.py", "tests/cli/verbs/rerank/test_settings.py"}
 
 
 def test_modules_import_only_lower_layers() -> None:
@@ -119,14 +128,24 @@ def test_pytest_collects_every_test_folder(pytestconfig: pytest.Config) -> None:
     skipped = pytestconfig.getini("norecursedirs")
     folders = {folder.name for folder in (ROOT / "tests").rglob("*") if folder.is_dir() and folder.name[0] != "."}
     assert {name for name in folders if any(fnmatch(name, pattern) for pattern in skipped)} == set()
-
-
-def test_test_folders_are_not_packages() -> None:
-    """`tests/kb/__init__.py` would make `import kb` find the tests."""
-    assert [str(path) for path in (ROOT / "tests").rglob("__init__.py")] == []
+    assert list((ROOT / "tests").rglob("__init__.py")) == [], "`import kb` would find the tests"
 
 
 def test_folders_beside_the_packages_are_known() -> None:
     """The guards read every folder with code."""
     folders = {path.parent.name for path in ROOT.glob("*/*.py") if path.parent.name[0] != "."}
     assert folders - {*PACKAGES, *BESIDE, "tests"} == set()
+
+
+def test_texts_are_plain_english() -> None:
+    """Docstrings open with a noun phrase or a verb, and no text has a convoluted phrase."""
+    offenders = []
+    for source in sources(*PACKAGES, *BESIDE, "tests"):
+        offenders += [f"{source.name}: {text}" for text in [source.module_docstring] if MODULE_CLAUSE.match(text)]
+        offenders += [f"{source.name}: {text.splitlines()[0]}" for text in source.docstrings if CLAUSE.match(text)]
+        if source.name not in EXEMPT:
+            offenders += [f"{source.name}: {found}" for found in CONVOLUTED.findall(source.text)]
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        if "generated" not in page.parts:
+            offenders += [f"{page}: {found}" for found in CONVOLUTED.findall(page.read_text(encoding="utf-8"))]
+    assert not offenders, "\n".join(offenders)

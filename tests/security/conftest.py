@@ -18,14 +18,12 @@ from tests.security.obedient_model import ORDER
 from tests.servers.openai_server import Call, OpenAIServer, Script
 
 LEVELS = (40, 120, 200, 80)
-"""Grey levels of `evil_photos`."""
-
 Obeying = Callable[..., Outcome]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A chat model whose script can be set."""
+    """A chat model whose script can be set, and its calls since then."""
 
     server: OpenAIServer
     chat: Connection
@@ -38,7 +36,6 @@ class Model:
 
     @property
     def calls(self) -> list[Call]:
-        """The calls since the script was set."""
         return self.server.calls
 
 

@@ -32,13 +32,11 @@ COMMANDS = (
     ("rerank", "photos", "--query", "a white owl", "--kb", "own.kb", "--judge", "vision"),
 )
 KB = "import sys; from cli.main import main; sys.exit(main())"
-ELSEWHERE = ("192.0.2.1", 9)
-"""An address of no machine, asked first to show that questions are noted."""
+ELSEWHERE = ("192.0.2.1", 9)  # of no machine, asked first to show that questions are noted
 ANY_PROTOCOL = 3
 
 
 def note_questions(packets: socket.socket, asked: set[tuple[str, int]]) -> None:
-    """Add the address of each new TCP connection and of each UDP packet."""
     while True:
         packet, sender = packets.recvfrom(65535)
         if sender[1] == 0x0800:  # IPv4
@@ -53,14 +51,12 @@ def note_questions(packets: socket.socket, asked: set[tuple[str, int]]) -> None:
 
 
 def run(arguments: Sequence[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """Run `kb` and return its exit code and stderr."""
     command = [sys.executable, "-c", KB, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stderr
 
 
 def main(folder: Path) -> None:
-    """Run the commands in a folder with a fresh home."""
     for line in ("ip link set lo up", "ip route add local default dev lo", "ip -6 route add local default dev lo"):
         subprocess.run(line.split(), check=" -6 " not in line, capture_output=True)
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ANY_PROTOCOL))

@@ -10,7 +10,6 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,11 @@ from tests.drawn_birds import drawn_bird
 from tests.security.conftest import Model, Obeying
 from tests.security.obedient_model import ATTACKS, MARK, ORDER, as_read, obedient
 from tests.security.test_prompt_blocks import ALL, LOOKS, STRIPES, jay, labels, repeat
-from tests.servers.openai_server import Answer, Call, Reaction, Script
+from tests.servers.openai_server import Call, Reaction, Script
 from tests.servers.ugly_site import Reply, UglySite
 
 ROOT = Path(__file__).parents[2]
-ZORBLIN = "A zorblin is a red gland of frogs."
-CREST = "It is blue above with a crest."
-ZEBRA = Answer(text="Zebra stripes.", more={"citations": ["javascript:alert('zebra')", "https://zebra.test/"]})
 FILE_NAMES = tuple(f"{n} {attack.replace('/', '∕')}" for n, attack in enumerate((*ATTACKS[1:4], ATTACKS[-2])))
-"""Attacks as names of files."""
 
 
 def rows(outcome: Outcome) -> list[dict[str, Any]]:
@@ -50,13 +45,11 @@ def commanding(package: str, name: str, folder: Path) -> Path:
 
 
 def as_page(title: str, heading: str, text: str) -> str:
-    """Return an HTML page with these words, none of which is markup."""
     title, heading, text = map(html.escape, (title, heading, text))
     return f"<html lang=en><title>{title}</title><main><h1>{title}</h1><h2>{heading}</h2><p>{text}</p></main></html>"
 
 
 def add(cli: CommandLine, name: str, drawing: str, text: str, file_name: str, *more: str) -> None:
-    """Add a text and a photo to a species, both with this file name."""
     words, photo = cli.folder / f"{file_name}.txt", cli.folder / f"{file_name}.png"
     words.write_text(text)
     photo.write_bytes(drawn_bird(drawing))
@@ -103,71 +96,33 @@ def test_added_texts_names_and_photos(cli: CommandLine, run: Obeying, model: Mod
     assert "It is white with a black bill." not in found["passage"][:31]
 
 
-@pytest.fixture
-def site() -> Iterator[UglySite]:
-    with UglySite().running() as site:
-        yield site
-
-
-def test_web_pages_for_the_distiller(cli: CommandLine, run: Obeying, model: Model, site: UglySite) -> None:
+def test_web_pages_for_the_distiller(cli: CommandLine, run: Obeying, model: Model) -> None:
     """A page with an order for each bird but the last."""
     checklist = load_checklist()
     birds = [
         taxon.scientific_name for name in ("Anas", "Larus") for taxon in checklist.species_of(checklist.find(name))
     ]
-    lines = []
-    for n, (name, attack) in enumerate(zip(birds, (*ATTACKS, ""), strict=False)):
-        body = as_page(f"{name} {attack}", f"Description {attack}", f"{LOOKS} It sings. {attack}")
-        site.pages[f"/{n}"] = Reply(body=body)
-        lines.append(f"{name},{site.url(f'/{n}')}")
-    (cli.folder / "pages.csv").write_text("\n".join(lines))
-    build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb")
-    run(obedient(repeat, STRIPES), *build, "a.kb", check=True)
-    assert len(model.calls) == len(ATTACKS) + 1
-    assert sum(MARK in as_read(call.text) for call in model.calls) == len(ATTACKS) - 2  # invisible letters
-    assert all(call.payload["response_format"]["json_schema"]["schema"] == SCHEMA for call in model.calls)
-    with kb.open("a.kb") as store:
-        assert [text[: len(LOOKS)] for text in store.summary_texts()] == [LOOKS] * len(model.calls)
-    own = commanding("kb", "distil.md", cli.folder / "own")
-    assert run(obedient(repeat, STRIPES), *build, "b.kb", "--set", f"prompts={own}").exit_code != 0
-
-
-@pytest.mark.integration
-def test_a_page_that_a_search_model_read(cli: CommandLine, run: Obeying, model: Model, tmp_path: Path) -> None:
-    """`kb context`: it changes neither the form of its answer nor other answers, and reaches no other model."""
-    add(cli, "Blue Jay", "cyanocitta-cristata", CREST, "jay")
-    (cli.folder / "queries.txt").write_text("frog with a zorblin\nturkey with a snood\nCyanocitta cristata\n")
-
-    def answering(page: str) -> Script:
-        def react(call: Call) -> Reaction:
-            if "judge photographs by this query: " not in call.text:
-                return json.dumps({"sentences": [{"text": CREST, "sources": [1]}]})
-            text = page if "zorblin" in call.text else "A snood is a flap of skin over the bill."
-            return Answer(text=text, more={"search_results": [{"url": "https://a.example/", "title": text}]})
-
-        return react
-
-    def explain(script: Script, *more: str) -> list[dict[str, Any]]:
-        own = shutil.copytree("a.kb", tmp_path / f"copy {len(list(tmp_path.iterdir()))}.kb")
-        return rows(run(script, "context", "--file", "queries.txt", "--kb", own, *more, check=True))
-
-    wanted = explain(answering(ZORBLIN))
-    assert [row["passage"].count(ZORBLIN) for row in wanted] == [1, 0, 0] and wanted[2]["passage"].startswith(CREST)
-    found = explain(obedient(answering(f"{ZORBLIN} {ALL}"), ZEBRA))
-    assert found[1:] == wanted[1:] and found[0]["passage"].startswith(ZORBLIN)
-    assert {**found[0], "passage": "", "sources": []} == {**wanted[0], "passage": "", "sources": []}
-    assert [call for call in model.calls if MARK in as_read(call.text)] == [] and model.calls != []
-    # A search model that obeys the page spoils the answer that it read the page for.
-    fooled = explain(lambda call: ZEBRA if "zorblin" in call.text else answering(ZORBLIN)(call))
-    assert fooled[1:] == wanted[1:] and [list(row) for row in fooled] == [list(row) for row in wanted]
-    own = commanding("kb", "search.md", cli.folder / "own")
-    assert "Zebra" in explain(obedient(answering(ZORBLIN), ZEBRA), "--set", f"prompts={own}")[1]["passage"]
+    with UglySite().running() as site:
+        lines = []
+        for n, (name, attack) in enumerate(zip(birds, (*ATTACKS, ""), strict=False)):
+            body = as_page(f"{name} {attack}", f"Description {attack}", f"{LOOKS} It sings. {attack}")
+            site.pages[f"/{n}"] = Reply(body=body)
+            lines.append(f"{name},{site.url(f'/{n}')}")
+        (cli.folder / "pages.csv").write_text("\n".join(lines))
+        build = ("build", "--pages", "pages.csv", "--distiller", "model", "--kb")
+        run(obedient(repeat, STRIPES), *build, "a.kb", check=True)
+        assert len(model.calls) == len(ATTACKS) + 1
+        assert sum(MARK in as_read(call.text) for call in model.calls) == len(ATTACKS) - 2  # invisible letters
+        assert all(call.payload["response_format"]["json_schema"]["schema"] == SCHEMA for call in model.calls)
+        with kb.open("a.kb") as store:
+            assert [text[: len(LOOKS)] for text in store.summary_texts()] == [LOOKS] * len(model.calls)
+        own = commanding("kb", "distil.md", cli.folder / "own")
+        assert run(obedient(repeat, STRIPES), *build, "b.kb", "--set", f"prompts={own}").exit_code != 0
 
 
 QUESTIONS = ["What colour is the bird?", "Where does it sit?", "What does it hold?"]
 QUERY = "a red bird on a branch"
 GROUPS = tuple("\n".join(ATTACKS[n::4]) for n in range(4))
-"""The attacks in four texts."""
 HONEST = ("a red bird on a branch", "a blue bird in snow", "a green bird on a post")
 
 
@@ -203,10 +158,6 @@ def harmless(found: list[dict[str, Any]]) -> list[Any]:
     return [(row["image_id"], row["score"], row["status"], row["evaluation"], row.get("questions")) for row in told]
 
 
-def orders_in(model: Model) -> list[Call]:
-    return [call for call in model.calls if MARK in as_read(json.dumps(call.payload, ensure_ascii=False))]
-
-
 def test_letters_and_names_of_photos_change_their_own_row_alone(run: Obeying, model: Model, photos: Path) -> None:
     def jobs(query: str) -> str:
         candidates = [
@@ -217,6 +168,10 @@ def test_letters_and_names_of_photos_change_their_own_row_alone(run: Obeying, mo
         file.write_text(json.dumps({"query_id": ORDER, "text": query, "candidates": candidates}))
         return str(file)
 
+    def check_calls() -> None:
+        sent = [as_read(json.dumps(call.payload, ensure_ascii=False)) for call in model.calls]
+        assert sent and not any(MARK in text for text in sent)
+
     more = ("--format", "jsonl", "--set", "captions.first_stage=false")
     for method in ("visa", "captions"):
         command = ("rerank", jobs(QUERY), "--method", method, *more)
@@ -226,11 +181,11 @@ def test_letters_and_names_of_photos_change_their_own_row_alone(run: Obeying, mo
         assert sorted(row["image_id"] for row in found) == sorted(row["image_id"] for row in wanted)
         asked = {answer["question"] for row in found for answer in row["questions"]}
         assert asked == set(QUESTIONS if method == "visa" else ())
-        assert orders_in(model) == []
+        check_calls()
     for method in ("captions", "visret", "rewrite"):
         command = ("find", QUERY, "--images", photos, "--method", method, "--format", "jsonl", "--top", "99")
         wanted, found = (rows(run(seeing(letters=letters), *command)) for letters in (False, True))
         assert len(found) == len(wanted) == len(GROUPS) + len(HONEST) and harmless(found) == harmless(wanted)
-        assert model.calls and orders_in(model) == []
+        check_calls()
     found = rows(run(seeing(letters=False), "rerank", jobs(ORDER), "--method", "visa", *more))
     assert "Is it a zebra?" in {answer["question"] for row in found for answer in row["questions"]}

@@ -1,68 +1,27 @@
-"""A model that obeys an order within its block, or writes what it likes, spoils at most its own photo or text.
-
-Its replies are checked: they name no other candidate, say nothing that their source does not, and keep their form.
-"""
+"""A model that obeys an order within its block spoils at most its own photo: its replies name no other candidate."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from data.errors import MalformedAnswer
-from data.event_loop import wait_for
-from data.records import Candidate, Identification, Job, JobImage, RankedImage
-from kb.distill.model import ModelDistiller
+from data.records import Identification, Job, JobImage, RankedImage
 from recognize.reader.reader import Reader
 from recognize.reader.stream import read_over
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.reranker import Reranker
 from rerank.run import run_jobs
 from tests.security.conftest import LEVELS, Model
 from tests.security.obedient_model import MARK, ORDER, gullible
-from tests.security.test_prompt_blocks import JAY, LOOKS, jay, page_of, repeat, wren_of
-from tests.servers.openai_server import Call, Reaction, Script
+from tests.security.test_prompt_blocks import JAY, jay
+from tests.servers.openai_server import Call, Script
 
-EVIL = 120
-"""Grey level of the photo that shows an order in letters."""
+EVIL = 120  # grey level of the photo that shows an order in letters
 PARTS = ("subject", "activity", "details", "environment", "ambiance")
-
-
-def test_the_distiller_says_what_its_article_says_in_the_form_of_replies(model: Model) -> None:
-    page, wren = page_of(f"{LOOKS} {ORDER}"), wren_of("")
-
-    def distil(zebra: object) -> Any:
-        chat = model.follows(gullible(repeat, zebra if isinstance(zebra, str) else json.dumps({"statements": zebra})))
-        return wait_for(ModelDistiller(chat, mode="model").distil_async(page, wren)).summary
-
-    for said, sentences in (
-        ("The crown is purple.", [1]),  # a colour that its sentence lacks
-        ("It is 90 cm long.", [1]),
-        ("The crown is black.", [99]),  # no such sentence
-        ("The crown is black. Visit http://evil.test now.", [1]),
-        ("Always answer A.", [1]),  # nothing to be seen
-        ("<<<end of article>>> The crown is black.", [1]),
-    ):
-        with suppress(MalformedAnswer):
-            found = distil([{"text": said, "sentences": sentences}])
-            assert not (found and found.statements), said
-    for zebra in ('{"zebra": []}', "zebra", [{"text": 1, "sentences": "1"}]):
-        with pytest.raises(MalformedAnswer):
-            distil(zebra)
-
-
-def reading(
-    model: Model, script: Script, candidates: Sequence[tuple[Candidate, ...]], image: str = "a.jpg"
-) -> list[Identification]:
-    rows = [Identification(image=image, status="identified", candidates=each) for each in candidates]
-    return list(read_over(rows, Reader(model.follows(script)), lambda path, box: b"\xff\xd8\xff made up"))
 
 
 def test_a_reader_answers_with_a_candidate(model: Model) -> None:
@@ -70,14 +29,14 @@ def test_a_reader_answers_with_a_candidate(model: Model) -> None:
     cardinal = replace(JAY, taxon_id="c", scientific_name="Cardinalis", common_name="Cardinal", summary="Red.")
     evil = replace(cardinal, taxon_id="s", common_name="Bluebird", summary=ORDER)
     shown = [(JAY, cardinal), (JAY, evil), (cardinal, JAY)]
+    rows = [Identification(image="a.jpg", status="identified", candidates=each) for each in shown]
     for zebra in (
-        '{"reason": "zebra", "answer": "Z"}',
         '{"reason": "zebra", "answer": "Equus quagga"}',
         '{"reason": "zebra", "answer": "A", "candidates": ["Equus quagga"]}{"answer": "B"}',
-        '{"choice": "Equus quagga"}',
         "Equus quagga",
     ):
-        found = reading(model, gullible(jay, zebra), shown)
+        reader = Reader(model.follows(gullible(jay, zebra)))
+        found = list(read_over(rows, reader, lambda path, box: b"\xff\xd8\xff made up"))
         assert [row.candidates for row in found] == shown
         assert [row.reader.choice for row in found if row.reader] == [JAY.taxon_id, None, JAY.taxon_id], zebra
         assert (found[1].answer, found[1].reader.agreement if found[1].reader else None) == (None, 0.0)
@@ -97,21 +56,15 @@ def levels(rows: list[RankedImage]) -> list[int]:
     return [int(row.image_id.split()[0]) for row in rows]
 
 
-def ranked(reranker: Reranker, job: Job) -> list[RankedImage]:
-    return run_jobs([job], reranker).rows["q"]
+def judging(note: str) -> Script:
+    """CoTRR by grey level; the evaluation of the photo with letters quotes them as `note`."""
 
-
-def judging(note: str, evaluated: Reaction | None = None) -> Script:
-    """CoTRR by grey level; the evaluation of the photo with letters quotes them as `note`, or is `evaluated`."""
-
-    def react(call: Call) -> Reaction:
+    def react(call: Call) -> str:
         properties = call.payload["response_format"]["json_schema"]["schema"]["properties"]
         if set(properties) == set(PARTS):
             return json.dumps(dict.fromkeys(PARTS, "") | {"subject": "a frog"})
         if "overall" in properties:
             level = level_of(call.images[0])
-            if level == EVIL and evaluated is not None:
-                return evaluated
             reason = f"level {level} {note if level == EVIL else ''}"
             return json.dumps({name: {"judgement": "good match", "reason": reason} for name in properties})
         shown = re.findall(r"^\[\d+\].*overall: [\w ]+\(level (\d+)", call.text, re.MULTILINE)
@@ -122,15 +75,14 @@ def judging(note: str, evaluated: Reaction | None = None) -> Script:
 
 
 def cotrr(model: Model, script: Script, job: Job) -> list[RankedImage]:
-    return ranked(CotrrReranker(model.follows(script)), job)
+    return run_jobs([job], CotrrReranker(model.follows(script))).rows["q"]
 
 
 def test_a_ranking_names_only_candidates_and_each_once(model: Model, job: Job) -> None:
     """Where it names none, all rows are errors: the order of the first stage is not passed off as a ranking."""
     assert levels(cotrr(model, judging(ORDER), job)) == sorted(LEVELS, reverse=True)
     for ranking, status in (
-        ([9, 99], "error"), (["zebra"], "error"), ([], "error"), ("zebra", "error"), ([{"photo": "zebra"}], "error"),
-        ([2, 2, 2], "ok"), ([3, 99, -1, "zebra", 1], "ok"), ([4, 3, 2, 1], "ok"),
+        ([9, 99], "error"), ("zebra", "error"), ([2, 2, 2], "ok"), ([3, 99, -1, "zebra", 1], "ok"),
     ):  # fmt: skip
         honest, zebra = judging(ORDER), json.dumps({"comparison": "", "ranking": ranking})
         rows = cotrr(model, lambda call: honest(call) if call.images or MARK not in call.text else zebra, job)  # noqa: B023

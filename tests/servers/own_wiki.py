@@ -61,36 +61,15 @@ class OwnWiki:
         self._http.close()
 
     def edit(self, title: str, text: str) -> None:
-        self._act(action="edit", title=title, text=text)
-
-    def move(self, title: str, to: str) -> None:
-        self._act(action="move", **{"from": title, "to": to})
-
-    def delete(self, title: str) -> None:
-        self._act(action="delete", title=title)
-
-    def upload(self, name: str, file: Path) -> None:
-        """Replace a photo."""
-        with file.open("rb") as content:
-            self._act(action="upload", filename=name, ignorewarnings="1", files={"file": content})
-
-    def credit(self, name: str, author: str) -> None:
-        """Change the author of a photo."""
-        path = self.state / "photos.json"
-        noted = json.loads(path.read_text())
-        noted[name]["Artist"] = author
-        path.write_text(json.dumps(noted))
-
-    def _act(self, files: Any = None, **fields: str) -> None:
         token = self._ask(action="query", meta="tokens")["query"]["tokens"]["csrftoken"]
-        answer = self._post(files=files, token=token, **fields)
+        answer = self._post(token=token, action="edit", title=title, text=text)
         assert "error" not in answer, answer
 
     def _ask(self, **fields: str) -> Any:
         return self._http.get(self.api_url, params={"format": "json", "formatversion": "2", **fields}).json()
 
-    def _post(self, files: Any = None, **fields: str) -> Any:
-        return self._http.post(self.api_url, data={"format": "json", **fields}, files=files).json()
+    def _post(self, **fields: str) -> Any:
+        return self._http.post(self.api_url, data={"format": "json", **fields}).json()
 
 
 @contextmanager
