@@ -12,6 +12,7 @@ from kb.endpoints.endpoint import Endpoint, SystemRole
 from kb.endpoints.form import JSON_FORMS, Form
 
 Body = dict[str, Any]
+TOKENS: Final = ("max_tokens", "max_completion_tokens")
 TOKENS_PER_MESSAGE: Final = 16  # besides its text: role, separators
 _MAGIC: Final = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 # Keywords of JSON schemas that some strict servers refuse; the methods check the values themselves.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +24,7 @@ from data.errors import (
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
-from kb.endpoints.body import body_of, most_input_tokens
+from kb.endpoints.body import TOKENS, Body, body_of, most_input_tokens
 from kb.endpoints.budget import MAX_OUTPUT_TOKENS, Budget
 from kb.endpoints.client import Client
 from kb.endpoints.endpoint import Endpoint
@@ -82,6 +83,8 @@ class Connection(Closing):
         self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
         self._tries = Tries(endpoint, retry, warns=warns)
         self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
+        self._taken: set[str] = set()
+        """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str]] = set()
         self._room = 0
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
@@ -186,6 +189,8 @@ class Connection(Closing):
             except Refused as error:
                 if cache is not None:
                     await _to_its_end(partial(cache.put, key, request, refusal=str(error), replaces=is_fresh))
+                if self._asked_now is not None:
+                    self._asked_now.add(request_key(key, request))
                 raise
             if cache is not None and (request.usable is None or request.usable(reply)):
                 await _to_its_end(partial(cache.put, key, request, reply=reply, replaces=is_fresh))
@@ -247,6 +252,8 @@ class Connection(Closing):
 
     async def _answered(self, request: ChatRequest) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal."""
+        if request.max_tokens is None and self.budget.limit_usd is not None:
+            request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
         form = self._form
 
         async def ask() -> ChatReply:
@@ -257,22 +264,23 @@ class Connection(Closing):
         async def mend(error: FieldmarkError, n_failed: int) -> ChatReply | None:
             # A fault of the server may pass: first the same request again.
             is_time = getattr(error, "may_adapt", False) and (n_failed > 1 or not isinstance(error, ServerFault))
-            return await self._adapted(request, form, error) if is_time else None
+            is_of_contents = _optional_parts(body_of(self.endpoint, request, form)) in self._taken
+            return await self._adapted(request, form, error) if is_time and not is_of_contents else None
 
         return await self._tries.result(ask, mend)
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
         """Send one request within the cost limit, read the reply, and count it."""
         endpoint, budget, most_usd = self.endpoint, self.budget, 0.0
-        if request.max_tokens is None and budget.limit_usd is not None:
-            request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
+        body = body_of(endpoint, request, form)
         # Without a cost limit, too: the cost of a lost reply is reported.
         if endpoint.prices is not None and request.max_tokens is not None:
             most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
             most_usd = endpoint.prices.cost_usd(most_in, request.max_tokens)
         async with budget.reserve(most_usd) as cost:
-            reply = reply_of(await self._client.chat(body_of(endpoint, request, form)), request, endpoint)
+            reply = reply_of(await self._client.chat(body), request, endpoint)
             cost.append(reply.cost_usd or 0.0)
+        self._taken.add(_optional_parts(body))
         meter = budget.meter
         meter.calls += 1
         meter.input_tokens += reply.input_tokens
@@ -310,6 +318,13 @@ class Connection(Closing):
                     return reply
                 self._refused_in_all_forms.add((form, mark))
         return await self._answered(request) if is_known else None
+
+
+def _optional_parts(body: Body) -> str:
+    """Return the parts of a body that a server may refuse whatever the messages say; tokens are a matter of length."""
+    parts = {name: value for name, value in body.items() if name not in ("messages", *TOKENS)}
+    roles = [message["role"] for message in body["messages"]]
+    return json.dumps([sorted(set(body) & set(TOKENS)), roles, parts], sort_keys=True, default=str)
 
 
 async def _to_its_end(write: Callable[[], None]) -> None:

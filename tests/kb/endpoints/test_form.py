@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,21 @@ def test_a_request_that_is_refused_in_all_forms_is_not_tried_in_all_again() -> N
             with pytest.raises(BadRequest, match="400: bad photo"):
                 wait_for(chat.reply(ASKED))
             assert server.n_calls - before == calls
+
+
+def test_a_request_whose_parts_the_server_has_taken_before_is_refused_for_its_contents() -> None:
+    def script(call: Call) -> Reaction:
+        return Status(status=400, error={"message": f"bad photo {call.text}"}) if "bad" in call.text else "ok"
+
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url), retry=QUICK) as chat,
+    ):
+        wait_for(chat.reply(ASKED))
+        for name in ("bad one", "bad two"):
+            with pytest.raises(BadRequest, match=name):
+                wait_for(chat.reply(replace(ASKED, messages=(ASKED.messages[0], ChatMessage(role="user", text=name)))))
+        assert (server.n_calls, chat.form) == (3, FULL)
 
 
 def test_a_part_that_the_key_may_not_ask_for_is_told_from_a_bad_key() -> None:
