@@ -71,26 +71,3 @@ def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, folder: Any
     assert estimate("--set", "cotrr.window=4")[0] == 1 + 6 + 4
     assert estimate("--depth", "2")[0] == 1 + 2 + 2
     assert server.n_calls == 0
-
-
-def test_a_query_that_was_not_deconstructed_exits_with_7(cli: CommandLine, folder: Any, server: Any) -> None:
-    script = server.script
-    server.script = lambda call: "{}" if "Take the query apart into five" in call.text else script(call)
-    done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--set", "cotrr.orders=1")
-    assert done.exit_code == 7
-    assert "1 query could not be deconstructed and was used whole" in done.stderr
-    assert len(done.stdout.splitlines()) == 6
-
-
-def test_incompatible_options_are_refused(cli: CommandLine, folder: Any, server: Any) -> None:
-    for arguments, message in (
-        (("--method", "cotrr", "--judge", "encoder"), "needs a vision model"),
-        (("--method", "cotrr", "--samples", "3"), "--samples is for --method decompose"),
-        (("--method", "cotrr", "--no-context"), "--context is for --method decompose"),
-        (("--method", "decompose", "--preset", "authors"), 'has no preset "authors"'),
-        (("--set", "cotrr.step=60"), "expected window >= 2 and 1 <= step < window"),
-        (("--set", "cotrr.tries=0"), "expected tries >= 1"),
-        (("--depth", "0"), "0 is not in the range x>=1"),
-    ):
-        done = cli.call("rerank", "jobs.jsonl", *arguments)
-        assert (done.exit_code, done.stdout, message in done.stderr) == (2, "", True), (arguments, done.stderr)

@@ -19,7 +19,7 @@ from data.starter.drawings import drawings_of
 from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
 from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
-from tests.servers.openai_server import Answer, Call, OpenAIServer, Status
+from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 
 def test_encoders_judge_if_no_model_is_configured(cli: CommandLine, birds: Path, photos: Path) -> None:
@@ -58,12 +58,8 @@ def test_a_job_is_judged_into_two_files_and_cached(
     assert "0 model calls, 40 from the cache" in again.stderr
 
 
-ZORBLIN = Answer(
-    text="A zorblin is a red gland of frogs [1].",
-    more={"citations": ["https://web.example/zorblin"]},
-    input_tokens=30,
-    output_tokens=10,
-)
+SOURCES = {"citations": ["https://web.example/1", "https://web.example/2"]}
+ZORBLIN = Answer(text="A zorblin is a red gland of frogs [1].", more=SOURCES, input_tokens=30, output_tokens=10)
 
 
 @pytest.fixture
@@ -91,15 +87,9 @@ def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
         prompts = [call.text for call in vision.calls if "red bird with a zorblin" in call.text]
         assert len(prompts) == 1 + 6 and all("A zorblin is a red gland of frogs" in text for text in prompts)
         n_calls = vision.n_calls + web.n_calls
-        spent = 40 + 401 * (vision.n_calls - 1) + questions_tokens(vision)
+        (written,) = (call for call in vision.calls if not call.images)
+        spent = 40 + 401 * (vision.n_calls - 1) + len(written.text.split()) + len(questions_reply().split())
         assert f"{n_calls} model calls" in run.stderr and f"${spent / 1e6:.4f}" in run.stderr
-        cli.call("rerank", file, "--kb", knowledge, "--preset", "paper", "--rejudge", check=True)
-        assert (vision.n_calls + web.n_calls, web.n_calls) == (n_calls, 1)
-
-
-def questions_tokens(server: Any) -> Any:
-    (written,) = (call for call in server.calls if not call.images)
-    return len(written.text.split()) + len(questions_reply().split())
 
 
 FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."
@@ -112,8 +102,7 @@ def test_the_web_is_searched_as_preset_settings_and_flags_say(
     knowledge, file = zorblins
     file.write_text(file.read_text().replace("a red bird with a zorblin", "a bird with a cere"))
     rerank = ("rerank", file, "--kb", knowledge)
-    answer = Answer(text=FIVE, more={"citations": ["https://web.example/1", "https://web.example/2"]})
-    with OpenAIServer(script) as vision, OpenAIServer(answer) as web:
+    with OpenAIServer(script) as vision, OpenAIServer(Answer(text=FIVE, more=SOURCES)) as web:
         endpoint(vision)
         warned = cli.call(*rerank, "--preset", "paper", check=True)
         assert "[llm.search] is not set: context comes from the knowledge base instead" in warned.stderr
@@ -147,6 +136,12 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: CommandLine, birds: P
         ([*folder, "--samples", "2"], 2, "expected an odd number"),
         ([*folder, "--judge", "vision"], 3, "[llm.vision] is not set"),
         ([*folder, "--web", "--method", "cotrr"], 2, "--web is for --method decompose, not for cotrr."),
+        ([*folder, "--samples", "3", "--method", "cotrr"], 2, "--samples is for --method decompose"),
+        ([*folder, "--no-context", "--method", "cotrr"], 2, "--context is for --method decompose"),
+        ([*folder, "--method", "cotrr", "--judge", "encoder"], 2, "needs a vision model"),
+        ([*folder, "--preset", "authors"], 2, 'has no preset "authors"'),
+        ([*folder, "--set", "cotrr.step=60"], 2, "expected window >= 2 and 1 <= step < window"),
+        ([*folder, "--depth", "0"], 2, "0 is not in the range x>=1"),
         ([*folder, "--web", "--judge", "encoder"], 2, "--web has no effect"),
         ([*folder, "--web", "--no-context"], 2, "context is turned off"),
         ([*folder, "--method", "visret"], 3, "[llm.image] is not set"),
@@ -239,97 +234,28 @@ def test_the_depth_of_a_folder_takes_the_most_similar_photos(cli: CommandLine, d
     assert "the 2 photos most similar to the query are re-ranked" in run.stderr
 
 
-def test_the_papers_preset_says_that_most_answers_were_unreadable(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], monkeypatch: Any, tmp_path: Path
+def test_a_run_without_any_usable_answer_exits_with_6(
+    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
 ) -> None:
-    command = ["rerank", jobs_file(photos, n=2), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q"]
-    with OpenAIServer() as server:
+    """As in the paper they count as no, so every row is in order."""
+    with OpenAIServer(lambda call: answered("Hm", Hm=1.0) if call.images else script(call)) as server:
         endpoint(server)
-        for part, code, counts in (
-            ("a red bird, 0", 7, "18 of 18 questions in 1 query"), ("", 6, "36 of 36 questions"),
-        ):  # fmt: skip
-
-            def mumble(call: Call, part: str = part) -> Answer | str:
-                return answered("Hm", Hm=1.0) if call.images and part in call.text else script(call)
-
-            server.script = mumble
-            monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / f"home {code}"))  # without kept replies
-            run = cli.call(*command)
-            said = f"warning: The judge gave no usable answer to {counts}"
-            assert (run.exit_code, said in run.stderr) == (code, True), run.stderr
-            rows = [json.loads(line) for line in run.stdout.splitlines()]
-            assert [row["image_id"] for row in rows[:6]] == [f"{i}" for i in range(6)], "as in the paper they are no"
-            assert {row["status"] for row in rows} == {"ok"}
-
-
-BLACKBIRD, KINGFISHER = "agelaius-phoeniceus", "alcedo-atthis"
-
-
-@pytest.fixture
-def two_birds(tmp_path: Path) -> Path:
-    """A folder with a drawing of each species of the knowledge base."""
-    folder = tmp_path / "drawings"
-    folder.mkdir()
-    for taxon_id in (BLACKBIRD, KINGFISHER):
-        (folder / f"{taxon_id}.png").write_bytes(drawings_of(taxon_id, "query")[0].png())
-    return folder
-
-
-def test_the_recognizer_scores_species_that_a_query_names(cli: CommandLine, birds: Path, two_birds: Path) -> None:
-    # The second kingfisher comes from the cache.
-    named = {"Red-winged Blackbird": BLACKBIRD, "Common Kingfisher": KINGFISHER}
-    for name in (*named, "Common Kingfisher"):
-        query = f"a {name} standing in water"
-        command = ["rerank", two_birds, "--query", query, "--kb", birds, "--judge", "encoder", "--format", "jsonl"]
-        run = cli.call(*command, check=True)
-        rows = [json.loads(line) for line in run.stdout.splitlines()]
-        assert rows[0]["image_id"] == f"{named[name]}.png" and rows[0]["score"] > rows[1]["score"]
-        asked, other = rows[0]["questions"]
-        assert (asked["question"], asked["obtained_by"]) == (f"Does this image show a {name}?", "recognizer")
-        assert rows[0]["score"] == pytest.approx(100 * asked["probability"], abs=1e-3)
-        assert (other["question"], other["answer"], other["probability"], other["obtained_by"]) == (
-            f"Does this image show {query}?", None, None, "no evidence",
-        )  # fmt: skip
-        assert f"no evidence on 'Does this image show {query}?', which does not count" in run.stderr
-
-
-CHANGE = {"text": "", "reference_image": "photos/blue bird.png", "modification": "in red"}
-CHAT = {"text": "", "dialogue": ["a crimson bird", "red? yes"]}
-
-
-def jobs_with(photos: Path, more: dict[str, Any]) -> Path:
-    """Write a job with other fields over the photos."""
-    file = jobs_file(photos)
-    file.write_text(json.dumps(json.loads(file.read_text()) | more) + "\n")
-    return file
-
-
-@pytest.mark.parametrize("more", [CHANGE, CHAT])
-def test_decompose_judges_composed_queries_and_dialogues_with_a_vision_model(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None], more: dict[str, Any]
-) -> None:
-    def last_is_red(call: Any) -> Any:
-        if not call.images:
-            return questions_reply()
-        (content,) = [m["content"] for m in call.payload["messages"][-1:]]
-        return script(type(call)(**{**vars(call), "payload": {"messages": [{"content": content}]}}))
-
-    file = jobs_with(photos, more)
-    with OpenAIServer(last_is_red) as server:
-        endpoint(server)
-        run = cli.call("rerank", file, "--kb", birds, "--format", "jsonl", "--preset", "paper", check=True)
-        n_images = {len(call.images) for call in server.calls if "fit this description" in call.text}
+        run = cli.call("rerank", jobs_file(photos), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q")
+    assert run.exit_code == 6 and "warning: The judge gave no usable answer to 18 of 18 questions" in run.stderr
     rows = [json.loads(line) for line in run.stdout.splitlines()]
-    assert rows[0]["image_id"] == str(sorted(COLOURS).index("red"))
-    assert n_images == ({2} if more is CHANGE else {1})
+    assert [(row["image_id"], row["status"]) for row in rows] == [(f"{i}", "ok") for i in range(6)]
 
 
-def test_the_encoder_judge_says_what_it_cannot_judge(cli: CommandLine, birds: Path, photos: Path) -> None:
-    for more, message in (
-        (CHANGE, "The encoder judge cannot compare a photo with a reference image."),
-        (CHAT, "The rule that writes questions cannot divide a dialogue."),
-    ):
-        for dry in ((), ("--dry-run",)):
-            run = cli.call("rerank", jobs_with(photos, more), "--kb", birds, "--judge", "encoder", *dry)
-            assert (run.exit_code, run.stdout) == (2, "")
-            assert message in run.stderr and "--method similarity" in run.stderr
+def test_the_recognizer_scores_a_species_that_a_query_names(cli: CommandLine, birds: Path, tmp_path: Path) -> None:
+    (tmp_path / "drawings").mkdir()
+    for taxon_id in ("agelaius-phoeniceus", "alcedo-atthis"):
+        (tmp_path / "drawings" / f"{taxon_id}.png").write_bytes(drawings_of(taxon_id, "query")[0].png())
+    query = ("--query", "a Common Kingfisher standing in water", "--judge", "encoder", "--format", "jsonl")
+    run = cli.call("rerank", "drawings", *query, "--kb", birds, check=True)
+    first, second = (json.loads(line) for line in run.stdout.splitlines())
+    assert first["image_id"] == "alcedo-atthis.png" and first["score"] > second["score"]
+    asked, other = first["questions"]
+    assert (asked["question"], asked["obtained_by"]) == ("Does this image show a Common Kingfisher?", "recognizer")
+    assert first["score"] == pytest.approx(100 * asked["probability"], abs=1e-3)
+    assert (other["answer"], other["obtained_by"]) == (None, "no evidence")
+    assert f"no evidence on {other['question']!r}, which does not count" in run.stderr

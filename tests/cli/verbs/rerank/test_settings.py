@@ -184,13 +184,6 @@ def test_unusable_replies_of_cotrr_are_requested_again(ranked: Ranked) -> None:
         assert ranked(*ONE_CALL, *given, by=lambda _: "no list").n_calls == n
 
 
-def test_depth_judges_the_first_photos_alone(ranked: Ranked) -> None:
-    for method, by, n_calls in ((COTRR, brightest_first, 1 + 2 + 2), (PAPER, script, 1 + 3 * 2)):
-        run = ranked(*method, "--depth", "2", by=by)
-        assert run.n_calls == n_calls
-        assert [(row["image_id"], row["score"]) for row in run.rows][2:] == [("2", -3), ("3", -4), ("4", -5), ("5", -6)]
-
-
 def test_custom_prompts_and_options_over_the_settings_file(ranked: Ranked, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "direct.md").write_text("Look closely. $question Yes or no?")
