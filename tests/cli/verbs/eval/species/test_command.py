@@ -54,15 +54,11 @@ def table(tmp_path: Path) -> Path:
 
 
 def measured(cli: Any, *arguments: str | Path, exit_code: int = 0) -> dict[str, Any]:
-    outcome = cli.call("eval", "species", *arguments, "--format", "json", *FAST)
+    outcome = cli.call("eval", "species", *FAST, *arguments, "--format", "json")
     assert outcome.exit_code == exit_code, outcome.stderr
     found: dict[str, Any] = json.loads(outcome.stdout)
     assert set(found) == documented_keys("kb eval species --format json")
     return found
-
-
-def micro(figures: dict[str, Any]) -> dict[str, float]:
-    return {measure["name"]: measure["micro"] for measure in figures["measures"]}
 
 
 def test_class_folders_are_measured_and_unmatched_labels_listed(cli: Any, built_kb: Path, folders: Path) -> None:
@@ -84,20 +80,16 @@ def test_a_table_has_splits_sets_of_anchors_and_a_limit(cli: Any, built_kb: Path
     found = measured(cli, *arguments, "--preset", "text-only", "--preset", "vr-rag-v1", *anchors)
     assert (found["n"], found["n_species"], found["dataset"]) == (2, 2, "photos.csv, test")
     assert [name["name"] for name in found["unmatched"]] == ["103.Sayornis"]
-    assert rows_of(found) == [("text-only", "kb"), *(("vr-rag-v1", name) for name in ("kb", "train", "wiki"))]
+    assert [(figures["setup"]["preset"], figures["setup"]["anchors"]) for figures in found["figures"]] == [
+        ("text-only", "kb"), *(("vr-rag-v1", name) for name in ("kb", "train", "wiki")),
+    ]  # fmt: skip
     assert found["photos"]["anchors"] == {"train": 1, "wiki": 1}
     assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
-    few = ("--preset", "text-only", "--split", "all")
-    assert (measured(cli, *arguments, *few)["n"], measured(cli, *arguments, *few, "--limit", "2")["n_species"]) == (
-        3,
-        2,
-    )
+    few = (*arguments, "--preset", "text-only", "--split", "all")
+    assert (measured(cli, *few)["n"], measured(cli, *few, "--limit", "2")["n_species"]) == (3, 2)
     for content, message in (
         ("path,label\nphotos/1.png\n", "photos.csv: line 2: expected a path, a name"),
-        (
-            "path,label,split\nphotos/1.png,Blue Jay,dev\n",
-            "a name, and as split train, test, val, valid or nothing, got photos/1.png, Blue Jay, dev",
-        ),
+        ("path,label,split\nphotos/1.png,Blue Jay,dev\n", "or nothing, got photos/1.png, Blue Jay, dev"),
         ("file,name\na,b\n", "expected a table with the columns path and label or scientific_name or common_name"),
     ):
         table.write_text(content)
@@ -117,10 +109,8 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
     folder.mkdir(parents=True)
     shutil.copy(anchor, folder / "same.png")
     with Image.open(anchor) as picture:
-        small = picture.convert("RGB")
-        small.resize((small.width * 3 // 4, small.height * 3 // 4)).save(folder / "smaller.jpg", quality=90)
-    # Noise is like no anchor.
-    Image.effect_noise((200, 200), 90).convert("RGB").save(folder / "noise.png")
+        picture.convert("RGB").reduce(2).save(folder / "smaller.jpg", quality=90)
+    Image.effect_noise((200, 200), 90).convert("RGB").save(folder / "noise.png")  # like no anchor
     arguments = ("birds", "--kb", built_kb, "--preset", "default", "--set", "vocabulary=open")
     found = measured(cli, *arguments)
     assert found["n"] == 1
@@ -131,48 +121,6 @@ def test_copies_and_near_duplicates_of_anchors_are_excluded_and_counted(
     none_left = cli.call("eval", "species", *arguments, *FAST)
     assert (none_left.exit_code, none_left.stdout) == (5, "")
     assert "hint: Use --set keep_leaks=true to measure them too." in none_left.stderr
-
-
-def test_the_table_shows_figures_tests_and_definitions(cli: Any, built_kb: Path, folders: Path) -> None:
-    presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
-    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", *presets)
-    done = cli.call("eval", "species", folders, *arguments, *FAST, check=True)
-    lines = done.stdout.splitlines()
-    assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
-    assert "bounded, 3 possible answers; mean over species (macro), percent" in lines
-    assert "open: difference from 'text-only', species by species" in lines
-    firsts = [line.split("  ")[0] for line in lines]
-    assert [firsts.count(name) for name in ("vr-rag-v1", "text-only")] == [8, 4]
-    assert any(line.startswith("MRR@k: mean of 1 / rank") for line in lines)
-    assert "1 label (1 photo) matched no species: Blue-footed Nothing (unknown" in done.stderr
-    assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
-
-
-def test_csv_has_a_row_per_setup_and_measure(cli: Any, built_kb: Path, folders: Path) -> None:
-    arguments = ("--kb", built_kb, "--set", "keep_leaks=true", "--set", "vocabulary=open")
-    presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
-    done = cli.call("eval", "species", folders, *arguments, *presets, "--format", "csv", *FAST, check=True)
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert tuple(rows[0]) == tables.CSV_COLUMNS
-    assert [(row["preset"], row["encoders"], row["anchors"]) for row in rows[::10]] == [
-        ("text-only", "starter", "kb"), ("vr-rag-v1", "starter", "kb"),
-    ]  # fmt: skip
-    assert [row["measure"] for row in rows if row["baseline"] == "text-only"] == ["top-1", "MRR@10"]
-
-
-def test_an_unreadable_photo_is_skipped_and_exits_with_7(cli: Any, built_kb: Path, folders: Path) -> None:
-    (folders / "Snowy Owl" / "2.png").write_bytes(b"no picture")
-    arguments = (folders, "--kb", built_kb, "--set", "keep_leaks=true", "--preset", "default")
-    found = measured(cli, *arguments, exit_code=7)
-    assert found["n"] == 4
-    assert [Path(path).name for path in found["photos"]["unreadable"]] == ["2.png"]
-
-
-def test_missing_anchors_and_empty_splits_are_refused(cli: Any, built_kb: Path, folders: Path) -> None:
-    wiki = cli.call("eval", "species", folders, "--kb", built_kb, "--anchors", "wiki", *FAST)
-    assert (wiki.exit_code, "has no anchors 'wiki'" in wiki.stderr) == (2, True)
-    split = cli.call("eval", "species", folders, "--split", "train", "--kb", built_kb)
-    assert (split.exit_code, "no photos in the split 'train'" in split.stderr) == (5, True)
 
 
 def test_unmatched_labels_and_absent_species_are_listed_with_a_hint(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -191,16 +139,16 @@ def test_unmatched_labels_and_absent_species_are_listed_with_a_hint(cli: Any, bu
         ])  # fmt: skip
 
 
-def rows_of(found: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(figures["setup"]["preset"], figures["setup"]["anchors"]) for figures in found["figures"]]
-
-
 def test_training_photos_can_be_another_dataset_and_a_copy_of_one_is_a_leak(
     cli: Any, built_kb: Path, folders: Path, tmp_path: Path
 ) -> None:
     given = ("--kb", built_kb, "--set", "vocabulary=open", "--preset", "anchors-only")
     without = cli.call("eval", "species", folders, *given, "--anchors", "train", *FAST)
     assert (without.exit_code, "Name the training photos with --train" in without.stderr) == (2, True)
+    wiki = cli.call("eval", "species", folders, *given, "--anchors", "wiki", *FAST)
+    assert (wiki.exit_code, "has no anchors 'wiki'" in wiki.stderr) == (2, True)
+    split = cli.call("eval", "species", folders, *given, "--split", "train")
+    assert (split.exit_code, "no photos in the split 'train'" in split.stderr) == (5, True)
     shutil.copytree(folders, tmp_path / "train")
     both = (folders, *given, "--anchors", "train", "--train", tmp_path / "train", "--set", "keep_leaks=true")
     found = measured(cli, *both)
@@ -208,19 +156,45 @@ def test_training_photos_can_be_another_dataset_and_a_copy_of_one_is_a_leak(
     assert cli.call("eval", "species", folders, *given, "--train", tmp_path / "train", *FAST).exit_code == 2
 
 
-def test_resamples_and_seed_change_only_the_intervals(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+def test_tables_and_csv_have_the_figures_and_tests_of_each_setup(cli: Any, built_kb: Path, folders: Path) -> None:
+    presets = ("--preset", "text-only", "--preset", "vr-rag-v1")
+    command = ("eval", "species", folders, "--kb", built_kb, "--set", "keep_leaks=true", *presets, *FAST)
+    done = cli.call(*command, check=True)
+    lines = done.stdout.splitlines()
+    assert f"class folders: 4 photos of 3 species; knowledge base {built_kb}" in lines
+    assert "bounded, 3 possible answers; mean over species (macro), percent" in lines
+    assert "open: difference from 'text-only', species by species" in lines
+    firsts = [line.split("  ")[0] for line in lines]
+    assert [firsts.count(name) for name in ("vr-rag-v1", "text-only")] == [8, 4]
+    assert any(line.startswith("MRR@k: mean of 1 / rank") for line in lines)
+    assert "1 label (1 photo) matched no species: Blue-footed Nothing (unknown" in done.stderr
+    assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
+    done = cli.call(*command, "--set", "vocabulary=open", "--format", "csv", check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert tuple(rows[0]) == tables.CSV_COLUMNS
+    assert [(row["preset"], row["encoders"], row["anchors"]) for row in rows[::10]] == [
+        ("text-only", "starter", "kb"), ("vr-rag-v1", "starter", "kb"),
+    ]  # fmt: skip
+    assert [row["measure"] for row in rows if row["baseline"] == "text-only"] == ["top-1", "MRR@10"]
+
+
+def test_resamples_and_seed_change_only_the_intervals_and_an_unreadable_photo_exits_with_7(
+    cli: Any, built_kb: Path, tmp_path: Path
+) -> None:
     with kb.open(built_kb) as store:
         taxa = store.taxa()[:6]
     for number, taxon in enumerate(taxa):  # every third label is wrong, so that intervals are wide
         shown = taxa[number - 1] if number % 3 == 0 else taxon
         draw(shown.taxon_id, tmp_path / "photos" / taxon.scientific_name / "1.png")
-    presets = ("--preset", "text-only", "--set", "vocabulary=open", "--set", "keep_leaks=true")
-    command = ("eval", "species", tmp_path / "photos", "--kb", built_kb, *presets, "--format", "json", "-q")
+    (tmp_path / "photos" / taxa[0].scientific_name / "2.png").write_bytes(b"no picture")
+    given = ("--kb", built_kb, "--preset", "text-only", "--set", "keep_leaks=true", "--set", "vocabulary=open")
 
-    def found(*settings: str) -> tuple[dict[str, float], str]:
-        given = [part for setting in ("resamples=100", *settings) for part in ("--set", setting)]
-        [figures] = json.loads(cli.call(*command, *given, check=True).stdout)["figures"]
-        return micro(figures), json.dumps([measure["macro_interval"] for measure in figures["measures"]])
+    def found(*settings: str) -> tuple[Any, Any]:
+        sets = [part for setting in settings for part in ("--set", setting)]
+        found = measured(cli, "photos", *given, *sets, exit_code=7)
+        assert (found["n"], [Path(path).name for path in found["photos"]["unreadable"]]) == (6, ["2.png"])
+        measures = found["figures"][0]["measures"]
+        return [each["micro"] for each in measures], [each["macro_interval"] for each in measures]
 
     figures, intervals = found()
     assert found("seed=0") == (figures, intervals)
