@@ -1,5 +1,3 @@
-"""Encoders and a knowledge base of four birds, in memory."""
-
 from typing import Any
 
 import pytest

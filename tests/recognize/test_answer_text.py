@@ -1,5 +1,3 @@
-"""Names, chances and readings in words, for the terminal and for cards."""
-
 from dataclasses import replace
 
 from data.records import Answer, Candidate, Reading

@@ -1,6 +1,3 @@
-"""Identification of a stream of photos, and chances for queries that name species."""
-
-import io
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,16 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import kb
+from data.arrays import as_unit_rows
 from data.codec import to_json
-from data.contracts import Encoders, SpeciesScorer
+from data.contracts import SpeciesScorer
 from data.errors import BadImage, ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images.decode import Photo
 from recognize import PRESETS, FusionWeights, Recognizer
 from recognize.confidence.calibration import shipped_calibration
 from recognize.scorer import RecognizerScorer
-from recognize.settings import CHUNK_PRESETS
-from tests.pages import made_up_taxa
 from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
@@ -83,37 +78,28 @@ def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, fo
             next(Recognizer(store, encoders).identify(one))
 
 
-class CountingEncoder:
-    """A visual encoder that records the sizes of its batches."""
+class Counting:
+    """An encoder that records the sizes of its batches of photos."""
 
-    name, dim = "counting", 3
-    space = "counting/1"
+    name, dim, space, max_tokens = "counting", 3, "counting/1", None
 
     def __init__(self) -> None:
-        self.batches = []
+        self.batches = list[int]()
+
+    def count_tokens(self, text: Any) -> Any:
+        return len(text.split())
+
+    def encode_texts(self, texts: Any) -> Any:
+        return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
 
     def encode_images(self, images: Any) -> Any:
         self.batches.append(len(images))
-        rows = np.array([np.asarray(i.resize((1, 1)), dtype=np.float64)[0, 0] + 1 for i in images]).reshape(-1, 3)
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-def counting(encoders: Any, visual: Any) -> Encoders:
-    return Encoders(profile="paper", text_image=encoders.text_image, visual=visual, sentence=encoders.sentence)
+        return as_unit_rows([np.asarray(i.resize((1, 1)), dtype=np.float64)[0, 0] + 1 for i in images])
 
 
 def test_batches_are_full_and_an_encoder_of_both_stages_runs_once(encoders: Any) -> None:
-    class Both(CountingEncoder):
-        max_tokens = None
-
-        def count_tokens(self, text: Any) -> Any:
-            return len(text.split())
-
-        def encode_texts(self, texts: Any) -> Any:
-            return np.eye(3, dtype=np.float32)[[len(text) % 3 for text in texts]]
-
-    visual = Both()
-    mine = replace(counting(encoders, visual), text_image=(visual,))
+    visual = Counting()
+    mine = replace(encoders, text_image=(visual,), visual=visual)
     store = MemoryStore({"A b": Sketch(texts=["red"], pictures=[bird("red")])}, mine)
     recognizer = Recognizer(store, mine, batch_size=4)
     visual.batches.clear()
@@ -139,32 +125,6 @@ def test_the_stream_is_read_a_few_batches_ahead_and_stopping_leaves_no_thread(st
     assert set(threading.enumerate()) <= before
 
 
-def test_pictures_are_decoded_while_others_are_encoded(encoders: Any) -> None:
-    encoding, opened_meanwhile = threading.Event(), threading.Event()
-
-    class Watched(bytes):
-        """A picture that opens only after the encoding of others has begun."""
-
-        def __len__(self) -> int:
-            if encoding.wait(20):
-                opened_meanwhile.set()
-            return super().__len__()
-
-    class Waiting(CountingEncoder):
-        def encode_images(self, images: Any) -> Any:
-            if len(images) == 4:
-                encoding.set()
-                assert opened_meanwhile.wait(20), "nothing was decoded while the first batch was encoded"
-            return super().encode_images(images)
-
-    png = io.BytesIO()
-    bird("red").save(png, "PNG")
-    mine = counting(encoders, Waiting())
-    recognizer = Recognizer(MemoryStore({"A b": Sketch(pictures=[bird("red")])}, mine), mine, batch_size=4)
-    rows = recognizer.identify([*[png.getvalue()] * 7, Watched(png.getvalue())])
-    assert [row.status for row in rows] == ["identified"] * 8
-
-
 def test_species_with_only_text_or_only_anchors_are_ranked(encoders: Any) -> None:
     sketches = {
         "Rubra sola": Sketch(texts=["Plumage red."]), "Caerulea sola": Sketch(pictures=[bird("blue")]),
@@ -179,34 +139,13 @@ def test_species_with_only_text_or_only_anchors_are_ranked(encoders: Any) -> Non
     assert (red.scores["visual"], red.anchors, blue.scores["text"], blue.summary) == (None, (), None, None)
 
 
-@pytest.mark.parametrize("has_texts", [True, False])
-def test_a_knowledge_base_with_texts_or_photos_only_answers(tmp_path: Path, encoders: Any, has_texts: bool) -> None:
-    """Vectors of an empty collection have no length on disk."""
-    taxa = made_up_taxa(2)
-    for taxon, colour in zip(taxa, ("red", "blue"), strict=True):
-        bird(colour).save(tmp_path / f"{colour}.png")
-        texts = [kb.OwnText(text=f"The plumage is {colour}.", title="notes")] if has_texts else []
-        photos = [] if has_texts else [kb.OwnPhoto(path=tmp_path / f"{colour}.png")]
-        kb.add(tmp_path / "own.kb", taxon, encoders, texts=texts, photos=photos)
-    with kb.open(tmp_path / "own.kb") as own:
-        for preset in PRESETS:
-            lacking = "reference photos" if preset == "anchors-only" else "descriptions"
-            if (preset == "anchors-only" and has_texts) or (preset in CHUNK_PRESETS and not has_texts):
-                with pytest.raises(UsageError, match=f"{preset} needs {lacking}, and .* has none") as error:
-                    Recognizer(own, encoders, preset=preset)
-                assert error.value.hint == "Use --preset default."
-            else:
-                row = next(Recognizer(own, encoders, preset=preset).identify([bird("red", x=3)]))
-                assert row.answer.name == taxa[0].scientific_name, preset
-
-
 def test_unfit_stores_presets_and_settings_are_refused(store: Any, encoders: Any) -> None:
     with pytest.raises(MissingKnowledgeBase, match="No species"):
         Recognizer(MemoryStore({}, encoders), encoders)
     with pytest.raises(MissingKnowledgeBase, match="Neither texts nor reference photos"):
         Recognizer(MemoryStore({"A b": Sketch()}, encoders), encoders)
     with pytest.raises(SpaceMismatch, match="counting/1"):
-        Recognizer(store, counting(encoders, CountingEncoder()))
+        Recognizer(store, replace(encoders, visual=Counting()))
     with pytest.raises(ConfigError, match=r'"vr-rag-v3".*vr-rag-v1, vr-rag-v2'):
         Recognizer(store, encoders, preset="vr-rag-v3")
     with pytest.raises(UsageError, match="vr-rag-v1 has no weights"):
@@ -215,6 +154,13 @@ def test_unfit_stores_presets_and_settings_are_refused(store: Any, encoders: Any
     with pytest.raises(ConfigError, match='no weights for the profile "elsewhere"'):
         Recognizer(store, other)
     assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
+    for own, preset, lacking in (
+        (Sketch(texts=["red"]), "anchors-only", "reference photos"),
+        (Sketch(pictures=[bird("red")]), "vr-rag-v1", "descriptions"),
+    ):
+        with pytest.raises(UsageError, match=f"{preset} needs {lacking}, and .* has none") as error:
+            Recognizer(MemoryStore({"A b": own}, encoders), encoders, preset=preset)
+        assert error.value.hint == "Use --preset default."
     with pytest.raises(UsageError, match="k, n_chunks and batch_size of at least 1"):
         Recognizer(store, encoders, k=0)
 
@@ -264,19 +210,6 @@ def test_the_species_of_a_photo_has_the_highest_chance_and_species_without_looks
     assert RecognizerScorer(store, lambda: recognizer, state="first").is_calibrated
 
 
-def test_a_photo_is_recognised_once_until_it_changes(tmp_path: Path) -> None:
-    store, encoders = made()
-    recognizer, seen, path = Recognizer(store, encoders), list[Any](), tmp_path / "a.png"
-    chances = recognizer.chances
-    recognizer.chances = lambda images: (seen.append(images), chances(images))[1]  # type: ignore[method-assign]
-    scorer = RecognizerScorer(store, lambda: recognizer, state="first")
-    for n, colour in enumerate(("crimson", "royalblue"), 1):
-        bird(colour, size=96 + n).save(path)
-        for taxon_id in ("corvus-corax", "cyanocitta-cristata", "corvus-corax"):
-            scorer.chance(path, [taxon_id])
-        assert len(seen) == n
-
-
 def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equally(tmp_path: Path) -> None:
     store, encoders = made()
     recognizer, seen = Recognizer(store, encoders), list[list[Any]]()
@@ -307,6 +240,9 @@ def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equall
     alone = RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
     expected = [alone.chance(path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths[:5]]
     assert found == pytest.approx(expected, abs=1e-6)
+    assert scorer.chance(paths[0], ["corvus-corax"]) and sum(map(len, seen)) == 6, "recognised once"
+    bird("gold", size=99).save(paths[0])
+    assert scorer.chance(paths[0], ["spinus-tristis"]) > 0.25 and sum(map(len, seen)) == 7, "until it changes"
 
 
 def test_an_empty_knowledge_base_knows_no_species(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-"""Parameters fitted to photos of one knowledge base, and the rounds in which the photos are identified."""
-
 from dataclasses import replace
 from typing import Any
 
@@ -47,17 +45,6 @@ def shipped(scale: float = 1.0) -> Parameters:
 
 def fit(found: Cases, base: Parameters | None) -> Parameters:
     return fit_parameters(found, base, temperature=1.0, weights=None)
-
-
-@pytest.mark.parametrize("base", [None, shipped()])
-def test_overconfident_scores_get_calibrated(base: Parameters | None) -> None:
-    """Masses are three times as sharp as they should be."""
-    found, others = cases(200, sharpness=3), cases(4_000, seed=1, sharpness=3)
-    before = logistic(others.held[:, MASS])
-    after = chances_by(fit(found, base).held["species"], others.held)
-    is_right, even = others.is_right["species"], np.ones(len(others))
-    assert calibration_error(before, is_right, even) > 0.1
-    assert calibration_error(after, is_right, even) < 0.05
 
 
 @pytest.mark.parametrize("base", [None, shipped()])

@@ -1,5 +1,3 @@
-"""The answer that follows from chances: species, higher rank, not sure, or unknown with a look-alike."""
-
 from dataclasses import dataclass, replace
 from typing import Any
 

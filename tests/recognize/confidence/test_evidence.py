@@ -1,5 +1,3 @@
-"""Evidence of rankings and vectors, by hand, and its independence of the batch."""
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 from data.contracts import VectorTable
 from recognize.confidence.evidence import FEATURES, SHARPNESS, find_evidence, mode_of
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.presets import PRESETS, Settings, score
 from recognize.scoring.stages import Queries, Ranking
 
 LINEAGES = [
@@ -129,31 +126,3 @@ def test_the_anchor_mode_depends_on_the_anchors_of_species_with_any() -> None:
     single, several = table([0, 2], [at(0), at(1)]), table([0, 0], [at(0), at(1)])
     modes = [mode_of(replace(WORLD, anchors=anchors)) for anchors in (NOTHING, single, several, WORLD.anchors)]
     assert modes == ["none", "single", "several", "several"]
-
-
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_evidence_does_not_depend_on_the_batch(preset: str) -> None:
-    rng = np.random.default_rng(0)
-
-    def units(n: int) -> Any:
-        rows = rng.normal(size=(n, 48)) + 1
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-    n = 300
-    owners = np.sort(rng.integers(0, n, 500))
-    knowledge = Knowledge(
-        n_species=n, names=("toy",), chunks=(table(np.arange(n), units(n)),), anchors=table(owners, units(500)),
-        images=(table(owners, units(500)),), trained=np.arange(0, n, 2), prototypes=units(150),
-        background=units(200), background_names=("Avis avis",) * 200,
-    )  # fmt: skip
-    photos = Queries(text_image=(units(40),), visual=units(40))
-
-    def rows(part: slice) -> Any:
-        some = photos[part]
-        ranked = score(preset, knowledge, some, Settings(n_shown=50))
-        return find_evidence(ranked, some, knowledge, lambda at: [LINEAGES[i % 5] for i in at], temperature=0.5).rows
-
-    whole = rows(slice(0, 40))
-    assert np.isfinite(whole).all()
-    for part in (slice(0, 7), slice(7, 40), slice(3, 4)):
-        assert np.array_equal(rows(part).round(9), whole[part].round(9))

@@ -1,20 +1,13 @@
-"""Kinship of birds outside the knowledge base, and photos unlike anything in it."""
-
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
-import kb
-import recognize
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.records import Box, Detection
-from kb.sources.starter import StarterSource
 from recognize.confidence.familiarity import LEAST_PHOTOS, Familiarity
 from recognize.confidence.kinship import Kinship
 from recognize.detect.no_bird import seen_kind
@@ -85,22 +78,6 @@ def test_a_family_without_a_name_is_skipped_and_an_unnamed_taxon_has_no_kin() ->
     genus, family, order = kinship(knowledge, 0, {"genus": "Bubo", "order": "Strigiformes"}, OTHER_OWL)
     assert 0 < genus <= family == order
     assert kinship(owls(at(180), "Avis ignota"), 0, {}, {}) == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.integration
-def test_noise_is_not_of_the_only_order_of_a_knowledge_base(tmp_path: Path) -> None:
-    """Noise passes for a bird; only the choice of the species speaks for the order."""
-    source, encoders = StarterSource(), recognize.load_encoders("starter")
-    taxa = [taxon for taxon in source.taxa() if taxon.lineage.get("order") == "Trogoniformes"]
-    kb.build(tmp_path / "trogons.kb", taxa, source, encoders)
-    pixels = np.random.default_rng(0).integers(0, 256, (320, 320, 3), dtype=np.uint8)
-    with kb.open(tmp_path / "trogons.kb") as store:
-        recognizer = recognize.Recognizer(store, encoders, min_confidence=0.0, unknown_prior=0.5)
-        answer = next(iter(recognizer.identify([Image.fromarray(pixels)]))).answer
-    assert answer is not None
-    assert answer.p_unknown is not None
-    assert answer.p_unknown > 0.5
-    assert answer.rank == "none" or (answer.confidence or 0) < 1 - answer.p_unknown + 0.05
 
 
 BOX = Box(0, 0, 9, 9)

@@ -1,5 +1,3 @@
-"""Species lists, places and seasons as priors by Bayes' rule: what is expected is favoured, nothing is ruled out."""
-
 import math
 from dataclasses import astuple, replace
 from typing import Any

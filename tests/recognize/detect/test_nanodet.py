@@ -1,7 +1,4 @@
-"""The detector: its file, boxes in photos, and tiles for small birds."""
-
 import io
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -9,8 +6,6 @@ from PIL import Image
 from data.records import Box, Detection
 from data.starter.drawings import drawings_of
 from recognize.detect.nanodet import NanoDet, common_share, distinct, tiles_of
-from training.collection import read_collection
-from training.starter.protocol import set_aside
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +48,3 @@ def test_of_overlapping_detections_of_a_kind_the_best_remains() -> None:
 
     best, same, other, cat = found(0, "bird", 0.5), found(4, "bird", 0.4), found(7, "bird", 0.3), found(0, "cat", 0.6)
     assert distinct([same, other, cat, best]) == (cat, best, other)
-
-
-@pytest.fixture(scope="module")
-def photos(birds: Path) -> list[Image.Image]:
-    """Some photos that are not set aside."""
-    collection = read_collection(birds)
-    aside = set_aside(collection)
-    hidden = {*aside.new, *aside.known}
-    paths = [birds / photo.path for photo in collection.photos[::70] if photo.path not in hidden]
-    return [Image.open(path).convert("RGB") for path in paths]
-
-
-def test_birds_are_found_in_most_photos(detector: NanoDet, photos: list[Image.Image]) -> None:
-    n_found = sum(bool(birds_of(found)) for found in detector.detect(photos))
-    assert n_found >= 0.85 * len(photos) >= 60
-
-
-def test_int8_finds_the_birds_of_float32(detector: NanoDet, photos: list[Image.Image], shared: Path) -> None:
-    """The same photos have birds, but for one in twenty, and sides of boxes differ by 3 % of the photo on average."""
-    wide = NanoDet(shared / "weights/nanodet.onnx")
-    pairs = [(birds_of(a), birds_of(b)) for a, b in zip(wide.detect(photos), detector.detect(photos), strict=True)]
-    assert sum(bool(a) != bool(b) for a, b in pairs) <= 0.05 * len(photos)
-    moved = [
-        abs(side - other) / max(photo.size)
-        for photo, (a, b) in zip(photos, pairs, strict=True)
-        if a and b
-        for side, other in zip(a[0].box, b[0].box, strict=True)
-    ]
-    assert 0 < sum(moved) / len(moved) <= 0.03

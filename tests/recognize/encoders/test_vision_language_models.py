@@ -1,5 +1,3 @@
-"""E5-V, BLIP-2, BLIP and cross-encoders: the libraries' own architectures with tiny random weights, in folders."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Packages and weights of encoders, found without torch, and sentence encoders with random weights."""
-
 import importlib.util
 import string
 from pathlib import Path

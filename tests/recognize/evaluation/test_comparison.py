@@ -1,5 +1,3 @@
-"""Labelled photos and `compare_setups` against plain loops, with three encoders of random vectors."""
-
 import hashlib
 from functools import cache
 from pathlib import Path

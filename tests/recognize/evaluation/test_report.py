@@ -1,5 +1,3 @@
-"""Figures of recognition, computed by hand, and photos that must not count."""
-
 import io
 from collections.abc import Sequence
 from pathlib import Path

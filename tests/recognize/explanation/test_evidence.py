@@ -1,5 +1,3 @@
-"""Explanation of the first candidate in words that a birder can check, and differences of two descriptions."""
-
 from typing import Any
 
 import pytest
@@ -102,11 +100,6 @@ def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any) -> None:
             {"text_part": 1.0, "prototype": 0.1, "prototype_part": 0.5},
             "Northern Cardinal scores higher than Scarlet Tanager; the description favours Scarlet Tanager. "
             "Northern Cardinal has no learned prototype: that part of its score is fixed.",
-        ),
-        (
-            {"text_part": 2.0, "visual": None, "visual_part": 1.5},
-            {"text_part": 1.0, "visual": None, "visual_part": 1.5},
-            "Northern Cardinal scores higher than Scarlet Tanager on its description alone.",
         ),
     ):
         assert explain(store, row_of(first, second)).score_text == expected, first

@@ -1,10 +1,7 @@
-"""Features of the tower without the metric of birds, and colours of texts and photos."""
-
 import numpy as np
 from PIL import Image, ImageDraw
 
 import recognize
-from data.arrays import rank_descending
 from data.contracts import TrainedOnPhotos, TrainedOnSpecies
 from recognize.general.colours import BASIC, ColourWords
 from recognize.general.features import N_TRUNKS, signs, summed
@@ -73,12 +70,3 @@ def test_vectors_do_not_depend_on_the_batch() -> None:
     assert ENCODER.encode_images([]).shape == (0, len(BASIC))
     blank = ENCODER.encode_images([Image.new("RGB", (50, 50), INKS["blue"])])[0]
     assert BASIC[int(blank.argmax())] == "blue"
-
-
-def test_colours_alone_rank_drawn_butterflies_far_above_chance() -> None:
-    texts = ENCODER.encode_texts([butterfly.text for butterfly in BUTTERFLIES])
-    places = []
-    for at, butterfly in enumerate(BUTTERFLIES):
-        for photo in ENCODER.encode_images([butterfly.draw(0)]):
-            places.append(rank_descending(texts @ photo, len(BUTTERFLIES)).tolist().index(at))
-    assert np.mean(places) <= 3, "by chance 5.5"

@@ -1,25 +1,20 @@
-"""Reader and its stream of rows against a real HTTP server with scripted answers: mechanics only."""
-
 import json
 import re
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data.errors import BadImage, ConfigError, CostStop, MissingRequirement, UsageError
+from data.errors import BadImage, CostStop, MissingRequirement, UsageError
 from data.event_loop import wait_for
-from data.prompts import Prompts
 from data.records import Answer as RowAnswer
 from data.records import Box, Candidate, ChatReply, Identification, TokenLogprobs
-from kb.endpoints.budget import Budget
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from recognize.reader.reader import PLACEHOLDERS, Reader
+from recognize.reader.reader import Reader
 from recognize.reader.replies import read_sample
 from recognize.reader.stream import AHEAD, read_over
-from tests.servers.openai_server import Answer, Cut, OpenAIServer, Raw, Status
+from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 DOWN = Status(status=503, error={"message": "out of memory"})
 JPEG = b"\xff\xd8\xff made up"
@@ -27,7 +22,10 @@ JPEG = b"\xff\xd8\xff made up"
 
 def candidate(name: str, common_name: str, summary: str | None = "Plumage grey.") -> Candidate:
     taxon_id = name.lower().replace(" ", "-")
-    return Candidate(taxon_id=taxon_id, scientific_name=name, common_name=common_name, score=1.0, summary=summary)
+    return Candidate(
+        taxon_id=taxon_id, scientific_name=name, common_name=common_name, score=1.0, summary=summary,
+        family=f"{common_name} family", order="Passeriformes",
+    )  # fmt: skip
 
 
 CANDIDATES = [
@@ -76,13 +74,11 @@ def test_replies_are_read_by_the_first_rule_that_fits_and_reasons_choose_no_spec
         ("It could be a Blue Jay or an Eastern Bluebird", None, "unread"),
         ("", None, "unread"),
         ('{"answer": "B. Northern Cardinal"}', 1, "label"),
-        ('{"answer": "A or B"}', None, "unread"),
         ('{"answer": "A"} {"answer": "B"}', None, "unread"),
         ("Answer: A. Or B.", None, "unread"),
         ("A: no crest here.\nB: the right size and colour.\nSo it is B", 1, "label"),
         ('{"Reason": "r", "Answer": "B"}', 1, "json"),
         ('{"reason": "a "black" mask", "answer": "B"}', 1, "json"),
-        ("A bird with a mask, so I say B", 1, "label"),
         ("B. Northern Cardinal, with more red than a Blue Jay", 1, "label"),
         ("A northern-cardinal, not a Blue Jay", 1, "name"),
         ("It is not a Blue Jay", None, "unread"),
@@ -90,7 +86,6 @@ def test_replies_are_read_by_the_first_rule_that_fits_and_reasons_choose_no_spec
         ('{"reason": "Not a Blue Jay: no crest.", "answer": "none of these"}', None, "none"),
         ('{"reason": "Redder than a Blue Jay.", "answer": "Northern Cardinal"}', 1, "name"),
         ('{"reason": "It has the crest of a Blue Jay, bu', None, "unread"),
-        ('{"reason": "It is a Blue Jay."}', None, "unread"),
     ):
         vote = read_sample(ChatReply(text=text, model="m"), CANDIDATES)
         assert (vote.choice, vote.rule) == (choice, rule), text
@@ -153,11 +148,6 @@ def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:
     assert (reading.samples, reading.answered, len(reading.failures), len(calls)) == (5, 2, 2, 5)
     assert all("503: out of memory" in why for why in reading.failures)
     assert reading.missing == "samples"
-    for broken in (Raw(body=b"<html>"), Cut(), Answer(text=""), Answer(refusal="No.")):
-        script = lambda call, broken=broken: broken if call.number == 1 else choosing("Blue Jay")(call)  # noqa: E731
-        reading, _ = read(script, n_samples=3)
-        found = (reading.choice, reading.samples, reading.answered, len(reading.failures))
-        assert found == ("cyanocitta-cristata", 3, 2, 1), broken
 
 
 def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
@@ -198,28 +188,6 @@ def test_a_rejected_api_key_cancels_the_waiting_samples() -> None:
         assert server.n_calls < 30, "pending questions are not asked any more"
 
 
-def test_the_cost_limit_stops_a_reading_with_answered_samples() -> None:
-    def script(call: Any) -> Answer:
-        return Answer(text=choosing("Blue Jay")(call), input_tokens=1000, output_tokens=100)
-
-    with OpenAIServer(script) as server:
-        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0, max_concurrent=1)
-        with Connection(endpoint, budget=Budget(0.006)) as chat:
-            with pytest.raises(CostStop):
-                wait_for(Reader(chat, n_samples=6).read(JPEG, CANDIDATES))
-            assert 0 < server.n_calls < 6
-            assert chat.budget.counted_usd <= 0.006
-
-
-def test_a_custom_prompt_is_used_if_its_placeholders_are_known(tmp_path: Path) -> None:
-    (tmp_path / "read_photo.md").write_text("Which?\n$candidates")
-    _, (call,) = read(choosing("Blue Jay"), prompts=Prompts("recognize", PLACEHOLDERS, tmp_path))
-    assert call.text.startswith("Which?\nA. Blue Jay")
-    (tmp_path / "read_photo.md").write_text("$photo")
-    with pytest.raises(ConfigError, match="placeholder"):
-        Prompts("recognize", PLACEHOLDERS, tmp_path)
-
-
 def test_a_forced_choice_offers_no_way_out() -> None:
     reading, (call,) = read(choosing("Blue Jay"), forced=True)
     assert reading.choice == "cyanocitta-cristata"
@@ -231,17 +199,9 @@ def test_a_forced_choice_offers_no_way_out() -> None:
     assert '"none"' in free.text
 
 
-NAMES = {"Cyanocitta cristata": "Blue Jay", "Cardinalis cardinalis": "Northern Cardinal"}
-
-
 def row(image: Any, **changes: Any) -> Identification:
-    candidates = tuple(
-        Candidate(taxon_id=name.lower().replace(" ", "-"), scientific_name=name, common_name=common, score=1.0,
-                  summary=f"Looks like {common}.", family=f"{common} family", order="Passeriformes")
-        for name, common in NAMES.items()
-    )  # fmt: skip
     answer = RowAnswer(rank="genus", name="Cyanocitta", confidence=0.8, p_unknown=0.1)
-    return Identification(image=image, **({"answer": answer, "candidates": candidates} | changes))
+    return Identification(image=image, **({"answer": answer, "candidates": tuple(CANDIDATES[:2])} | changes))
 
 
 def picture_of(path: Any, box: Any) -> Any:
@@ -253,12 +213,8 @@ def read_rows(rows: Any, script: Any) -> Any:
         return list(read_over(rows, Reader(chat), picture_of)), server
 
 
-def labelled(call: Any, name: Any) -> Any:
-    return json.dumps({"reason": "seen", "answer": re.search(rf"^([A-Z])\. {name}", call.text, re.MULTILINE).group(1)})
-
-
 def test_the_choice_becomes_the_answer_without_confidence() -> None:
-    (found,), server = read_rows([row("a.jpg")], lambda call: labelled(call, "Northern Cardinal"))
+    (found,), server = read_rows([row("a.jpg")], choosing("Northern Cardinal", "seen"))
     assert found.answer == RowAnswer(
         rank="species", name="Cardinalis cardinalis", common_name="Northern Cardinal", confidence=None,
         family="Northern Cardinal family", order="Passeriformes",
@@ -308,7 +264,7 @@ def test_rows_keep_their_order_while_requests_run_in_parallel() -> None:
     def script(call: Any) -> Any:
         if call.number <= 4:
             together.wait(120)  # passes only if four are in flight at a time
-        return labelled(call, "Blue Jay")
+        return choosing("Blue Jay")(call)
 
     images = [f"{i}.jpg" for i in range(AHEAD + 5)]
     found, _ = read_rows([row(image) for image in images], script)
@@ -316,20 +272,17 @@ def test_rows_keep_their_order_while_requests_run_in_parallel() -> None:
 
 
 def test_the_cost_limit_ends_the_stream_after_finished_rows() -> None:
+    replies = iter([ChatReply(text='{"answer": "A"}', model="m")])
+
     class Expensive:
         name = "expensive"
-        n = 0
 
         async def reply(self, request: Any) -> Any:
-            Expensive.n += 1
-            if Expensive.n > 1:
-                raise CostStop("the next request could pass 1 cent")
-            return await self.chat.reply(request)
+            for reply in replies:
+                return reply
+            raise CostStop("the next request could pass 1 cent")
 
-    with OpenAIServer('{"answer": "A"}') as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        expensive = Expensive()
-        expensive.chat = chat
-        stream = read_over([row("a.jpg"), row("b.jpg")], Reader(expensive), picture_of)
-        assert next(stream).reader.agreement == 1.0
-        with pytest.raises(CostStop):
-            next(stream)
+    stream = read_over([row("a.jpg"), row("b.jpg")], Reader(Expensive()), picture_of)  # type: ignore[arg-type]
+    assert next(stream).reader.agreement == 1.0
+    with pytest.raises(CostStop):
+        next(stream)

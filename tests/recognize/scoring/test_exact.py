@@ -1,5 +1,3 @@
-"""Rankings by rough scores: the same as by exact scores while errors stay within the allowed doubt."""
-
 from typing import Any
 
 import numpy as np
@@ -112,12 +110,3 @@ def test_pair_products_match_plain_dot_products(counts: Any) -> None:
     assert first + rest == pytest.approx(expected, rel=1e-12, abs=1e-13)
     apart = dot_spaces([matrix[:, part] for part in joined], [queries[:, part] for part in joined], pairs)
     assert apart.tolist() == [first.tolist(), rest.tolist()]
-
-
-def test_equal_rows_have_bit_identical_products() -> None:
-    rng = np.random.default_rng(0)
-    matrix = np.tile(rng.standard_normal((1, 771)).astype(np.float32), (200, 1))
-    queries = rng.standard_normal((1, 771)).astype(np.float32)
-    for n in (1, 5, 7, 129, 200):
-        products = dot_pairs(matrix, queries, Pairs(np.zeros(n, dtype=np.intp), np.arange(n)))
-        assert len(set(products.tolist()) | set(dot_pairs(matrix, queries, Pairs(np.zeros(1, int), np.arange(1))))) == 1

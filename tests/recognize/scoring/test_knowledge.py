@@ -1,5 +1,3 @@
-"""Tables of a knowledge base, and learned prototypes as a third stage of the default preset."""
-
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ from data.errors import StoreError
 from recognize.scoring.fusion import FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-from recognize.scoring.subset import with_species
 
 AXES = np.eye(4, dtype=np.float32)
 
@@ -60,26 +57,6 @@ def test_a_large_knowledge_base_is_measured_by_its_own_rows() -> None:
     small = knowledge(**background)
     assert len(small.anchor_sample) == len(small.prototype_sample) == len(large.anchor_sample)
     assert small.anchor_sample[:2].tolist() == small.prototype_sample[:2].tolist() == AXES[:2].tolist()
-
-
-@pytest.mark.parametrize(
-    ("species", "trained", "prototypes"),
-    [([0, 2], [2], [0]), ([1, 3], [1, 3], [3, 1]), ([0], [], []), ([0, 1, 2, 3], [1, 2, 3], [3, 0, 1])],
-)
-def test_vectors_of_removed_species_are_dropped_and_the_rest_keep_their_order(
-    species: list[int], trained: list[int], prototypes: list[int]
-) -> None:
-    whole = Knowledge(
-        n_species=4, names=("clip",), chunks=(table(0, 1, 2, 3),), anchors=table(0, 2, 2), images=(table(0, 2, 2),),
-        trained=np.array([1, 2, 3]), prototypes=AXES[[3, 0, 1]],
-    )  # fmt: skip
-    kept = with_species(whole, np.array(species))
-    assert (kept.n_species, kept.trained.tolist()) == (4, trained)
-    assert np.array_equal(kept.prototypes, AXES[prototypes])
-    assert (kept.chunks[0].ids, kept.chunks[0].owners.tolist()) == (tuple("abcd"[i] for i in species), species)
-    looks = [row for row, owner in enumerate((0, 2, 2)) if owner in species]
-    assert kept.anchors.ids == kept.images[0].ids == tuple("abc"[row] for row in looks)
-    assert np.array_equal(kept.anchors.vectors, AXES[looks])
 
 
 def unit_table(owners: Any, vectors: Any) -> VectorTable:

@@ -1,5 +1,3 @@
-"""Presets against plain loops, over many shapes and kinds of vectors."""
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

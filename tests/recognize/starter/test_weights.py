@@ -1,7 +1,3 @@
-"""Bundled weights, their model file, the encoders that use them, and the words that they compare with photos."""
-
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +10,6 @@ from recognize.model_file import int8_overflows, open_model
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
 from recognize.starter.lexicon import ATTRIBUTES, PARTS, pairs_of, sentences_of, visible_words
 from recognize.starter.tower import IMAGE_PX, Tower
-from training.collection import read_collection
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +22,9 @@ def pictures(n: Any) -> Any:
     return [Image.fromarray(rng.integers(0, 256, (40, 60, 3), dtype=np.uint8)) for _ in range(n)]
 
 
-def test_the_files_are_small_and_encoding_does_not_import_torch() -> None:
+def test_the_files_are_small() -> None:
     folder = Weights().folder
     assert (folder / TOWER_FILE).stat().st_size <= 14e6 and (folder / HEADS_FILE).stat().st_size <= 11e6
-    code = (
-        "import sys; from PIL import Image; from recognize.starter.encoders import load_starter; e = load_starter();"
-        "e.visual.encode_images([Image.new('RGB', (9, 9))]); e.sentence.encode_texts(['red']);"
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_each_space_names_the_weights_it_depends_on(encoders: Any) -> None:
@@ -71,21 +60,6 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
     hashes = encoders.visual.photo_hashes()
     assert (hashes.dtype, len(hashes)) == (np.uint64, 4_574), "one for each training photo, as the model card says"
     assert (hashes[1:] >= hashes[:-1]).all()
-
-
-def test_most_hidden_photos_are_nearest_to_their_prototype(encoders: Any, shared: Path) -> None:
-    """A quality floor on real photos outside training; full results are in docs/results.md."""
-    birds = read_collection(shared / "birds")
-    hidden = [i for i in birds.hidden if birds.photos[i].source == "birds525_valid"][::6]
-    names, prototypes = encoders.visual.prototypes()
-    images = []
-    for i in hidden:
-        with Image.open(birds.folder / birds.photos[i].path) as image:
-            images.append(image.convert("RGB"))
-    found = (encoders.visual.encode_images(images) @ prototypes.T).argmax(axis=1)
-    right = [names[f] == birds.photos[i].species for f, i in zip(found, hidden, strict=True)]
-    assert len(right) >= 30
-    assert np.mean(right) >= 0.7
 
 
 def pair_name(pair: int) -> str:

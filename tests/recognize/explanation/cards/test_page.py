@@ -1,5 +1,3 @@
-"""HTML pages of photos and their index: self-contained, with credits, and with all texts escaped."""
-
 import base64
 import re
 from dataclasses import replace
