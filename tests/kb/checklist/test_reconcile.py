@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from data.contracts import Checklist
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
-from kb.checklist.reconcile import LONGEST_NAME, Reconciled, Reconciler, load_reconciler
+from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
-
-@pytest.fixture(scope="module")
-def checklist() -> Checklist:
-    return load_checklist()
+BIRDS = load_checklist()
 
 
-def test_a_species_has_names_lineage_and_ids(checklist: Checklist) -> None:
-    assert checklist.name == "AviList 2025"
-    assert checklist.find("Cardinalis cardinalis") == Taxon(
+def test_a_species_has_names_lineage_and_ids() -> None:
+    assert BIRDS.name == "AviList 2025"
+    assert BIRDS.find("Cardinalis cardinalis") == Taxon(
         taxon_id="cardinalis-cardinalis",
         scientific_name="Cardinalis cardinalis",
         rank="species",
@@ -31,69 +25,53 @@ def test_a_species_has_names_lineage_and_ids(checklist: Checklist) -> None:
     )
 
 
-def test_names_are_found_in_any_spelling(checklist: Checklist) -> None:
+def test_names_are_found_in_any_spelling() -> None:
     for name, scientific in (
-        ("NORTHERN CARDINAL", "Cardinalis cardinalis"),
-        ("cardinalis_cardinalis", "Cardinalis cardinalis"),
-        ("Gray Heron", "Ardea cinerea"),
-        ("black crowned night-heron", "Nycticorax nycticorax"),
-        ("Ruppells Vulture", "Gyps rueppelli"),
-        ("Rüppell’s vulture", "Gyps rueppelli"),
-        ("ʻIʻiwi", "Drepanis coccinea"),
-        ("Accipiter gentilis", "Astur gentilis"),
-        ("Northern Goshawk", "Astur gentilis"),
-        ("Rock Pigeon", "Columba livia"),
-        ("Owls", "Strigiformes"),
-        ("strigidae", "Strigidae"),
-        ("Corvus", "Corvus"),
-        ("Birds", "Aves"),
-    ):
-        found = checklist.find(name)
+        ("NORTHERN CARDINAL", "Cardinalis cardinalis"), ("black crowned night-heron", "Nycticorax nycticorax"),
+        ("Ruppells Vulture", "Gyps rueppelli"), ("ʻIʻiwi", "Drepanis coccinea"), ("Corvus", "Corvus"),
+        ("Accipiter_gentilis", "Astur gentilis"), ("Rock Pigeon", "Columba livia"), ("Owls", "Strigiformes"),
+        ("strigidae", "Strigidae"), ("Birds", "Aves"),
+    ):  # fmt: skip
+        found = BIRDS.find(name)
         assert found is not None and found.scientific_name == scientific, name
     for name in ("", " ", "-", "Homo sapiens", "Cardinalis cardinalis floridanus", "北"):
-        assert checklist.find(name) is None, name
+        assert BIRDS.find(name) is None, name
 
 
-def test_taxa_of_every_rank_list_their_species(checklist: Checklist) -> None:
+def test_taxa_of_every_rank_list_their_species() -> None:
     counts = {}
     for name in ("Aves", "Strigiformes", "Cardinalidae", "Cardinalis", "Cardinalis cardinalis"):
-        found = checklist.find(name)
+        found = BIRDS.find(name)
         assert found is not None
-        counts[found.rank] = (len(checklist.species_of(found)), list(found.lineage))
+        counts[found.rank] = (len(BIRDS.species_of(found)), list(found.lineage))
     assert counts["class"] == (11131, [])
     assert counts["genus"] == (3, ["class", "order", "family"])
     assert counts["species"] == (1, ["class", "order", "family", "genus"])
     assert counts["family"][0] > 40 and counts["order"][0] > 200
-    assert checklist.species_of(Taxon(taxon_id="bufo-bufo", scientific_name="Bufo bufo", rank="species")) == []
+    assert BIRDS.species_of(Taxon(taxon_id="bufo-bufo", scientific_name="Bufo bufo", rank="species")) == []
 
 
-def test_suggestions_begin_with_the_intended_name_and_are_limited_and_distinct(checklist: Checklist) -> None:
+def test_suggestions_begin_with_the_intended_name_and_are_limited_and_distinct() -> None:
     for typo, meant in (("Strigiforms", "Strigiformes"), ("northen cardinal", "Northern Cardinal")):
-        assert (checklist.find(typo), checklist.suggest(typo)[0]) == (None, meant)
-    assert len(checklist.suggest("kingfisher", 3)) == 3
-    assert len(set(checklist.suggest("kingfisher", 10))) == 10
-    assert checklist.suggest("xqzzyqq") == checklist.suggest("") == checklist.suggest("owl", 0) == []
+        assert (BIRDS.find(typo), BIRDS.suggest(typo)[0]) == (None, meant)
+    assert len(BIRDS.suggest("kingfisher", 3)) == 3
+    assert len(set(BIRDS.suggest("kingfisher", 10))) == 10
+    assert BIRDS.suggest("xqzzyqq") == BIRDS.suggest("") == BIRDS.suggest("owl", 0) == []
 
 
 def test_codes_and_names_of_other_lists_are_known() -> None:
-    birds = load_checklist()
-    found = birds.with_code("norcar")
+    found = BIRDS.with_code("norcar")
     assert found is not None and found.scientific_name == "Cardinalis cardinalis"
-    assert birds.with_code("NORCAR") is None
+    assert BIRDS.with_code("NORCAR") is None
     # AviList's Grey-headed Woodpecker lives in Eurasia, BirdLife's in Africa.
-    others = birds.others_called("Gray-headed woodpecker")
+    others = BIRDS.others_called("Gray-headed woodpecker")
     assert [taxon.scientific_name for taxon in others] == ["Dendropicos spodocephalus"]
-    assert birds.others_called("Northern Cardinal") == []
+    assert BIRDS.others_called("Northern Cardinal") == []
     names = ("Oxyura ferruginea", "Oxyura jamaicensis", "Accipiter badius")  # lumped, accepted, a synonym
-    assert [birds.lacks(name) for name in names] == [True, False, False]
+    assert [BIRDS.lacks(name) for name in names] == [True, False, False]
 
 
-@pytest.fixture(scope="module")
-def reconciler() -> Any:
-    return load_reconciler()
-
-
-def test_a_name_matches_its_species_by_the_expected_rule(reconciler: Any) -> None:
+def test_a_name_matches_its_species_by_the_expected_rule() -> None:
     for name, species, rule in (
         ("grey catbird", "Dumetella carolinensis", "English name"),
         ("Gray Catbird", "Dumetella carolinensis", "English name (spelling)"),
@@ -101,65 +79,52 @@ def test_a_name_matches_its_species_by_the_expected_rule(reconciler: Any) -> Non
         ("Bank Swallow", "Riparia riparia", "other English name"),  # eBird's
         ("norcar", "Cardinalis cardinalis", "eBird code"),
         ("180.Wilson_Warbler", "Cardellina pusilla", "English name (possessive)"),
-        ("Cyanistes caeruleus_Eurasian Blue Tit", "Cyanistes caeruleus", "scientific name (inside)"),
         ("Mallard (Female/Eclipse male)", "Anas platyrhynchos", "English name (inside)"),
         ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia",
          "synonym (inside)"),
-        ("Cardinalis cardinalis floridanus", "Cardinalis cardinalis", "subspecies"),
         ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (inside)"),
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is not a species in AviList
         ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
-        ("Cardellina pusillus", "Cardellina pusilla", "scientific name (ending)"),
-        ("Phalacrocorax aristotelis", "Gulosus aristotelis", "scientific name (genus)"),
         ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
          "scientific name (genus)"),
     ):  # fmt: skip
-        (match,) = reconciler.reconcile([name]).matched
+        (match,) = load_reconciler().reconcile([name]).matched
         assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
 
 
-def test_a_row_with_several_names_uses_the_first_known_one(reconciler: Any) -> None:
-    result = reconciler.reconcile_rows(
-        [
-            ("Nonsense nonsense", "Mallard", "norcar"),
-            ("", "", "mallar3"),
-            ("Cardinalis cardinalis", "Northern Cardinal", "norcar"),
-            ("Aechmophorus occidentalis/clarkii", "Western/Clark's Grebe", "wcgreb1"),
-            ("", " "),
-        ]
-    )
+def test_a_row_with_several_names_uses_the_first_known_one() -> None:
+    result = load_reconciler().reconcile_rows([
+        ("Nonsense nonsense", "Mallard", "norcar"), ("", "", "mallar3"),
+        ("Cardinalis cardinalis", "Northern Cardinal", "norcar"),
+        ("Aechmophorus occidentalis/clarkii", "Western/Clark's Grebe", "wcgreb1"), ("", " "),
+    ])  # fmt: skip
     assert [(m.name, m.taxon.scientific_name, m.kind, m.elsewhere) for m in result.matched] == [
         ("Nonsense nonsense", "Anas platyrhynchos", "English name", ("Cardinalis cardinalis",)),
         ("mallar3", "Anas platyrhynchos", "eBird code", ()),
         ("Cardinalis cardinalis", "Cardinalis cardinalis", "scientific name", ()),
     ]
     assert [(missed.name, missed.reason) for missed in result.unmatched] == [
-        ("Aechmophorus occidentalis/clarkii", "several species"),
-        ("", "unknown"),
-    ]
+        ("Aechmophorus occidentalis/clarkii", "several species"), ("", "unknown"),
+    ]  # fmt: skip
 
 
-def test_names_without_a_single_species_are_unmatched_with_a_reason(reconciler: Any) -> None:
+def test_names_without_a_single_species_are_unmatched_with_a_reason() -> None:
     for name, why in (
-        ("Western/Clark's Grebe", "several species"),
         ("Mallard x Gadwall", "hybrid"),
         ("Strigidae (gen, sp)", "several species"),
         ("Unidentified Hawk", "several species"),
         ("Porphyrio caerulescens", "unknown"),  # eBird's, extinct; Rallus caerulescens is another rail
         ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
-        ("Turdus", "not a species"),
-        ("Parus majro", "unknown"),
         ("141.Artic_Tern", "unknown"),
-        ("", "unknown"),
     ):
-        result = reconciler.reconcile([name])
+        result = load_reconciler().reconcile([name])
         assert result.matched == ()
         assert [(missed.name, missed.reason) for missed in result.unmatched] == [(name, why)]
 
 
-def test_given_names_take_precedence_over_all_rules(reconciler: Any) -> None:
+def test_given_names_take_precedence_over_all_rules() -> None:
     given = {"Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
-    result = reconciler.reconcile(["Robin", "Odd"], given=given)
+    result = load_reconciler().reconcile(["Robin", "Odd"], given=given)
     assert [(match.taxon.scientific_name, match.kind) for match in result.matched] == [("Turdus migratorius", "given")]
     assert [missed.name for missed in result.unmatched] == ["Odd"]
 
@@ -175,14 +140,14 @@ def test_a_name_ambiguous_without_its_possessive_is_unmatched() -> None:
     assert match.taxon == one
 
 
-def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matched(reconciler: Any) -> None:
+def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matched() -> None:
     """Only words for age, sex and plumage may surround a name; "Northern cardinal" only looks like a binomial."""
     label = f"Turdus merula {'x' * LONGEST_NAME}"
     names = ["Artic Tern", "Imaginary Northern Cardinal", "False Northern cardinal", label]
-    missed = reconciler.reconcile(names).unmatched
+    missed = load_reconciler().reconcile(names).unmatched
     assert [name.reason for name in missed] == ["unknown"] * 4
     assert (missed[0].suggestions[0], missed[3].suggestions) == ("Arctic Tern", ())
-    assert reconciler.reconcile([label[:400]]).matched
+    assert load_reconciler().reconcile([label[:400]]).matched
 
 
 FROG = Taxon(
@@ -192,17 +157,16 @@ FROG = Taxon(
 
 
 def test_a_checklist_beside_taxoboxes_finds_species_of_both() -> None:
-    birds = load_checklist()
-    both = WithTaxoboxes(birds, [FROG])
-    magpie = birds.find("Pica pica")
+    both = WithTaxoboxes(BIRDS, [FROG])
+    magpie = BIRDS.find("Pica pica")
     assert magpie is not None
     assert (both.find("red frog"), both.find("Pica pica"), both.find("Bufo bufo")) == (FROG, magpie, None)
     assert both.species_of(FROG) == [FROG] and both.n_species_of(FROG) == 1
     assert list(both.species_ids(magpie)) == ["pica-pica"]
     assert both.suggest("Rana ruba", 2)[0] == "Rana rubra"
     assert both.lacks([FROG, magpie]) == 1
-    assert both.recorded_for([magpie]) == ("AviList 2025", birds.digest)
-    assert both.recorded_for([FROG, magpie]) == ("AviList 2025, wiki", birds.digest)
+    assert both.recorded_for([magpie]) == ("AviList 2025", BIRDS.digest)
+    assert both.recorded_for([FROG, magpie]) == ("AviList 2025, wiki", BIRDS.digest)
     assert both.recorded_for([FROG]) == ("wiki", "")
 
 
@@ -211,12 +175,8 @@ def test_species_of_pages_are_found_by_name_and_have_no_tree() -> None:
     assert own.find("Rana rubra") == FROG and own.top_taxa() == [FROG]
     genus = Taxon(taxon_id="rana", scientific_name="Rana", rank="genus")
     assert (own.species_of(genus), own.n_species_of(FROG), own.homonyms("Rana")) == ([], 1, [])
-    assert own.suggest("red frogs") == ["Red Frog"]
-    assert own.suggest("xyzzy") == []
-
-
-def test_labels_are_matched_with_given_species_alone() -> None:
-    found = Reconciler(WikiChecklist([FROG])).reconcile(["07.Rana_rubra", "red-frog", "Rana rufa", "Pica pica"])
+    assert (own.suggest("red frogs"), own.suggest("xyzzy")) == (["Red Frog"], [])
+    found = Reconciler(own).reconcile(["07.Rana_rubra", "red-frog", "Rana rufa", "Pica pica"])
     assert [(match.name, match.rule, match.matched_name) for match in found.matched] == [
         ("07.Rana_rubra", "scientific name", "Rana rubra"), ("red-frog", "common name (spelling)", "Red Frog"),
         ("Rana rufa", "synonym", "Rana rufa"),
@@ -225,16 +185,13 @@ def test_labels_are_matched_with_given_species_alone() -> None:
 
 TABLE = """scientific_name,kingdom,class,order,family,genus,rank,common_name,common_name_de,common_name_ja,synonyms
 Bombus morrisoni,Animalia,Insecta,Hymenoptera,Apidae,Bombus,,Morrison's Bumble Bee,,,
-Bombus griseocollis,Animalia,Insecta,Hymenoptera,Apidae,Bombus,,Brown-belted Bumble Bee,,,
 Bombus pensylvanicus,Animalia,Insecta,Hymenoptera,Apidae,Bombus,,American Bumble Bee,,,Bombus pennsylvanicus
 Danaus plexippus,Animalia,Insecta,Lepidoptera,Nymphalidae,Danaus,,Monarch,Monarchfalter,オオカバマダラ,
 Danaus plexippus megalippe,Animalia,Insecta,Lepidoptera,Nymphalidae,Danaus,subspecies,,,,
 Vanessa atalanta,Animalia,Insecta,Lepidoptera,Nymphalidae,Vanessa,,Red Admiral,Admiral,,Pyrameis atalanta
 Vanessa cardui,Animalia,Insecta,Lepidoptera,Nymphalidae,Vanessa,,Painted Lady,Distelfalter,,
 Polygonia c-album,Animalia,Insecta,Lepidoptera,Nymphalidae,Polygonia,,Comma,C-Falter,,
-Limenitis arthemis,Animalia,Insecta,Lepidoptera,Nymphalidae,Limenitis,,White Admiral,,,
 Hyla cinerea,Animalia,Amphibia,Anura,Hylidae,Hyla,,Green Treefrog,,,
-Hyla gratiosa,Animalia,Amphibia,Anura,Hylidae,Hyla,,Barking Tree Frog,,,
 Dryophytes versicolor,Animalia,Amphibia,Anura,Hylidae,Dryophytes,,Gray Tree Frog,,,
 Salvia alba,Plantae,Magnoliopsida,Lamiales,Lamiaceae,Salvia,,,,,
 Mentha albus,Plantae,Magnoliopsida,Lamiales,Lamiaceae,Mentha,,,,,
@@ -251,11 +208,6 @@ def general(tmp_path_factory: pytest.TempPathFactory) -> Reconciler:
     return Reconciler(Shelf(folder / "home").add(folder / "t.csv"))
 
 
-def one(found: Reconciled) -> tuple[str, str]:
-    ((match,), ()) = found.matched, found.unmatched
-    return match.taxon.scientific_name, match.rule
-
-
 def test_a_name_is_matched_by_a_rule(general: Reconciler) -> None:
     for name, species, rule in (
         ("Pyrameis atalanta Linnaeus, 1758", "Vanessa atalanta", "synonym"),
@@ -264,7 +216,6 @@ def test_a_name_is_matched_by_a_rule(general: Reconciler) -> None:
         ("Grey Treefrog", "Dryophytes versicolor", "common name (spelling)"),
         ("V. cardui", "Vanessa cardui", "scientific name (abbreviation)"),
         ("オオカバマダラ", "Danaus plexippus", "common name"),
-        ("Morrisons Bumblebee", "Bombus morrisoni", "common name (spelling)"),
         ("Morrison Bumble Bee", "Bombus morrisoni", "common name (possessive)"),
         ("American's Bumble Bee", "Bombus pensylvanicus", "common name (possessive)"),
         ("Vanessa atalantus", "Vanessa atalanta", "scientific name (ending)"),
@@ -272,19 +223,17 @@ def test_a_name_is_matched_by_a_rule(general: Reconciler) -> None:
         ("Danaus plexippus megalippe", "Danaus plexippus", "subspecies"),
         ("Danaus megalippe", "Danaus plexippus", "subspecies"),
         ("Danaus plexippus (larva)", "Danaus plexippus", "scientific name"),
-        ("monarch caterpillar", "Danaus plexippus", "common name (inside)"),
         ("Lepidoptera Vanessa cardui worn", "Vanessa cardui", "scientific name (inside)"),
         ("Mentha x piperita L.", "Mentha × piperita", "scientific name"),
-        ("Monarch / Danaus plexippus", "Danaus plexippus", "common name (inside)"),
     ):
-        assert one(general.reconcile([name])) == (species, rule), name
+        (match,) = general.reconcile([name]).matched
+        assert (match.taxon.scientific_name, match.rule) == (species, rule), name
 
 
 def test_a_name_without_a_single_species_is_reported_with_its_reason(general: Reconciler) -> None:
     for name, reason, suggestions in (
         ("Vanessa sp.", "genus only", ()),
         ("Monarch/Painted Lady", "several species", ()),
-        ("Vanessa cardui x Vanessa atalanta", "hybrid", ()),
         ("Vanessa cf. cardui", "several species", ()),
         ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
         ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),
@@ -293,19 +242,7 @@ def test_a_name_without_a_single_species_is_reported_with_its_reason(general: Re
         ("Vanessa cardiu", "unknown", ("Vanessa cardui",)),
         ("Comma bacillus", "unknown", ()),  # a word after a common name is no author
         ("", "unknown", ()),
-        ("x" * 600, "unknown", ()),
     ):
         (missed,) = general.reconcile([name]).unmatched
         assert (missed.name, missed.reason) == (name, reason), name
         assert missed.suggestions[: len(suggestions)] == suggestions, name
-
-
-def test_species_of_a_wiki_follow_the_same_rules(general: Reconciler) -> None:
-    taxa = [match.taxon for match in general.reconcile(["Bombus morrisoni", "Hyla cinerea", "Monarch"]).matched]
-    own = Reconciler(WikiChecklist(taxa))
-    names = ["Morrison Bumble Bee", "Hyla cinereus", "B. morrisoni", "Monarchfalter", "Monarch sp."]
-    found = own.reconcile(names)
-    assert [match.rule for match in found.matched] == [
-        "common name (possessive)", "scientific name (ending)", "scientific name (abbreviation)", "common name",
-    ]  # fmt: skip
-    assert [missed.reason for missed in found.unmatched] == ["genus only"]

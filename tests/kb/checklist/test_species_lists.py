@@ -37,13 +37,10 @@ def test_lists_of_all_formats_give_the_same_species(tmp_path: Path) -> None:
         ("names", "# my patch\nTurdus merula\n\nGreat Tit\nWarbler, Wilson's\n"),
         ("names", "Turdus merula_Eurasian Blackbird\nParus major_Great Tit\nCardellina pusilla_Wilson's Warbler\n"),
         ("names", "\ufeffeurbla\r\ngretit1\r\nwlswar\r\n"),
-        ("JSON", '["eurbla", "gretit1", "wlswar"]'),
         ("JSON", '[{"speciesCode": "eurbla"}, {"comName": "Great Tit"}, {"sciName": "Cardellina pusilla"}]'),
         ("table", "scientific_name,common_name\nTurdus merula,\nParus major,Great Tit\n,Wilson's Warbler\n"),
-        ("table", "Common name;Count\nCommon Blackbird;2\nGreat Tit;\nWilsons Warbler;1\n"),
         ("table", "Row #,Category,Common Name,Scientific Name,Count\n1,species,Eurasian Blackbird,Turdus merula,1\n"
          "2,species,Great Tit,Parus major,X\n3,issf,Wilson's Warbler (pileolata),Cardellina pusilla pileolata,1\n"),
-        ("table", "COMMON NAME\tSCIENTIFIC NAME\nx\tTurdus merula\nx\tParus major\nx\tCardellina pusilla\n"),
     ):  # fmt: skip
         assert read_list(written(tmp_path, text)).kind == kind, kind
         assert matched(tmp_path, text).taxon_ids == {"turdus-merula", "parus-major", "cardellina-pusilla"}, text
@@ -89,9 +86,8 @@ def test_names_of_the_knowledge_base_match_where_the_checklist_has_none(tmp_path
     assert matched(tmp_path, "Tachyspiza badia\n", old).taxon_ids == {"accipiter-badius"}
     own = [*KB, own_taxon("Vanessa atalanta", common_names=["Song Thrush", "Red Admiral"])]
     assert matched(tmp_path, "red admiral\n", own).taxon_ids == {"vanessa-atalanta"}
-    found = matched(
-        tmp_path, "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n", own
-    )
+    text = "scientific name,common name\nTurdus philomelos,Song Thrush\nParus major,Great Tit\n"
+    found = matched(tmp_path, text, own)
     assert found.taxon_ids == {"parus-major"} and found.absent == ("Turdus philomelos",)
 
 
@@ -101,22 +97,19 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
     for content, message in (
         (b"# nothing\n\n", "found none"),
         (b"Turdus\0merula", "binary"),
-        ("Rüppell".encode("utf-16"), "UTF-8|binary"),
     ):
         (tmp_path / "x.txt").write_bytes(content)
         with pytest.raises(BadInput, match=message):
             read_list(tmp_path / "x.txt")
-    for text in ("[" * 100_000, "[" + "9" * 10_000 + "]"):
-        assert matched(tmp_path, text).taxon_ids == frozenset(), "no JSON, no names"
-    path = written(tmp_path, "# ours\nbird,Count\nLesser Scaup,3\n")
+    assert matched(tmp_path, "[" * 100_000).taxon_ids == frozenset(), "no JSON, no names"
     message = "line 2: the table has no column of names; its first row is bird, Count"
     with pytest.raises(BadInput, match=message) as caught:
-        read_list(path)
+        read_list(written(tmp_path, "# ours\nbird,Count\nLesser Scaup,3\n"))
     known = str(caught.value.hint).removeprefix("Known headings: ").removesuffix(".").split(", ")
     assert len(known) > 3
     for heading in known:
-        path = written(tmp_path, f"{heading},Count\nAythya affinis,3\n")
-        assert read_list(path).lines == (ListedName(names=("Aythya affinis",)),)
+        listed = read_list(written(tmp_path, f"{heading},Count\nAythya affinis,3\n"))
+        assert listed.lines == (ListedName(names=("Aythya affinis",)),)
 
 
 def test_names_in_two_columns_are_joined_and_repeated_rows_count_once(tmp_path: Path) -> None:

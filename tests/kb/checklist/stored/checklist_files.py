@@ -59,15 +59,13 @@ def coldp_usages(folder: Path) -> Path:
     for line in TAXA.splitlines()[1:]:
         key, parent, accepted, name, rank, status = line.split("\t")
         rows.append("\t".join((key, accepted or parent, status, name, "", rank)))
-    return _coldp(folder, {"NameUsage.tsv": "\n".join(rows)})
-
-
-def _coldp(folder: Path, tables: dict[str, str]) -> Path:
     path = folder / "insects"
     path.mkdir()
-    tables["VernacularName.csv"] = NAMES.replace("id,name", "taxonID,name")
-    tables["metadata.yaml"] = "title: Insects and plants\nversion: 2025-03-01\n"
-    for name, text in tables.items():
+    for name, text in {
+        "NameUsage.tsv": "\n".join(rows),
+        "VernacularName.csv": NAMES.replace("id,name", "taxonID,name"),
+        "metadata.yaml": "title: Insects and plants\nversion: 2025-03-01\n",
+    }.items():
         (path / name).write_text(text, encoding="utf-8")
     return path
 
