@@ -1,10 +1,7 @@
-"""Records to JSON and back; ids of taxa; invalid records are refused with the position of the error."""
-
 import json
 from dataclasses import replace
 
 import pytest
-from PIL import Image
 
 from data.codec import dumps, from_json, loads, to_json
 from data.errors import StoreError
@@ -64,25 +61,16 @@ def test_an_identification_has_the_documented_keys() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("{", "Invalid JSON"),
-        ("[]", "Invalid Span: expected an object"),
-        ('{"start": 1}', 'Field "end" is missing'),
+def test_an_invalid_record_is_refused() -> None:
+    for line, complaint in (
+        ("{", "Invalid JSON"), ("[]", "Invalid Span: expected an object"), ('{"start": 1}', 'Field "end" is missing'),
         ('{"start": 1, "end": "far"}', 'Field "end": expected a valid integer.* got .far.'),
-    ],
-)
-def test_an_invalid_record_is_refused(line: str, complaint: str) -> None:
-    with pytest.raises(StoreError, match=complaint):
-        loads(Span, line)
+    ):  # fmt: skip
+        with pytest.raises(StoreError, match=complaint):
+            loads(Span, line)
 
 
-def test_a_box_is_half_open_in_pixels_as_in_pillow_and_four_numbers_in_json() -> None:
-    picture = Image.new("L", (6, 5), 0)
-    picture.paste(255, (2, 1, 5, 3))
-    crop = picture.crop(Box(left=2, top=1, right=5, bottom=3))
-    assert (crop.size, set(crop.tobytes())) == ((3, 2), {255})
+def test_a_box_is_four_numbers_in_json() -> None:
     bird = Detection(box=Box(left=2.0, top=1.0, right=5.5, bottom=3.0), kind="bird", score=0.75)
     line = dumps(bird)
     assert line == '{"box":[2.0,1.0,5.5,3.0],"kind":"bird","score":0.75}'

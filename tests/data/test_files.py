@@ -1,5 +1,3 @@
-"""Atomic writes, content-addressed folders, text lines, the writer lock and checksums."""
-
 import random
 import subprocess
 import sys
@@ -102,5 +100,3 @@ def test_a_changed_byte_or_length_changes_the_checksum(tmp_path: Path, size: int
     for other in (bytes(content) + b"\0", bytes(content[:-1])) if size else (b"\0",):
         file.write_bytes(other)
         assert file_checksum(file) != before
-    file.write_bytes(content[size // 2 :] + content[: size // 2])
-    assert size < 2 or file_checksum(file) != before, "halves in another order"

@@ -1,5 +1,3 @@
-"""Prompts of all packages: shipped prompts can be filled, and invalid custom prompts are refused early."""
-
 import shutil
 from collections.abc import Callable
 from importlib.resources import files

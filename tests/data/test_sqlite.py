@@ -1,13 +1,6 @@
-"""SQLite: a full disk loses nothing that is finished or sound, and a locked database is waited for."""
-
-import os
-import resource
 import sqlite3
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,30 +11,15 @@ from data.errors import MissingRequirement, StoreError
 from data.sqlite import storage_errors, use_write_ahead_log
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
+from tests.small_files import files_of_at_most
 from tests.toy.encoders import toy_encoders
-
-ROOT = Path(__file__).resolve().parents[2]
-LIMITED = """
-import resource, sys
-from data.errors import MissingRequirement
-import kb
-from tests.pages import PageSource, made_up_taxa
-from tests.toy.encoders import toy_encoders
-encoders = toy_encoders()
-resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
-try:
-    kb.build(sys.argv[1], made_up_taxa(60), PageSource(), encoders)
-except MissingRequirement as error:
-    print(error)
-"""
 
 
 @pytest.mark.integration
 def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path) -> None:
-    path, environment = tmp_path / "a.kb", {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", LIMITED, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    assert "cannot be written" in done.stdout
+    path = tmp_path / "a.kb"
+    with files_of_at_most(60_000), pytest.raises(MissingRequirement, match="cannot be written"):
+        kb.build(path, made_up_taxa(60), PageSource(), toy_encoders())
     assert kb.build(path, made_up_taxa(60), PageSource(), toy_encoders()).species == 60
     assert kb.verify(path).ok
 
@@ -85,29 +63,16 @@ def test_a_locked_database_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mon
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-EARLIER = "CREATE TABLE replies (reply TEXT)"
-SCHEMA = f"{EARLIER.replace('TABLE', 'TABLE IF NOT EXISTS')}; CREATE TABLE IF NOT EXISTS checksums (checksum TEXT);"
-
-
-@contextmanager
-def no_room() -> Iterator[None]:
-    """Let no file grow in the block, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_file_of_an_earlier_version_survives_a_full_disk(tmp_path: Path) -> None:
     """Its new table cannot be made; the next use tries again, and does not take the file for damaged."""
     path = tmp_path / "replies.sqlite"
+    earlier = "CREATE TABLE IF NOT EXISTS replies (reply TEXT)"
+    schema = f"{earlier}; CREATE TABLE IF NOT EXISTS checksums (checksum TEXT);"
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute(EARLIER)
+        db.execute(earlier)
         db.execute("INSERT INTO replies VALUES ('paid for')")
-    with CacheFile(path, schema=SCHEMA, synchronous="FULL", lost="it is asked for again") as cache:
-        with no_room(), pytest.raises(MissingRequirement):
+    with CacheFile(path, schema=schema, synchronous="FULL", lost="it is asked for again") as cache:
+        with files_of_at_most(0), pytest.raises(MissingRequirement):
             cache.run(lambda db: db.execute("SELECT * FROM checksums").fetchall())
         found = cache.run(lambda db: db.execute("SELECT reply FROM replies LEFT JOIN checksums").fetchall())
     assert found == [("paid for",)]

@@ -1,5 +1,3 @@
-"""TREC files and tables of labelled photos: damaged lines are refused by number."""
-
 from pathlib import Path
 
 import pytest
@@ -29,15 +27,6 @@ def test_damaged_lines_are_named(tmp_path: Path) -> None:
         (tmp_path / "qrels.txt").write_text(f"q 0 z 1\n{line}\n")
         with pytest.raises(BadInput, match=f"line 2: .*{why}"):
             read_qrels(tmp_path / "qrels.txt")
-
-
-def test_qrels_have_any_line_ends_but_must_be_utf8(tmp_path: Path) -> None:
-    file = tmp_path / "qrels.txt"
-    file.write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\nq1 0 b 0\r\n")
-    assert read_qrels(file) == {"q1": {"a": 1, "b": 0}}
-    file.write_bytes("q1 0 a 1\n".encode("utf-16"))
-    with pytest.raises(BadInput, match="is not UTF-8 text"):
-        read_qrels(file)
 
 
 def test_a_table_names_the_photos_their_splits_and_sets_of_anchors(tmp_path: Path) -> None:

@@ -1,14 +1,10 @@
-"""Shards, results in files and bytes, errors of workers; without a cluster."""
-
 import os
 import pickle
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from data.engines.contract import LOCAL, Recipe
 from data.engines.packing import path_on_node, shipped_path
@@ -16,9 +12,7 @@ from data.engines.ray_engine import RayEngine
 from data.engines.ray_worker import Worker
 from data.engines.shards import ResultFiles, Shard, shards_of
 from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
-from rerank.photo_vectors import BATCH_SIZE, EncodeWhole
 from tests.data.engines.halves import Halves, numbers_and_error, worked_on
-from tests.toy.encoders import toy_encoders
 
 
 @pytest.fixture
@@ -36,20 +30,6 @@ def test_this_machine_takes_items_one_by_one(log: Path) -> None:
     with pytest.raises(OSError, match="unreadable folder"):
         found.extend(LOCAL.map(Halves(log=str(log)), numbers_and_error(3)))
     assert found == [0.0, 0.5, 1.0]
-
-
-def test_a_task_that_reads_ahead_hands_out_all_results_before_an_error_of_the_items(tmp_path: Path) -> None:
-    Image.new("RGB", (32, 32), "red").save(tmp_path / "a.png")
-    n_found, n_photos = 0, BATCH_SIZE + 3
-
-    def photos() -> Iterator[Path]:
-        yield from [tmp_path / "a.png"] * n_photos
-        raise OSError("unreadable folder")
-
-    with pytest.raises(OSError, match="unreadable folder"):
-        for batch in LOCAL.map(EncodeWhole(encoder=toy_encoders().text_image[0]), photos()):
-            n_found += len(batch)
-    assert n_found == n_photos
 
 
 def test_shards_hold_all_items_in_order_and_are_found_again_by_a_run_that_resumes(log: Path) -> None:

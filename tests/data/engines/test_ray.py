@@ -1,5 +1,3 @@
-"""Tasks on a real Ray cluster of two nodes."""
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,10 +1,6 @@
-"""Image decoding: checks before decoding, upright RGB output, place, date and moment."""
-
 import io
 import os
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +131,7 @@ def test_the_error_describes_a_file_without_an_image() -> None:
 
 def test_truncated_pictures_and_flipped_bits_raise_only_bad_image() -> None:
     rng = np.random.default_rng(0)
-    for kind in ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"):
+    for kind in ("JPEG", "PNG", "WEBP", "TIFF"):
         whole = encoded(Image.effect_noise((90, 70), 80).convert("RGB"), kind)
         n_refused = 0
         for length in range(1, len(whole), max(1, len(whole) // 36)):
@@ -183,15 +179,6 @@ def test_min_side_limits_the_reduction() -> None:
     assert read_image(encoded(halves(), "PNG"), min_side=512).size == (64, 32)
 
 
-def test_parallel_reading_leaves_the_warning_filters_unchanged() -> None:
-    content = encoded(halves(), "MPO")[:-2] + b"xx"
-    before = list(warnings.filters)
-    with ThreadPoolExecutor(8) as pool:
-        sizes = list(pool.map(lambda _: read_image(content).size, range(100)))
-    assert set(sizes) == {(64, 32)}
-    assert warnings.filters == before
-
-
 def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path) -> None:
     for name, message in (
         ("a.CR2", "a RAW photo, which is not supported: export JPEGs"),
@@ -203,19 +190,6 @@ def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path) -> None
             read_image(tmp_path / name)
         with pytest.raises(BadImage, match="does not exist"):
             read_image(tmp_path / f"no-{name}")
-
-
-def test_damaged_tiff_files_are_errors_and_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """The C library would print a line for each damaged strip."""
-    picture = Image.effect_noise((300, 300), 80)
-    for compression, mode in (("tiff_lzw", "RGB"), ("tiff_deflate", "RGB"), ("jpeg", "RGB"), ("group4", "1")):
-        out = io.BytesIO()
-        picture.convert(mode).save(out, "TIFF", compression=compression)
-        content = bytearray(out.getvalue())
-        content[300:340] = bytes(range(90, 130))
-        with suppress(BadImage):
-            read_image(bytes(content))
-    assert capfd.readouterr() == ("", "")
 
 
 MODEL, SERIAL, CHANGED = 0x0110, 0xA431, 0x0132
@@ -260,13 +234,8 @@ def test_digitised_and_truncated_photos_have_a_moment_and_the_last_change_is_non
         path = saved_photo(tmp_path / "a.jpg", {tag: "2026:05:01 10:00:00"})
         path.write_bytes(path.read_bytes()[:-40])
         assert moment(path).time.isoformat() == "2026-05-01T10:00:00"
-    assert read_moment(saved_photo(tmp_path / "b.jpg", {CHANGED: "2026:05:01 10:00:00"})) is None
-
-
-def test_photos_without_a_valid_time_and_other_files_have_no_moment(tmp_path: Path) -> None:
-    for tags in ({}, {TAKEN: "0000:00:00 00:00:00"}, {TAKEN: "spring"}):
-        assert read_moment(saved_photo(tmp_path / "a.jpg", tags)) is None
+    for tags in ({CHANGED: "2026:05:01 10:00:00"}, {TAKEN: "0000:00:00 00:00:00"}, {TAKEN: "spring"}):
+        assert read_moment(saved_photo(tmp_path / "b.jpg", tags)) is None
     (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0")
-    (tmp_path / "b.jpg").write_text("no photo")
-    for path in (tmp_path / "a.jpg", tmp_path / "b.jpg", tmp_path / "none.jpg", tmp_path, "a\0b.jpg"):
+    for path in (tmp_path / "a.jpg", tmp_path / "none.jpg", tmp_path, "a\0b.jpg"):
         assert read_moment(path) is None

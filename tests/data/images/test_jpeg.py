@@ -1,5 +1,3 @@
-"""Pictures for a model: small JPEGs without metadata, and views of birds."""
-
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,11 +126,3 @@ def test_the_vector_of_a_bird_is_the_mean_of_its_views_and_each_bird_of_each_pho
     rows = encode_views(encoder, [*two, *views_of(photo(), []), *views_of(picture, [RED[0]])])
     assert rows.argmax(axis=1).tolist() == [0, 1, 2, 0]
     assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
-
-
-def test_no_birds_give_no_rows() -> None:
-    class Nothing(MeanColour):
-        def encode_images(self, images: Sequence[Image.Image]) -> FloatArray:
-            return np.zeros((len(images), 3), dtype=np.float32)
-
-    assert encode_views(Nothing(), []).shape == (0, 3)

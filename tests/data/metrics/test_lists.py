@@ -1,5 +1,3 @@
-"""Figures of lists with ties: the mean over all orders of the plain figure, scikit-learn's and by hand."""
-
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -90,9 +88,3 @@ def test_ties_are_counted_and_an_unsorted_list_is_refused() -> None:
     assert (hit([], 5), reciprocal_rank([])) == (0, 0)
     with pytest.raises(ValueError, match="falling order"):
         blocks([0.1, 0.2], [True, False])
-
-
-def test_the_ndcg_of_visret_forgets_ranks_below_the_first() -> None:
-    for k, expected in ((10, 0.3937), (30, 0.2814)):
-        found = [ndcg_visret(lists.settled([place == rank for place in range(60)]), k) for rank in (0, 1, k - 1, k)]
-        assert found == pytest.approx([1, expected, expected, 0], abs=5e-5)

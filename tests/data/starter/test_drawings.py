@@ -1,5 +1,3 @@
-"""The shipped drawings: complete, in the colours of the facts, and equal to the output of `training.plates`."""
-
 import io
 from collections import Counter
 from importlib import resources
@@ -8,11 +6,7 @@ from PIL import Image, ImageChops, ImageStat
 
 from data.files import sha256_hex
 from data.starter.drawings import Drawing, drawings_of, index_digest, read_drawings
-from data.starter.knowledge import read_species
-from tests.training.plates.colour_words import wrong_colours
 from training.plates.files import shipped_drawings
-
-SPECIES = {species.taxon.taxon_id: species for species in read_species()}
 
 
 def picture_of(drawing: Drawing) -> Image.Image:
@@ -32,14 +26,6 @@ def test_the_index_lists_every_file_with_three_anchors_a_species_and_one_query_a
     plumages = ("male-1", "female-1", "male-2")
     assert [drawing.file for drawing in mallards] == [f"anas-platyrhynchos-{each}.png" for each in plumages]
     assert drawings_of("struthio-camelus", "anchor") == []
-
-
-def test_drawings_have_the_colours_of_the_facts() -> None:
-    for drawing in read_drawings()[::5]:
-        picture = picture_of(drawing)
-        assert picture.size == (360, 360)
-        small = picture.resize((180, 180), Image.Resampling.BOX)
-        assert wrong_colours(small, SPECIES[drawing.taxon_id], drawing.sex) == [], drawing.file
 
 
 def test_the_shipped_files_equal_fresh_drawings() -> None:

@@ -1,7 +1,3 @@
-"""Labelled sentences, and precision and recall of the extractive distiller on them."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +11,6 @@ from training.distill.labelled import (
     LabelledSentence,
     Page,
     SentenceClass,
-    misplaced,
     read_fitting,
 )
 from training.distill.measure import as_text, measure
@@ -40,23 +35,12 @@ def labelled(**classes: SentenceClass) -> LabelledArticle:
     return LabelledArticle(title="Red wren", html_sha256="a1", half="tuning", sentences=tuple(sentences))
 
 
-def test_labels_that_do_not_fit_the_article_are_listed() -> None:
-    good = labelled(It_has_a_red="visual")
-    pages = {"Red wren": PAGE}
-    assert misplaced([good], pages) == []
-    assert misplaced([good], {}) == ["Red wren: article not found"]
-    assert misplaced([replace(good, html_sha256="b2")], pages) == ["Red wren: its HTML differs from the labelled HTML"]
-    moved = replace(good, sentences=(replace(good.sentences[0], start=1),))
-    assert misplaced([moved], pages) == ["Red wren 1:19: its text differs from the labelled sentence"]
-
-
 def test_precision_and_recall_by_hand() -> None:
     """Both sentences on parts are kept; one of them is labelled song, and a visual one is missed."""
     labels = [labelled(It_has_a_red="visual", It_has_a_black="song", It_sings="visual")]
     rows = {row.point: row for row in measure(labels, {"Red wren": PAGE}, halves=["tuning"])}
     assert rows["classifier"].n_kept == rows["summary"].n_kept == 2
-    assert rows["classifier"].precision.value == 1 / 2
-    assert rows["classifier"].recall.value == 1 / 2
+    assert rows["classifier"].precision.value == rows["classifier"].recall.value == 1 / 2
     assert rows["classifier"].precision.low == rows["classifier"].precision.high == 1 / 2  # one article: no spread
     assert "| tuning | summary | 3 (2) | 2 | 0.50 [0.50, 0.50] |" in as_text(list(rows.values()))
     (row, *_) = measure([labelled(It_sings="song")], {"Red wren": PAGE}, halves=["tuning"])

@@ -1,7 +1,3 @@
-"""Facts: claims on which two independent sources, or one source and an article, agree."""
-
-from __future__ import annotations
-
 from training.knowledge.agreement import ARTICLE, agree, as_records, source_of
 from training.knowledge.claims import read_claims
 
@@ -17,14 +13,12 @@ def agreed(**texts: str) -> set[tuple[str, ...]]:
 
 def test_claims_of_two_sources_are_facts() -> None:
     for texts, facts in (
-        ({"one": "The back is green.", "two": "The belly is white."}, set()),
         ({"one": "The back is greyish-brown.", "two": "back: brown"}, {("back", "brown")}),
         ({"one": "The back is rusty.", "two": "back: reddish-brown"}, {("back", "rufous")}),
         ({"one": "The back is rusty.", "two": "back: red"}, set()),
         ({"one": "The male has a red breast.", "two": "breast: red"}, {("breast", "male", "red")}),
         ({"one": "The tail is long.|The tail is short.", "two": "tail: long|tail: short"}, set()),
         ({"cupl": MANY, "two": "back: green"}, set()),  # a rare claim among many replies
-        ({"cupl": MANY, "two": "back: brown"}, {("back", "brown")}),
     ):
         assert agreed(**texts) == facts, texts
     # A claim about the whole holds for its parts, and an unreliable part needs three sources or an article.

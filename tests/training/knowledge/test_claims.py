@@ -1,28 +1,18 @@
-"""Claims of sentences about parts, colours and shapes."""
-
-from __future__ import annotations
-
 from training.knowledge.claims import read_claims
 
 CLAIMS: dict[str, set[tuple[str, ...]]] = {
     "Bird with a bright yellow chest and belly.": {("breast", "yellow"), ("belly", "yellow")},
     "Bird with a black head, wings, and tail.": {("head", "black"), ("wings", "black"), ("tail", "black")},
-    "Bird with a black head and white underparts.": {("head", "black"), ("underparts", "white")},
-    "Its legs are pinkish and its bill is short.": {("legs", "pink"), ("bill", "short")},
     "Bird with two white wing bars.": {("wingbars", "white")},
     "Bird with dark streaks on the flanks and back.": {("flanks", "streaked"), ("back", "streaked")},
     "Female bird with an olive-green upper body.": {("upperparts", "female", "olive-green")},
     "The male has a red crown, the female a grey belly.": {("crown", "male", "red"), ("belly", "female", "grey")},
-    "Bird with a yellow tail band.": {("tailband", "yellow")},
     "A small, stocky bird.": {("bird", "small"), ("body", "stocky")},
     # lines about one part
     "back: olive-brown with faint streaks": {("back", "olive-brown"), ("back", "streaked")},
-    "beak: short, black, and pointed": {("bill", "short"), ("bill", "black"), ("bill", "pointed")},
-    "forehead: black, transitioning to green": {("forehead", "black")},
     "throat: white, contrasting with the darker breast": {("throat", "white")},
     "eyes: dark brown, surrounded by a white eye-ring": {("eyes", "brown"), ("eyering", "white")},
     "tail: short, green with black tips": {("tail", "short"), ("tail", "green"), ("tailtip", "black")},
-    "wings: contrasting white outer feathers": set(),
     # juveniles, winter plumage and comparisons
     "Juveniles have a brown head.": set(),
     "It lacks the white rump of its relatives.": set(),

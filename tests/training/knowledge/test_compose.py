@@ -1,7 +1,3 @@
-"""Sentences composed from facts."""
-
-from __future__ import annotations
-
 from data.records import Taxon
 from data.starter.knowledge import Fact, Sex, Shade
 from training.knowledge.compose import compose

@@ -1,7 +1,3 @@
-"""Misleading facts and vague texts, and that none of them ships."""
-
-from __future__ import annotations
-
 from data.records import SpeciesEntry, Statement, Summary, Taxon
 from data.starter.knowledge import Fact, read_species
 from kb.checklist.avilist import load_checklist
@@ -25,12 +21,8 @@ RULES = (
     ("Red-billed Chough", Fact(part="bill", colours=("orange-red",)), None),
     ("Red-billed Chough", Fact(part="legs", colours=("yellow",)), None),
     ("Long-tailed Shrike", Fact(part="tail", shape="short"), "name"),
-    ("Long-tailed Shrike", Fact(part="tail", shape="long"), None),
-    ("Black Woodpecker", Fact(part="body", colours=("white",)), "name"),
-    ("Golden Eagle", Fact(part="body", colours=("brown",)), None),
     ("Dark-eyed Junco", Fact(part="eyes", shade="pale"), "name"),
     ("Common Starling", Fact(part="throat", shape="long"), "nonsense"),
-    ("Common Starling", Fact(part="bill", shape="streaked"), "nonsense"),
     ("Common Starling", Fact(part="tail", shape="long, short"), "contradiction"),
 )
 
@@ -47,15 +39,8 @@ def test_facts_against_name_anatomy_or_each_other_mislead() -> None:
 def test_a_relative_shape_needs_the_family_or_a_third_source() -> None:
     long = AgreedFact(part="tail", sex="both", aspect="shape", value="long")
     certain = AgreedFact(part="tail", sex="both", aspect="shape", value="long", n_sources=3)
-    names = (
-        "Turdus merula",
-        "Turdus iliacus",
-        "Turdus pilaris",
-        "Mimus polyglottos",
-        "Mimus gilvus",
-        "Toxostoma rufum",
-    )
-    taxa = {taxon.taxon_id: taxon for taxon in map(taxon_named, names)}
+    names = "Turdus merula|Turdus iliacus|Turdus pilaris|Mimus polyglottos|Mimus gilvus|Toxostoma rufum"
+    taxa = {taxon.taxon_id: taxon for taxon in map(taxon_named, names.split("|"))}
     facts = {key: [] if taxon.lineage["family"] == "Turdidae" else [long] for key, taxon in taxa.items()}
     facts |= {"turdus-merula": [long], "turdus-iliacus": [certain]}
     sound = without_doubtful(facts, taxa)

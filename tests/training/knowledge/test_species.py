@@ -1,7 +1,3 @@
-"""Shipped facts: supported by the sources, in our own words, with a precision of at least 90 %."""
-
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -97,11 +93,6 @@ def count(agreed: Agreed, *, sample: str, with_article: bool) -> tuple[int, int]
     ]
     wrong = sum(verdict in WRONG for verdict in found)
     return sum(verdict is not None for verdict in found) - wrong, wrong
-
-
-def test_labels_are_fact_ids_without_source_text() -> None:
-    for fact in read_labels():
-        assert re.fullmatch(r"[a-z-]+/[a-z]+/(?:both|male|female)/(?:colour|shade|pattern|shape|size)/[a-z -]+", fact)
 
 
 def test_only_sections_on_looks_are_read_from_articles(tmp_path: Path) -> None:

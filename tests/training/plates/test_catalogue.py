@@ -1,7 +1,3 @@
-"""Drawings: reproducible, different from each other, and in the colours of the facts."""
-
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 
@@ -11,7 +7,6 @@ from PIL import Image, ImageChops, ImageStat
 
 from training.plates.__main__ import main
 from training.plates.catalogue import BIRDS, PLATES, read_plates
-from training.plates.files import shipped_drawings
 from training.plates.variants import Purpose
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,13 +48,3 @@ def test_the_command_writes_the_committed_contact_sheet(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["sheet", str(tmp_path / "sheet.png")], catch_exceptions=False)
     assert result.exit_code == 0
     assert difference(Image.open(tmp_path / "sheet.png"), Image.open(SHEET).convert("RGB")) < 0.5
-
-
-def test_anchors_alternate_between_plumages_and_each_plumage_has_a_query() -> None:
-    mallards = [(plate.sex, purpose, number) for plate, purpose, number in shipped_drawings()
-                if plate.taxon_id == "anas-platyrhynchos"]  # fmt: skip
-    assert mallards == [
-        ("male", "anchor", 0), ("female", "anchor", 0), ("male", "anchor", 1),
-        ("male", "query", 0), ("female", "query", 0),
-    ]  # fmt: skip
-    assert {plate.name for plate, purpose, _ in shipped_drawings() if purpose == "query"} == {p.name for p in PLATES}

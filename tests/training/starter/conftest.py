@@ -1,7 +1,3 @@
-"""Fixtures with the made-up collection and studies, built once."""
-
-from __future__ import annotations
-
 import pytest
 
 from tests.training.starter.world import features_of, study_of, wide_collection, write_collection

@@ -1,16 +1,9 @@
-"""The shipped calibration is fitted and measured on photos that nothing else has seen."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from recognize.confidence.calibration import chances_by
-from recognize.scoring.fusion import WEIGHTS
-from training.starter.confidence.calibrate import fit_logistic, fit_parameters, fitting_runs, world_of_fold
+from training.starter.confidence.calibrate import fit_logistic, world_of_fold
 from training.starter.confidence.reliability import measured_world
-from training.starter.confidence.worlds import draw_runs
 from training.starter.protocol import N_FOLDS
 from training.starter.study import Study
 
@@ -26,24 +19,6 @@ def test_measured_photos_are_hidden_or_set_aside_and_nothing_was_fitted_on_them(
         fitting = world_of_fold(wide, fold)
         assert not photos & (set(fitting.photos) | set(fitting.anchors))
         assert not set(collection.all_aside) & set(collection.unseen_training(fold))
-
-
-@pytest.mark.thorough
-def test_a_fit_separates_held_species_from_others(wide: Study) -> None:
-    several = [run for run in fitting_runs(wide, ["default"], n=6)["default"] if run.mode == "several"]
-    parameters = fit_parameters(several, WEIGHTS["starter"]["several"])
-    tests = [run for run in draw_runs(measured_world(wide), ["default"], n=12, seed=99)["default"]
-             if run.mode == "several"]  # fmt: skip
-    for run in tests:
-        assert not set(run.photos.tolist()) & {int(photo) for photo in run.knowledge.anchors.ids}
-    rows = np.concatenate([run.evidence(parameters.temperature) for run in tests])
-    held = np.concatenate([run.is_held for run in tests])
-    right = np.concatenate([run.right[:, 0] for run in tests])
-    unknown = chances_by(parameters.unknown, rows)
-    assert unknown[~held].mean() > unknown[held].mean() + 0.3
-    assert (unknown[~held][:, None] > unknown[held][None]).mean() > 0.85
-    species = chances_by(parameters.held["species"], rows[held])
-    assert species.mean() == pytest.approx(right[held].mean(), abs=0.1)
 
 
 def test_a_logistic_fit_equals_scikit_learn_with_the_same_ridge() -> None:

@@ -1,5 +1,3 @@
-"""Export of the trunks to one ONNX model. Needs torch and onnx."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Fitted weights, stage scores, and the calibration error."""
-
 from typing import Any
 
 import numpy as np
@@ -10,11 +8,7 @@ from data.contracts import VectorTable
 from recognize.scoring.fusion import default
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
-from training.starter.fitting import (
-    as_fusion_weights,
-    calibration_error,
-    stage_scores,
-)
+from training.starter.fitting import as_fusion_weights, calibration_error, stage_scores
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +16,9 @@ def world() -> Any:
     """Forty species: some without text, some without anchors, every third one in the training set."""
     rng = np.random.default_rng(5)
 
-    def rows(n: Any) -> Any:
-        return as_unit_rows(rng.normal(size=(n, 16)))
-
+    rows = lambda n: as_unit_rows(rng.normal(size=(n, 16)))  # noqa: E731
     owners = np.sort(rng.choice(np.arange(2, 40), 60))
-    described = np.setdiff1d(np.arange(40), [5, 7])
-    trained = np.arange(0, 40, 3)
+    described, trained = np.setdiff1d(np.arange(40), [5, 7]), np.arange(0, 40, 3)
     knowledge = Knowledge(
         n_species=40,
         names=("a", "b"),

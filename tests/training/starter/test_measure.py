@@ -1,7 +1,3 @@
-"""The published tables: columns and means by hand."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from training.starter.measure import Bootstrap, values_of
@@ -9,13 +5,7 @@ from training.starter.measure import Bootstrap, values_of
 
 def test_the_columns_by_hand() -> None:
     """top-1, top-5, hit@30, MRR@1, MRR@5, MRR@10."""
-    expected = [
-        [1, 1, 1, 1, 1, 1],
-        [0, 1, 1, 0, 0.5, 0.5],
-        [0, 0, 1, 0, 0, 0.1],
-        [0, 0, 1, 0, 0, 0],
-        [0, 0, 0, 0, 0, 0],
-    ]
+    expected = [[1] * 6, [0, 1, 1, 0, 0.5, 0.5], [0, 0, 1, 0, 0, 0.1], [0, 0, 1, 0, 0, 0], [0] * 6]
     np.testing.assert_allclose(values_of(np.array([1, 2, 10, 30, 31])), expected)
 
 

@@ -1,5 +1,3 @@
-"""Roles of photos in the protocol (query, training), on a small collection and on the real one."""
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,11 @@ from training.starter.study import Study
 
 
 def test_the_real_collection_has_the_documented_numbers(birds: Path) -> None:
-    """1,805 photos are left over; 1,553 are neither near-duplicates of anchors nor set aside."""
-    collection = read_study_collection(birds)
-    assert (len(collection.left_over), len(collection.queries)) == (1805, 1553)
+    """Queries are left-over photos that are neither near-duplicates of anchors nor set aside."""
+    collection, found = read_study_collection(birds), read_collection(birds)
+    parts = (found.vocabulary, found.anchors("three"), found.anchors("wiki"), found.left_over, found.hidden)
+    assert [len(part) for part in (*parts, collection.queries)] == [1432, 1828, 758, 1805, 902, 1553]
+    assert set_aside(found).digest == ASIDE_DIGEST
     assert not set(collection.tuning) & set(collection.hidden)
 
 
@@ -71,7 +71,3 @@ def test_no_model_learns_a_copy_of_a_photo_that_it_must_not_learn(many: StudyCol
     assert learners(with_copy(many, copy, of=hidden)) == [False, False, True]
     assert learners(with_copy(many, copy, of=known)) == [False, False, False]
     assert learners(with_copy(many, copy, of=new)) == [True, False, False]
-
-
-def test_the_photos_set_aside_are_those_of_the_published_digest(birds: Path) -> None:
-    assert set_aside(read_collection(birds)).digest == ASIDE_DIGEST

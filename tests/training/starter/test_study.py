@@ -1,7 +1,3 @@
-"""The study: the model for each query, and no leaks between fitting and measuring."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from tests.training.starter.world import NAMES, features_of, study_of

@@ -1,7 +1,3 @@
-"""Views of photos for training, of made pictures."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

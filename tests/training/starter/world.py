@@ -1,7 +1,3 @@
-"""Made-up collections of twenty and of 160 species, with noise for photos and models with known answers."""
-
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property
