@@ -66,7 +66,8 @@ def test_the_command_writes_facts_sentences_and_vectors(folder: Path, tmp_path: 
     by_hand = [species for species in read_species() if species.by_hand]
     assert [species for species in made if species.by_hand] == by_hand
     wren = next(species for species in made if species.taxon.common_name == "Eurasian Wren")
-    assert {(fact.part, fact.colours, fact.shape) for fact in wren.facts} == {("back", ("brown",), ""), ("throat", ("white",), "")}
+    facts = {(fact.part, fact.colours, fact.shape) for fact in wren.facts}
+    assert facts == {("back", ("brown",), ""), ("throat", ("white",), "")}
     assert " ".join(wren.text).count("brown") == 1
     # The blue tit is written by hand, and Nemo nullus is not a bird.
     of_photos = [species for species in made if not species.by_hand and not species.facts]
