@@ -14,8 +14,10 @@ from data.errors import FieldmarkError, SpaceMismatch, UsageError
 from data.records import Taxon
 from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.sources.article_source import ArticleSource
+from kb.store.additions import additions
 from kb.store.layout import KnowledgeBaseInfo, Layout, keep_info, new_info, write_info
 from kb.store.ledger import Ledger
+from kb.store.stage_outputs import ORIGIN, removed
 
 
 def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> KnowledgeBaseInfo:
@@ -117,3 +119,32 @@ def keep_checklist(layout: Layout, ledger: Ledger, checklist: Checklist | None) 
         from kb.checklist.stored.part import keep
 
         keep(checklist, (loads(Taxon, record) for record in ledger.subjects("taxon").values()), layout.checklist)
+
+
+def restart_if_empty(
+    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: ArticleSource
+) -> KnowledgeBaseInfo:
+    """Return `info`, with `source` as its source if no other source has given anything yet.
+
+    Look-ups, left-out names and failures of the earlier source are then deleted. Fetched pages, additions, removals and
+    the completed look-ups of `--only resolve` prevent a restart.
+    """
+    fetches = ledger.steps("fetch").values()
+    is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
+    if (
+        info.source == source.name
+        or any(step.status == "done" for step in fetches)
+        or (is_resolved and not fetches and ledger.fact("building") is None)
+        or next(ledger.entries(), None) or additions(ledger) or removed(ledger)
+    ):  # fmt: skip
+        return info
+    with ledger.transaction():
+        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term"), *ledger.subjects("page")])
+        ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
+        for prefix in ("resolved:", ORIGIN):
+            ledger.drop_facts(prefix)
+    restarted = replace(info, source=source.name)
+    write_info(layout.toml, restarted)
+    with ledger.transaction():
+        keep_info(ledger, restarted)
+    return restarted

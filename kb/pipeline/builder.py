@@ -25,7 +25,7 @@ from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
-from kb.pipeline.begin import begin, keep_checklist, note_names, rolled_back_if_empty
+from kb.pipeline.begin import begin, keep_checklist, note_names, restart_if_empty, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
@@ -69,7 +69,8 @@ def build(
 
     Finished work is not repeated: a known revision is not fetched, an encoded text is not encoded. A build that is
     killed and called again ends like an uninterrupted one; a later call takes in new pages and revisions. A first build
-    that fails before any look-up leaves no knowledge base.
+    that fails before any look-up leaves no knowledge base, and one without any page can be restarted from another
+    source.
 
     Args:
         path: the folder, created if it does not exist.
@@ -116,6 +117,7 @@ def build(
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
         info = begin(layout, source, encoders)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
+            info = restart_if_empty(layout, info, ledger, source)
             info = note_names(layout, info, ledger, checklist, language)
             run = BuildRun(
                 layout=layout,

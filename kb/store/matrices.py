@@ -12,6 +12,7 @@ from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def _chroma_table(
             raise ChromaDiffers(f"Chroma lacked rows of {name}")
         return [found[row] for row in ids]
 
-    return _table(ledger, kind, read)
+    return _table(ledger, kind, read, folder=layout.cache)
 
 
 def matrix(layout: Layout, ledger: Ledger, collection: str, kind: CollectionKind) -> VectorTable:
@@ -91,8 +92,20 @@ def _warn_once(folder: Path) -> None:
     _log.warning("%s is missing or damaged. The ledger is used instead, which is slower; kb verify repairs it.", folder)
 
 
-def _table(ledger: Ledger, kind: CollectionKind, read: Callable[[Sequence[Place]], list[FloatArray]]) -> VectorTable:
-    """Return a table with rows by species; owners are positions in the species or terms."""
+def _table(
+    ledger: Ledger,
+    kind: CollectionKind,
+    read: Callable[[Sequence[Place]], list[FloatArray]],
+    *,
+    folder: Path | None = None,
+) -> VectorTable:
+    """Return a table with rows by species, in an unnamed file in `folder`, else in memory.
+
+    Owners are positions in the species or terms.
+
+    Raises:
+        OSError: if `folder` has no room.
+    """
     owners: list[int] = []
     places: list[Place] = []
     for owner, entry in enumerate(ledger.entries(subject_kind(kind))):
@@ -103,6 +116,17 @@ def _table(ledger: Ledger, kind: CollectionKind, read: Callable[[Sequence[Place]
     for start in range(0, len(places), PAGE):
         page = np.stack(read(places[start : start + PAGE]))
         if start == 0:
-            vectors = np.empty((len(places), page.shape[1]), dtype=np.float32)
+            vectors = _empty((len(places), page.shape[1]), folder)
         vectors[start : start + len(page)] = page
     return VectorTable(ids=tuple(item for _, item in places), owners=np.asarray(owners, dtype=np.intp), vectors=vectors)
+
+
+def _empty(shape: tuple[int, int], folder: Path | None) -> FloatArray:
+    if folder is None:
+        return np.empty(shape, dtype=np.float32)
+    with TemporaryFile(dir=folder) as file:  # the map keeps it open
+        # Its room is taken at once, since a write to a map on a full disk kills the process.
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
+        matrix: FloatArray = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+        return matrix

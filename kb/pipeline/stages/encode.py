@@ -2,7 +2,8 @@
 
 Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
 Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs, and with a detector an anchor's vector
-is that of its best bird. Anchors with a file are encoded again when the detector or the rule of views changes.
+is that of its best bird. Anchors are encoded again when the detector or the rule of views changes. Where that cannot
+be done, for want of a file, the mark of the step keeps the views of the vector, so that readers are warned.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.layout import CollectionKind
 from kb.store.ledger import Step
+from kb.store.ledger.file import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
@@ -53,7 +55,7 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
             done = run.ledger.steps("encode", collection, ids=ids)
             for key, subject in zip(ids, group, strict=True):
                 if items_of(subject, kind):
-                    mark = encode_mark(subject, collection, kind, run.views)
+                    mark = _mark(run, subject, collection, kind, done.get(key))
                     found[collection] += [] if is_current(done.get(key), mark) else [key]
     return found
 
@@ -177,8 +179,9 @@ def _store_anchors(
 
 def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, error: str | None) -> Step:
     key = subject_id(subject)
-    mark = encode_mark(subject, collection, kind, run.views)
-    if error and (before := run.ledger.step(key, "encode", collection)) is not None:
+    before = run.ledger.step(key, "encode", collection)
+    mark = _mark(run, subject, collection, kind, before)
+    if error and before is not None:
         mark = before.fingerprint  # the vectors remain
     return Step(
         subject_id=key,
@@ -188,3 +191,13 @@ def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind
         status="failed" if error else "done",
         error=error,
     )
+
+
+def _mark(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, before: Step | None) -> str:
+    """Return the mark of the encoded subject; one with anchors without files ends with their views and the new ones."""
+    mark = encode_mark(subject, collection, kind, run.views)
+    if before is None or all(anchor.sha256 is not None for anchor in _anchors(subject)):
+        return mark
+    items, views = mark[:FINGERPRINT_DIGITS], mark[FINGERPRINT_DIGITS:]
+    given = before.fingerprint[FINGERPRINT_DIGITS:].partition("+")[0]
+    return mark if given == views else f"{items}{given}+{views}"

@@ -21,7 +21,7 @@ from kb.sources.article_source import ArticleSource
 from kb.sources.page_keys import is_page, owner_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.stage_outputs import FetchOutput
+from kb.store.stage_outputs import FetchOutput, note_origin
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +48,8 @@ def fetch(run: BuildRun) -> None:
         step = _step(run.layout, key, marks[key], result)
         with run.ledger.transaction():
             run.ledger.record([step])
+            if isinstance(result, FetchedPage):
+                note_origin(run.ledger, run.source)  # an update asks only the sources of pages
             if isinstance(result, FetchedPage) and key in unclassified:
                 _complete_lineage(run, unclassified[key], result)
             if isinstance(result, LeftOut):

@@ -246,3 +246,23 @@ def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path:
     status = kb.build(path, made_up_taxa(3), PageSource(), encoders, progress=damage)
     assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
     assert digest_of(path, encoders, PageSource(), 3) == digest_of(tmp_path / "whole.kb", encoders, PageSource(), 3)
+
+
+def test_a_first_source_without_any_page_leaves_nothing_behind_in_a_build_from_another(
+    tmp_path: Path, encoders: Encoders
+) -> None:
+    taxa = made_up_taxa(8)
+    ids = [taxon.taxon_id for taxon in taxa]
+
+    def facts(path: Path, status: Status) -> tuple[object, ...]:
+        with kb.open(path) as store:
+            return store.info.source, store.origins(), status.left_out, status.failures, kb.verify(path).digest
+
+    expected = facts(tmp_path / "clean.kb", kb.build(tmp_path / "clean.kb", taxa[:4], PageSource(), encoders))
+    for name, wrong in (("failing", OtherSource(failing=ids)), ("without pages", OtherSource(missing=ids))):
+        path = tmp_path / f"{name}.kb"
+        kb.build(path, taxa[4:], wrong, encoders)
+        assert facts(path, kb.build(path, taxa[:4], PageSource(), encoders)) == expected, name
+    kb.build(path, taxa[4:], OtherSource(), encoders)
+    with kb.open(path) as store:
+        assert (store.info.source, list(store.origins())) == ("pages", [OtherSource.name])
