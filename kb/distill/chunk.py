@@ -12,9 +12,7 @@ from kb.distill.sentences import trimmed
 
 _CLAUSE_END = re.compile(r"[;:,–—]\s+")
 _SPACE = re.compile(r"\s+")
-
 _LONGEST_PIECE = 1024  # characters of a word tried at once, for linear time
-
 Fits = Callable[[int, int], bool]
 
 
@@ -31,7 +29,7 @@ def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple
     """Return the start and the end of each chunk of a summary, in characters of its text.
 
     A chunk has as many whole sentences as every encoder's token limit allows. A sentence above the limit is cut at its
-    clauses, then between words, then inside a word; nothing but white space is lost. Time is linear in the text.
+    clauses, then between words, then inside a word.
     """
     text = summary.text
     limited = [encoder for encoder in encoders if encoder.max_tokens is not None]

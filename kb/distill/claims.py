@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Literal, TypeVar, get_args
+from typing import Literal
 
 from data.lexicon.marks import every_mark
 from data.lexicon.tables import BIRDS, column
 from data.lexicon.word_groups import equations, group_of, variants, words_of
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
-SexAge = Literal["", "both", "male", "female", "juvenile", "larva", "pupa", "leaf", "flower", "fruit"]
-"""Sex, stage of life, or part of a plant; empty for adults and the species in general."""
-Side = Literal["", "upperside", "underside"]
-KindT = TypeVar("KindT")
-_SIDES: dict[str, Side] = {side: side for side in get_args(Side)}
-
+SexAge = str  # sex, stage of life, or part of a plant; empty for adults and the species in general
 # Part words that claim nothing by themselves.
 _EMPTY_PARTS = frozenset((
     "plumage", "appearance", "body", "feather", "feathering", "morph", "marking", "markings", "hue", "shade", "outline",
@@ -33,8 +28,7 @@ _FIRST_YEAR = re.compile(r"\bfirst[- ](?:year|winter|summer|plumage)\b", re.IGNO
 # Before a sex or age that is only compared with: "duller than the male", "unlike the young".
 _BEFORE_COMPARED = frozenset(("than", "to", "from", "unlike", "like", "resembles", "resemble", "resembling", "as"))
 _REACH = 3
-_STAGES: frozenset[SexAge] = frozenset(("larva", "pupa"))
-"""Look so unlike the adult that nothing of theirs holds for the species in general."""
+_STAGES = frozenset(("larva", "pupa"))  # so unlike the adult that no colour of theirs holds for the species in general
 _PREFIX = 4  # letters that two shades share: black and blackish
 
 
@@ -86,16 +80,10 @@ def _forms(word: str, group: str) -> frozenset[str]:
     return frozenset(plain.union(*(_synonyms(group).get(form, frozenset()) for form in plain)))
 
 
-@cache
-def _owners(group: str) -> dict[str, SexAge]:
-    known: dict[str, SexAge] = {owner: owner for owner in get_args(SexAge)}
-    return {word: known[owner] for word, owner in column("sexes", "claim", group=group).items()}
-
-
 def sexes_ages(text: str, group: str = BIRDS) -> set[SexAge]:
     """Return the sexes and stages of life in a text, including the ones compared with."""
-    owners = _owners(group)
-    named: set[SexAge] = {owners[word] for word in words_of(text) if word in owners}
+    owners = column("sexes", "claim", group=group)
+    named = {owners[word] for word in words_of(text) if word in owners}
     return named | {"juvenile"} if group == BIRDS and _FIRST_YEAR.search(text) else named
 
 
@@ -104,7 +92,7 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
 
     Of plants, the leaves, flowers or fruits next to the colour.
     """
-    owners = _owners(group)
+    owners = column("sexes", "claim", group=group)
     if group == "plants":
         return _of_marks(((mark.look_word, owners.get(mark.part_word, "")) for mark in every_mark(text, group)), group)
     found: dict[str, set[SexAge]] = {}
@@ -112,8 +100,7 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
     owner: SexAge = ""
     for i, word in enumerate(words):
         if word in owners and not _BEFORE_COMPARED & set(words[max(0, i - _REACH) : i]):
-            # "males and females have"
-            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in owners
+            joined = i >= 2 and words[i - 1] == "and" and words[i - 2] in owners  # "males and females have"
             owner = "both" if joined else owners[word]
         elif group_of(word, group) == "colour" and word not in _SHADES:
             found.setdefault(word, set()).add(owner)
@@ -121,10 +108,7 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
 
 
 def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str, tuple[SexAge, SexAge]]:
-    """Return colour -> (sex or stage in the sentence, sex or stage in its evidence) for each difference.
-
-    Colours of a larva or pupa may not be those of the species in general either.
-    """
+    """Return colour -> (sex or stage in the sentence, sex or stage in its evidence) for each difference."""
     evident = colours_by_sex_age(" ".join(evidence), group)
     found: dict[str, tuple[SexAge, SexAge]] = {}
     for colour, owners in colours_by_sex_age(text, group).items():
@@ -136,10 +120,10 @@ def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str,
     return found
 
 
-def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[Side, Side]]:
+def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[str, str]]:
     """Return colour -> (side in the sentence, side in its evidence) for each difference."""
     stated, evident = (
-        _of_marks(((mark.look_word, _SIDES[mark.side]) for mark in every_mark(part, group)), group)
+        _of_marks(((mark.look_word, mark.side) for mark in every_mark(part, group)), group)
         for part in (text, " ".join(evidence))
     )
     return {
@@ -150,8 +134,8 @@ def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, t
     }
 
 
-def _of_marks(marks: Iterable[tuple[str, KindT]], group: str) -> dict[str, set[KindT]]:
-    found: dict[str, set[KindT]] = {}
+def _of_marks(marks: Iterable[tuple[str, str]], group: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
     for look, kind in marks:
         if look and group_of(look, group) == "colour":
             found.setdefault(look, set()).add(kind)

@@ -49,11 +49,7 @@ AnyDistiller = Distiller | AsyncDistiller
 
 
 class ArticleDistiller:
-    """Takes all sentences of an article, without galleries, references and sounds.
-
-    Source:
-        VR-RAG, Table 5: a reader recognises fewer birds from raw articles or chunks than from summaries.
-    """
+    """Takes all sentences of an article, without galleries, references and sounds, as in VR-RAG, Table 5."""
 
     name = "article/1"
 
@@ -64,11 +60,7 @@ class ArticleDistiller:
 
 
 class ChunksDistiller:
-    """Cuts an article into runs of 50 words, regardless of sentences.
-
-    Source:
-        VR-RAG, Table 5, as for `ArticleDistiller`.
-    """
+    """Cuts an article into runs of 50 words, regardless of sentences, as in VR-RAG, Table 5."""
 
     name = "chunks/1"
 
@@ -82,9 +74,8 @@ class ChunksDistiller:
 
 
 def _unfiltered(name: str, statements: list[Statement]) -> Summary | None:
-    if not statements:
-        return None
-    return Summary(statements=tuple(statements), stage="summary", scope="article", distiller=name)
+    made = Summary(statements=tuple(statements), stage="summary", scope="article", distiller=name)
+    return made if statements else None
 
 
 _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
@@ -97,9 +88,7 @@ _WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
 def make_distiller(
     name: str, *, chat: ChatModel | None = None, prompts: Path | None = None, keep_names: bool = False
 ) -> AnyDistiller:
-    """Return a distiller by name, one of `DISTILLERS`, with the prompts in a folder instead of ours, if one is given.
-
-    With `keep_names`, refined summaries may name their species.
+    """Return a distiller by name, with the prompts in a folder instead of ours, if one is given.
 
     Raises:
         MissingRequirement: if the distiller needs a language model and none is given.
@@ -130,10 +119,7 @@ def kind_of(distiller_name: str) -> str:
 
 
 def name_for(distiller: AnyDistiller, taxon: Taxon | None) -> str:
-    """Return the name of a distiller in the fingerprint of a page on this taxon; None for the page of a term.
-
-    A distiller that reads articles in the words of a group of organisms has a `name_for` of its own.
-    """
+    """Return the name of a distiller in the fingerprint of a page on this taxon; None for the page of a term."""
     named = getattr(distiller, "name_for", None)
     return str(named(taxon)) if taxon is not None and named is not None else distiller.name
 
@@ -141,12 +127,7 @@ def name_for(distiller: AnyDistiller, taxon: Taxon | None) -> str:
 def distiller_for(
     known: str | None, given: AnyDistiller | DistillerName | None, *, chat: ChatModel | None = None
 ) -> AnyDistiller:
-    """Return the distiller of a build or update.
-
-    Args:
-        known: kind of the last build, if any. It is kept by default, so that paid summaries are not replaced.
-        given: a distiller, its name, or None.
-        chat: language model; used by default if it is given.
+    """Return the distiller of a build or update; the kind of the last build is kept by default.
 
     Raises:
         MissingRequirement: if the distiller needs a model and none is given.

@@ -1,8 +1,4 @@
-"""The extractive distiller: sentences on looks from an article, trimmed and ordered.
-
-Each statement is a sentence of the article without brackets, off-topic clauses and the species' name, and cites its
-place in the article.
-"""
+"""The extractive distiller: sentences on looks from an article, trimmed and ordered, each with its place there."""
 
 from __future__ import annotations
 
@@ -37,12 +33,9 @@ from kb.distill.trimming import drop_brackets, trim_clauses
 from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, states_size, visual_score
 
 # The paper's refined summaries have 76 words on average; after that, a sentence must add more.
-TARGET_WORDS = 76
-MAX_WORDS = 110
-# Bounds a hostile file.
-MAX_FACT_WORDS = 400
-# A sentence with more is a list of measurements.
-MAX_NUMBERS = 4
+TARGET_WORDS, MAX_WORDS = 76, 110
+MAX_FACT_WORDS = 400  # bounds a hostile file
+MAX_NUMBERS = 4  # a sentence with more is a list of measurements
 MAX_SENTENCE_CHARACTERS = 1500  # a longer one is a list without full stops
 # Sections whose descriptions do not hold for the whole species.
 _ON_RACES = re.compile(
@@ -52,16 +45,11 @@ _ON_RACES = re.compile(
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _RANGE = re.compile(rf"{_NUMBER.pattern}(?: ?(?:–|-|to|and|×|x) ?{_NUMBER.pattern})?")  # one number outside birds
-_NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")
-"""A line of a list: "Yellowish Flycatcher, Empidonax flavescens"."""
-WORTH_AFTER_TARGET = 0.09
-WORTH_BEFORE_TARGET = 0.02
-
+_NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")  # "Yellowish Flycatcher, Empidonax flavescens"
+WORTH_BEFORE_TARGET, WORTH_AFTER_TARGET = 0.02, 0.09
 # Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
-
-GROUPS_VERSION = 2
-"""Version of words and rules for other groups than birds."""
+GROUPS_VERSION = 2  # of words and rules for other groups than birds
 Scope = Literal["description", "article", "facts"]
 
 
@@ -92,18 +80,6 @@ class ExtractiveDistiller:
     Source:
         VR-RAG, section 3, "Summary Generation and Refinement": a language model writes a summary (127 words on
         average) and refines it to visual attributes (76). Differs: extractive, in one pass, with cited places.
-
-    Example:
-        >>> from data.records import Section, Source
-        >>> text = "The red wren has a red crown and a thin black bill. It sings from reeds."
-        >>> article = Article(
-        ...     source=Source(title="Red wren", revision=7),
-        ...     text=text,
-        ...     sections=(Section(title="Description", level=2, start=0, end=len(text)),),
-        ... )
-        >>> wren = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))
-        >>> ExtractiveDistiller().distil(article, wren).text
-        'It has a red crown and a thin black bill.'
     """
 
     name = "extractive/2"
@@ -117,9 +93,8 @@ class ExtractiveDistiller:
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
         """Return the description of a taxon in an article, or None without one.
 
-        Sentences come from the lead, the sections on looks and, if clearly visual, from other sections; `scope` is
-        "description" if a section on looks has any, else "article". An article without address and revision holds bare
-        facts and passes nearly whole ("facts").
+        `scope` is "description" if a section on looks has any sentence of it, else "article". An article without
+        address and revision holds bare facts and passes nearly whole ("facts").
         """
         found, scope = candidates(article, taxon)
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
@@ -143,9 +118,7 @@ def candidates(article: Article, taxon: Taxon) -> tuple[list[Candidate], Scope]:
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return the visual part of a sentence in a section of that kind, without the species' name, or None."""
     group = hider.group
-    if len(sentence) > MAX_SENTENCE_CHARACTERS or opens_off_topic(sentence, group):
-        return None
-    if _NAMES_ALONE.fullmatch(sentence):
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or _NAMES_ALONE.fullmatch(sentence) or opens_off_topic(sentence, group):
         return None
     if group != BIRDS and hider.names_another(sentence):
         return None
@@ -223,18 +196,11 @@ def _facts(article: Article, hider: NameHider) -> Iterator[Candidate]:
 
 def _leading(sentences: list[Candidate], max_words: int) -> list[Candidate]:
     lengths = accumulate(len(sentence.text.split()) for sentence in sentences)
-    return [
-        sentence
-        for i, (sentence, words) in enumerate(zip(sentences, lengths, strict=True))
-        if not i or words <= max_words
-    ]
+    return [one for i, (one, words) in enumerate(zip(sentences, lengths, strict=True)) if not i or words <= max_words]
 
 
 def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
-    """Return the sentences that together cover most field marks in `MAX_WORDS`, in reading order.
-
-    Greedy: the next sentence is the one with the most new field marks per word.
-    """
+    """Return the sentences that greedily cover most field marks per word in `MAX_WORDS`, in reading order."""
     by_position = {sentence.position: sentence for sentence in sentences}
     marks = {sentence.position: _marks(sentence, group) for sentence in sentences}
     taken: dict[int, Candidate] = {}
@@ -244,8 +210,7 @@ def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
     def gain(sentence: Candidate) -> float:
         return _novelty(sentence, marks[sentence.position] - covered) / (len(sentence.text.split()) + 4)
 
-    # Gains only shrink as more is covered, so an earlier gain is an upper bound: a sentence is scored again only at the
-    # top of the queue, which keeps long articles from taking quadratic time.
+    # Gains only shrink, so a sentence is scored again only at the top of the queue: no quadratic time in long articles.
     queue = [(-gain(sentence), sentence.position) for sentence in sentences]
     heapify(queue)
     while queue:

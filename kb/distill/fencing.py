@@ -50,11 +50,9 @@ def numbered_article(article: Article, group: str = BIRDS) -> list[NumberedSente
     for place in sorted(taken):
         start, end, title = sections[place]
         for span in split_sentences(article.text, start, min(end, start + MAX_CHARACTERS)):
-            text = one_line(article.text[span.start : span.end])
-            if text:
-                found.append(
-                    NumberedSentence(number=len(found) + 1, text=text, spans=(span,), kind=kinds[place], heading=title)
-                )
+            if text := one_line(article.text[span.start : span.end]):
+                n, kind = len(found) + 1, kinds[place]
+                found.append(NumberedSentence(number=n, text=text, spans=(span,), kind=kind, heading=title))
     return found
 
 
@@ -67,11 +65,7 @@ def numbered_summary(summary: Summary) -> list[NumberedSentence]:
 
 
 def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "") -> str:
-    """Return the sentences between two marks, one per line, under their headings.
-
-    Every line begins with a number or a mark of ours, and the marks contain a hash of the text: no text can close its
-    own fence.
-    """
+    """Return the sentences by line under headings, between marks with a hash of them: no text can close its fence."""
     lines = [f"# {one_line(title)}"] if title else []
     heading = ""
     for sentence in sentences:

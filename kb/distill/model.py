@@ -31,8 +31,7 @@ PASSES: dict[Mode, tuple[Step, ...]] = {
 TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
-NAMES_KEPT = " names kept"
-"""End of the name of a distiller that keeps the names of the species in refined summaries."""
+NAMES_KEPT = " names kept"  # end of the name of a distiller that keeps the names of the species in refined summaries
 # Faults that make an empty result a failure; without them, the article does not describe the species.
 FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "malformed"))
 N_RETRIES = 1  # after a faulty reply
@@ -49,10 +48,9 @@ class Distilled:
 class ModelDistiller:
     """Makes summaries with a language model; each statement cites its sentences in the article.
 
-    The prompt holds the article as numbered sentences in a fence. A reply with faults is returned to the model once,
-    with the list of faults; what is still wrong is dropped. `repairs` counts corrections, by kind. With `keep_names`
-    refined summaries may name their species, as in figures 5 to 7; else names become pronouns, so that no text matches
-    a photo by its name alone.
+    A faulty reply is returned to the model once, with the list of faults; what is still wrong is dropped. `repairs`
+    counts corrections, by kind. With `keep_names` refined summaries may name their species, as in figures 5 to 7; else
+    names become pronouns, so that no text matches a photo by its name alone.
 
     Source:
         VR-RAG, section 3, "Summary Generation and Refinement": an article of 552 words is summarised (127) and the

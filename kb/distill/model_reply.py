@@ -52,10 +52,9 @@ def check_reply(
 ) -> CheckedReply:
     """Return the valid statements of a reply.
 
-    Repaired: text around the JSON; white space; unknown sentence numbers beside known ones; the species' name in a
-    refined statement. Dropped: empty and repeated statements, and refined ones without looks. Dropped and reported as a
-    problem: statements without a known sentence, with colours or numbers that their sentences lack or give to another
-    sex, with markup or addresses, or too long. A reply above `max_words` loses its last statements, also a problem.
+    Repaired: text around the JSON; white space; unknown sentence numbers; the species' name in a refined statement.
+    Dropped: empty and repeated statements, and refined ones without looks. Dropped and reported as a problem: those
+    without a known sentence, with colours or numbers that it lacks or gives to another sex, with markup, or too long.
     """
     result = CheckedReply()
     by_number = {sentence.number: sentence for sentence in sentences}
@@ -99,8 +98,7 @@ class _Dropped(Exception):
 
     def __init__(self, kind: str, problem: str = "") -> None:
         super().__init__(kind)
-        self.kind = kind
-        self.problem = problem
+        self.kind, self.problem = kind, problem
 
 
 def _statement(
@@ -111,11 +109,7 @@ def _statement(
     hider: NameHider,
     repairs: Counter[str],
 ) -> Statement:
-    """Return a valid statement of a reply.
-
-    Raises:
-        _Dropped: if it is not usable.
-    """
+    """Return a valid statement of a reply, or raise `_Dropped`."""
     words, cited = (item.get("text"), item.get("sentences")) if isinstance(item, dict) else (None, None)
     if not isinstance(words, str) or not isinstance(cited, list):
         raise _Dropped("malformed", "lacks its text or its list of sentences")
@@ -136,10 +130,8 @@ def _statement(
     # Names are not claims: a red wren need not be red.
     nameless = hider.hide(text) if hider.names_in(text) else text
     # Parts and shades may be paraphrased; colours and numbers may not.
-    lacking = [
-        word for word, kind in unsupported(nameless, evidence, hider.group).items() if kind in ("colour", "number")
-    ]
-    if lacking:
+    lacks = unsupported(nameless, evidence, hider.group)
+    if lacking := [word for word, kind in lacks.items() if kind in ("colour", "number")]:
         raise _Dropped("unsupported", f"has words that its sentences lack: {', '.join(lacking)}")
     for colour, (owner, real) in swapped(nameless, evidence, hider.group).items():
         raise _Dropped("sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}")

@@ -36,10 +36,7 @@ class DistilPrompts(Prompts):
         self._replaced = {path.stem for path in folder.glob("*.md")} if folder is not None else set()
 
     def name_for(self, step: str, group: str) -> str:
-        """Return the name of the prompt of a step for a group of organisms: `distil_group` outside birds.
-
-        A `distil.md` of the user without a `distil_group.md` is for all groups.
-        """
+        """Return the name of the prompt of a step: `distil_group` outside birds, unless the user gave only `distil`."""
         name = f"{step}_group"
         is_for_all = step in self._replaced and name not in self._replaced
         return step if group == BIRDS or is_for_all else name
@@ -47,16 +44,9 @@ class DistilPrompts(Prompts):
 
 def cited_texts_schema(name: str, *, cited: str) -> dict[str, object]:
     """Return the JSON schema of a list `name` of texts, each with the numbers `cited` that support it."""
-    numbers = {"type": "array", "items": {"type": "integer"}}
-    text = {
-        "type": "object",
-        "properties": {"text": {"type": "string"}, cited: numbers},
-        "required": ["text", cited],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {name: {"type": "array", "items": text}},
-        "required": [name],
-        "additionalProperties": False,
-    }
+
+    def record(properties: dict[str, object]) -> dict[str, object]:
+        return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+    text = record({"text": {"type": "string"}, cited: {"type": "array", "items": {"type": "integer"}}})
+    return record({name: {"type": "array", "items": text}})

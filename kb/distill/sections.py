@@ -60,10 +60,7 @@ _OTHER_ELSEWHERE = re.compile(
 
 
 def section_kinds(article: Article, group: str = BIRDS) -> list[SectionKind]:
-    """Return the kind of every section of an article, in order.
-
-    Its own heading decides, then the headings above it: below "Description", "Juvenile" is on looks and "Voice" is not.
-    """
+    """Return the kind of every section of an article, in order: its own heading decides, then the headings above it."""
     kinds: list[SectionKind] = []
     above: list[tuple[int, SectionKind]] = []
     for section in article.sections:

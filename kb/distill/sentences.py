@@ -27,10 +27,10 @@ _INITIAL = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]$")
 
 
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Return the sentences of `text[start:end]` as spans into `text`, in order, without surrounding white space.
+    """Return the sentences of `text[start:end]` as spans into `text`, in order, in linear time.
 
     A line break ends a sentence. A full stop does not, after an abbreviation, initial or shortened scientific name,
-    inside brackets, or before a lower-case letter. Time is linear in the text.
+    inside brackets, or before a lower-case letter.
     """
     stop = len(text) if end is None else end
     part = text[start:stop]
@@ -63,25 +63,19 @@ def _ends_here(part: str, begin: int, found: re.Match[str]) -> bool:
     first = following.lstrip("\"'“‘([")[:1]
     if first.islower():
         return False
-    if found["mark"] != ".":
+    if found["mark"] != "." or found["closing"]:
         return True
     # Only the tail, for linear time: no abbreviation is longer.
     word_match = _LAST_WORD.search(part[max(begin, found.start() - 24) : found.start()])
     word = word_match[0] if word_match else ""
-    low = word.lower()
-    if found["closing"]:
-        return True
-    if low in _NEVER_ENDS:
+    if word.lower() in _NEVER_ENDS:
         # "sp." and "no." may end a sentence, but a long sentence does less harm than one cut in half.
         return False
-    if low in ("c", "p"):
+    if word.lower() in ("c", "p"):
         return not (first.isdigit() or first in "~<>")
     if _INITIAL.match(word) and len(word) <= 5 and word not in _MAY_END:
-        # "J. Smith", "P. c. collaris", "U.S.A. Today"
-        return False
-    if word in _MAY_END:
-        return first.isupper() or first in '"“('
-    return True
+        return False  # "J. Smith", "P. c. collaris", "U.S.A. Today"
+    return word not in _MAY_END or first.isupper() or first in '"“('
 
 
 def _bracketed(part: str) -> list[bool]:

@@ -74,10 +74,7 @@ class NameHider:
 
     @cached_property
     def _by_position(self) -> list[re.Pattern[str]]:
-        """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject.
-
-        Compiled, like all patterns, on first use: most sentences have no name.
-        """
+        """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject."""
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
         patterns = (
@@ -90,10 +87,7 @@ class NameHider:
         return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
 
     def names_another(self, sentence: str) -> bool:
-        """Return whether a longer name stands first: on a genus or family, that of one of its species.
-
-        An example is "The Pacific banana slug" under "Banana slug".
-        """
+        """Return whether a sentence on a genus or family begins with the longer name of one of its species."""
         return self._is_of_several and self._longer.match(sentence) is not None
 
     def hide(self, sentence: str) -> str:

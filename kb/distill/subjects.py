@@ -13,11 +13,10 @@ from data.lexicon.word_groups import group_of, groups, words_of
 Subject = Literal[
     "", "leaf", "flower", "fruit", "adult", "male", "female", "season", "juvenile", "larva", "pupa", "race"
 ]  # fmt: skip
-READING_ORDER: tuple[Subject, ...] = get_args(Subject)
-"""Adults first; the parts of a plant in the order in which a flora has them."""
+READING_ORDER: tuple[Subject, ...] = get_args(Subject)  # adults first; the parts of a plant as in a flora
 _PLURALS: dict[Subject, str] = {"larva": "larvae", "pupa": "pupae", "leaf": "leaves"}
+# Subjects that "it" may stand for; beside the leaves of a plant, it is the plant.
 _IN_SINGULAR: frozenset[Subject] = frozenset(("male", "female", "juvenile", "adult", "larva", "pupa"))
-"""Subjects that "it" may stand for; beside the leaves of a plant, it is the plant."""
 
 _BOTH = re.compile(
     r"\b(?:sexes|genders|(?:adult )?males? and (?:the )?(?:adult )?females?|"
@@ -29,8 +28,7 @@ _SEASON = re.compile(
     r"^(?:in|during|outside) (?:\w+[ -]){0,3}(?:winter|summer|spring|autumn|plumage|season)|non-?breeding", re.I
 )
 _SUBJECTS: tuple[Subject, ...] = ("female", "male", "adult", "larva", "pupa", "leaf", "flower", "fruit")
-_WHOLE = "whole"
-"""Of the whole plant, in the column of subjects."""
+_WHOLE = "whole"  # plant, in the column of subjects
 _COMPARED = re.compile(r"\b(?:unlike|than|resembles?|from)(?: \w+)?\s$", re.IGNORECASE)
 _BEFORE_VERB = re.compile(r"[,;:]|\b(?:is|are|was|were|has|have|bears?|with|of|in|reach(?:es)?|forms?|grows?|up|to)\b")
 # "Larval food plants", "leaf-like": these words name no subject.
@@ -61,9 +59,7 @@ def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
     )
 
 
-# Characters; later on, a sex is a detail ("brighter in the male").
-_SUBJECT_REACH = 45
-
+_SUBJECT_REACH = 45  # characters; later on, a sex is a detail ("brighter in the male")
 _PRONOUN = re.compile(r"^(?P<pronoun>They|It|Their|Its|He|She|His|Her)\b")
 _THEY = re.compile(r"^(?:They|Their|These|Each)\b")
 _CONTINUES = re.compile(
@@ -88,7 +84,8 @@ def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
     head = sentence
     if group != BIRDS:  # read as measured
         head = sentence.partition(";")[0]
-        head = _subject_of_parts(head) if group == "plants" else _NO_ADJECTIVE.sub("-", head)
+        # What a plant is "with" is not what the sentence is about.
+        head = _BEFORE_VERB.split(head, maxsplit=1)[0] if group == "plants" else _NO_ADJECTIVE.sub("-", head)
     found = [
         (match.start(), i, subject)
         for i, (subject, pattern) in enumerate(_patterns(group))
@@ -97,12 +94,6 @@ def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
     ]
     near = [item for item in found if item[0] < _SUBJECT_REACH]
     return min(near)[2] if near else None
-
-
-def _subject_of_parts(sentence: str) -> str:
-    """Return the words before the verb: what a plant is "with" is not what the sentence is about."""
-    found = _BEFORE_VERB.search(sentence)
-    return sentence[: found.start()] if found else sentence
 
 
 def title_subject(title: str, group: str) -> Subject | None:
@@ -114,12 +105,8 @@ def title_subject(title: str, group: str) -> Subject | None:
 
 
 def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS) -> bool:
-    """Return whether a sentence without a subject of its own may continue the one before it, on that subject.
-
-    Not if it is about wings and the one before about the caterpillar; of a plant's parts, only "they" go on. Outside
-    birds, only a pronoun goes on with a sex: after the female, "the underside" is that of both.
-    """
-    if group != BIRDS and subject in ("male", "female"):
+    """Return whether a sentence without a subject of its own may continue the one before it, on that subject."""
+    if group != BIRDS and subject in ("male", "female"):  # after the female, "the underside" is that of both
         return _PRONOUN.match(sentence) is not None
     if group != BIRDS and subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
         return False
@@ -179,10 +166,7 @@ class SideReader:
         self._leading = ""
 
     def read(self, sentence: str, title: str, *, is_new_paragraph: bool) -> str:
-        """Return the side of a sentence that does not name it: that of its heading, or of the sentence before.
-
-        A side goes on in a paragraph, where a sentence begins with wings.
-        """
+        """Return the side of a sentence that names none: of its heading, or as before if it begins with wings."""
         if not self._sides:
             return ""
         words = words_of(sentence)

@@ -36,11 +36,8 @@ def term_id(name: str) -> str:
 def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
     """Return the `(term, page title or None)` pairs of a file: one per line, optionally with a tab and the title.
 
-    Empty lines and lines that begin with `#` are skipped.
-
     Raises:
-        BadInput: if the file is not UTF-8, has no terms, a title without a term, more than one tab in a line, or a term
-            twice; with the number of the line.
+        BadInput: if the file is not UTF-8, has no terms, or a faulty line or a term twice; with the number of the line.
     """
     terms: list[tuple[str, str | None]] = []
     seen: dict[str, int] = {}
@@ -49,9 +46,8 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
             continue
         name, *titles = (part.strip() for part in line.rstrip().split("\t"))
         if not name:
-            raise BadInput(
-                f"{path} line {number}: expected `term` or `term<TAB>page title`, got a title without a term"
-            )
+            expected = "expected `term` or `term<TAB>page title`"
+            raise BadInput(f"{path} line {number}: {expected}, got a title without a term")
         if len(titles) > 1:
             raise BadInput(f"{path} line {number}: expected at most one tab, got {len(titles)}")
         key = term_id(name)
@@ -60,24 +56,18 @@ def read_terms(path: Path | str) -> list[tuple[str, str | None]]:
         seen[key] = number
         terms.append((name, titles[0] if titles and titles[0] else None))
     if not terms:
-        raise BadInput(
-            f"{path} has no terms", hint="Expected one term per line, optionally a tab and the title of its page."
-        )
+        hint = "Expected one term per line, optionally a tab and the title of its page."
+        raise BadInput(f"{path} has no terms", hint=hint)
     return terms
 
 
 def term_from_article(name: str, article: Article) -> Term | None:
     """Return a term with its definition and visible features in the words of an article.
 
-    The definition is the first defining sentence of the lead, with the next one if it is short. `look_for` holds the
-    most visual sentences of the lead and of sections on looks, in their order.
-
-    Returns:
-        The term, or None for a disambiguation or an empty lead.
+    The definition is the first defining sentence of the lead, with the next one if it is short; `look_for` the most
+    visual sentences of lead and sections on looks. A disambiguation or an empty lead gives None.
     """
-    if article.is_disambiguation:
-        return None
-    lead = _lead_sentences(article)
+    lead = [] if article.is_disambiguation else _lead_sentences(article)
     if not lead:
         return None
     start = next((i for i, text in enumerate(lead[:3]) if _DEFINES.search(text)), 0)

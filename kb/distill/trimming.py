@@ -62,8 +62,7 @@ def drop_brackets(sentence: str, group: str = BIRDS) -> str:
 def trim_clauses(sentence: str, group: str = BIRDS) -> str:
     """Return the sentence without an opening connective and without off-topic clauses.
 
-    A clause is dropped if it is about another topic and names no part, colour, pattern or size. The first clause stays,
-    unless a semicolon follows it.
+    The first clause stays, unless a semicolon follows it.
     """
     if not sentence:
         return ""

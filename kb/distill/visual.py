@@ -12,22 +12,10 @@ from data.lexicon.word_groups import OTHER_GROUPS, group_of, words_of
 # before any tuning (tests/kb/labels, half "development") and rounded by hand; the other weights and the bias were set
 # by hand on these and on the tuning half of `training/distill/labels`.
 WEIGHTS = {
-    "part": 0.9,
-    "colour": 1.0,
-    "pattern": 0.6,
-    "shape": 0.5,
-    "size": 1.2,
-    "who": 0.5,
-    "compare": 0.9,
-    "sound": -0.8,
-    "place": -0.4,
-    "taxonomy": -0.7,
-    "naming": -0.8,
-    "behaviour": -0.5,
-    "breeding": -1.2,
-    "weight": -0.4,
+    "part": 0.9, "colour": 1.0, "pattern": 0.6, "shape": 0.5, "size": 1.2, "who": 0.5, "compare": 0.9, "sound": -0.8,
+    "place": -0.4, "taxonomy": -0.7, "naming": -0.8, "behaviour": -0.5, "breeding": -1.2, "weight": -0.4,
     "people": -0.4,
-}
+}  # fmt: skip
 PAIR_WEIGHT = 1.0  # a body part with a colour, pattern or shape within four words
 NAME_WEIGHT = -0.15  # a capitalised word inside the sentence: a place or person
 YEAR_WEIGHT = -0.8  # history of names, records and populations
@@ -72,10 +60,9 @@ _DEED_ELSEWHERE = re.compile(  # what an animal eats, its courtship, and its use
     r"(?:[\w'-]+ ){0,3}cultivars?\b",
     re.IGNORECASE,
 )
-_RATE = re.compile(
+_RATE = re.compile(  # "it grows 0.5 mm a year"
     r"\d ?(?:mm|cm|m|millimet\w+|centimet\w+|met(?:er|re)s?|in|inch(?:es)?|feet|ft) (?:a|an|per|each|every) \w"
 )
-"""Growth: "it grows 0.5 mm a year"."""
 _LIKE = re.compile(r"\b\w+-like\b")
 _NAMED_AFTER_COLOUR = re.compile(r"(?<=[\w,;] )(?P<colour>[A-Z][a-z]+)(?= [A-Z][a-z]+)")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
@@ -126,7 +113,7 @@ def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
     """Return the words of a sentence and the word group of each.
 
     Outside birds, a colour of a thing on another topic counts as that topic ("red clover", "white sand", "the Black
-    Sea"): food plants and places with colours are everywhere in texts on insects and fish.
+    Sea").
     """
     if group == BIRDS:  # read as measured
         words = words_of(sentence)

@@ -35,11 +35,9 @@ class Postings:
             rows.append(row)
             values.append(value)
         starts = np.cumsum([0, *(len(rows) for rows, _ in held.values())], dtype=np.int64)
-        joined = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32)
-        for start, (rows, values) in zip(starts.tolist(), held.values(), strict=False):
-            part = slice(start, start + len(rows))
-            joined[0][part], joined[1][part] = rows, values
-        return Postings({key: i for i, key in enumerate(held)}, starts, *joined)
+        every_row = np.frombuffer(b"".join(rows for rows, _ in held.values()), dtype=np.int32)
+        every_value = np.frombuffer(b"".join(values for _, values in held.values()), dtype=np.float32)
+        return Postings({key: i for i, key in enumerate(held)}, starts, every_row, every_value)
 
     def rows_of(self, key: str) -> tuple[IntArray, FloatArray]:
         """Return rows and values of a key; none for an unknown key."""
@@ -48,10 +46,7 @@ class Postings:
         return self.rows[part].astype(np.intp), self.values[part]
 
 
-# Robertson and Zaragoza 2009, the values most engines ship; not tuned here.
-K1 = 1.2
-B = 0.75
-
+K1, B = 1.2, 0.75  # Robertson and Zaragoza 2009, the values most engines ship; not tuned here
 WHOLE_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 """A word of a query with its apostrophes, hyphens and full stops."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -90,7 +85,7 @@ def stem(word: str) -> str:
 
 
 class BM25:
-    """An index over texts given as tokens."""
+    """An index over texts given as tokens: `postings` have the counts of words, `norm` is the weight of each length."""
 
     def __init__(self, texts: Iterable[Sequence[str]], *, typical: Sequence[bool] = ()) -> None:
         """Index the texts; their mean length is that of the `typical` ones, of all if none is."""
@@ -102,12 +97,10 @@ class BM25:
                 yield from ((word, row, count) for word, count in Counter(words).items())
 
         self.postings = Postings.of(counted_words())
-        """Word -> rows of texts and counts of the word."""
         length = np.asarray(lengths, dtype=np.float32)
         counted = length[np.asarray(typical, dtype=bool)] if any(typical) else length
         mean = float(counted.mean()) if counted.any() else 1.0
         self.norm: FloatArray = K1 * (1 - B + B * length / mean)
-        """Weight of the length of each text."""
 
     @classmethod
     def kept(cls, postings: Postings, norm: FloatArray) -> BM25:
@@ -117,11 +110,7 @@ class BM25:
         return index
 
     def scores(self, query: Sequence[str]) -> FloatArray:
-        """Return the score of every text, float32 `(n,)`, in [0, 1].
-
-        It is the BM25 sum divided by the highest possible one for the query, so a text without a rare word of the query
-        scores low, and a query of unknown words scores zero.
-        """
+        """Return the BM25 sum of every text, float32 `(n,)`, divided by the highest possible one for the query."""
         total = np.zeros(len(self.norm), dtype=np.float32)
         most = 0.0
         for word in dict.fromkeys(query):

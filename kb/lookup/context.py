@@ -27,7 +27,6 @@ from kb.lookup.writing import write_passage
 from kb.store.knowledge_base import KnowledgeBase
 
 N_PARALLEL = 8  # queries that are searched on the web, and passages that a model writes, at the same time
-
 _log = logging.getLogger(__name__)
 
 
@@ -89,20 +88,10 @@ def context(
         query and returns its answer alone. Differs by default: knowledge base and wiki come first, and the web is asked
         only about queries that they leave partly unexplained.
     """
-    return next(
-        contexts(
-            store,
-            [query],
-            encoder,
-            wiki=wiki,
-            search=search,
-            settings=settings,
-            chat=chat,
-            require_chat=require_chat,
-            prompts=prompts,
-            learn=learn,
-        )
-    )
+    return next(contexts(
+        store, [query], encoder, wiki=wiki, search=search, settings=settings, chat=chat, require_chat=require_chat,
+        prompts=prompts, learn=learn,
+    ))  # fmt: skip
 
 
 def contexts(
@@ -123,11 +112,9 @@ def contexts(
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
-    Several queries are searched on the web, and several passages written, at the same time; of near queries the first.
-    After a failure of the model, the remaining queries are answered without it. `turn` is a lock on the knowledge base
-    and the wiki, for calls from several threads. `on_unwritten` is called with each query to which the chat model gives
-    no usable reply; its texts are joined. `on_failed` is called with each query for which the wiki or the web search
-    failed; the context is what the other sources hold.
+    Several are searched and written at the same time, of near queries the first; after a failure of the model the rest
+    without it. `turn` is a lock on knowledge base and wiki, for several threads. `on_unwritten` gets each query without
+    a usable reply of the chat model, `on_failed` each for which the wiki or the web search failed.
     """
     loaded = DistilPrompts(prompts)  # before anything costs money
     settings = settings or ContextSettings()

@@ -13,32 +13,25 @@ from kb.lookup.mentions import Mention
 from kb.lookup.senses import group_of_noun, may_precede_a_group, word_lists
 from kb.lookup.variants import variant_words
 
-_LEXICON_GROUPS = ("stop", "colour", "size", "who", "compare")
-_ADVERB = "ly"
-
 
 @cache
 def _plain_stems() -> frozenset[str]:
     words = {word for line in word_lists("plain_words")[""] for word in line.split()}
     of_variants = (word for word in variant_words("beside") if "-" not in word)
-    return frozenset(stem(word) for word in words.union(of_variants, *(groups()[name] for name in _LEXICON_GROUPS)))
+    of_lexicon = (groups()[name] for name in ("stop", "colour", "size", "who", "compare"))
+    return frozenset(stem(word) for word in words.union(of_variants, *of_lexicon))
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is an everyday word, a word for a sex or age, or a number; a name of an organism is none.
-
-    Compounds with hyphens are everyday words if all their parts are.
-    """
+    """Return whether all parts of a word are everyday, of sexes or ages, or numbers; names of organisms are not."""
     parts = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'").split("-")
     return all(map(_is_plain, parts))
 
 
 def _is_plain(part: str) -> bool:
-    if not part or any(character.isdigit() for character in part) or len(part) == 1:
+    if len(part) <= 1 or any(character.isdigit() for character in part):
         return True
-    stems = _plain_stems()
-    roots = (part, part.removesuffix(_ADVERB)) if part.endswith(_ADVERB) else (part,)
-    return any(stem(root) in stems for root in roots)
+    return any(stem(root) in _plain_stems() for root in (part, part.removesuffix("ly")))
 
 
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -54,11 +47,9 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
     A term explains its words, and so do a species with a description, also beside the noun of its group ("Monarch
-    butterfly"), and the scientific name of a listed group, also for that noun elsewhere ("brush-footed butterflies,
-    Nymphalidae"). Other words, and English names of groups, are explained if the passage uses them. A name is a
-    species without a description, words in capitals, an organism, or a kind of it ("fiddler crab"). Numbers, and words
-    that only describe looks, need no explanation beside explained ones: without any, a query of everyday words is
-    unexplained as a whole.
+    butterfly"), and the scientific name of a listed group, also for that noun elsewhere. Other words are explained if
+    the passage uses them. A name is a species without a description, words in capitals, an organism, or a kind of it
+    ("fiddler crab"). Without any explained word, a query of everyday words is unexplained as a whole.
     """
     if found.is_by_description:
         return ()

@@ -18,29 +18,17 @@ from kb.lookup.bm25 import Postings
 from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
-SOME_PART = 0.25
-"""Likeness of a look on a part to the same look on another part, or where no part is named."""
-MARKING = 0.6
-"""Likeness of a marking of a colour (white tips) to the colour of the whole part."""
-CONFLICT = -0.3
-"""Points of a mark that a species contradicts: a white breast where the query has a red one."""
-
+SOME_PART = 0.25  # likeness of a look on a part to the same look on another part, or where no part is named
+MARKING = 0.6  # likeness of a marking of a colour (white tips) to the colour of the whole part
+CONFLICT = -0.3  # points of a mark that a species contradicts: a white breast where the query has a red one
+BETWEEN_SIDES = 0.8  # likeness of a look on one side of the wings to one whose side is not told
 _SEPARATOR = "\t"
-
-BETWEEN_SIDES = 0.8
-"""Likeness of a look on one side of the wings to one whose side is not told."""
-
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
 
 
 class MarkIndex:
-    """The marks of each species.
-
-    Args:
-        postings: group, part and look -> rows of texts and their likeness to a plain look.
-        groups_of_rows: group of organisms of each text. A query is read in the words of each group.
-    """
+    """The marks of each species: postings of group, part and look with the likeness to a plain look."""
 
     @classmethod
     def of(cls, texts: Iterable[str], groups_of_rows: Sequence[str]) -> MarkIndex:
@@ -93,10 +81,7 @@ class MarkIndex:
         return fit, missing
 
     def _likeness(self, part: str, look: str, group: str, *, is_marking: bool = False) -> FloatArray:
-        """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are.
-
-        With `is_marking`, markings are most alike, and the colour of the whole part is no conflict.
-        """
+        """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are."""
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
         looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
@@ -163,14 +148,15 @@ def _marks(text: str, group: str) -> Iterator[tuple[str, str, float]]:
 
 def _phrases(description: str, group: str) -> Iterator[str]:
     """Yield the phrases between commas, each with a part or a bird; a phrase without one belongs to the next."""
-    parts, wholes = _part_words(group), _whole_words(group)
+    named = groups(group)
+    known = _part_words(group) | named.get("bird-noun", frozenset()) | named.get("whole-noun", frozenset())
     held: list[str] = []
     looks = appearance(group)
     for phrase in _BREAK.split(description):
         if group != BIRDS and looks.whole and phrase and all(map(looks.has_look, phrase.lower().split())):
             phrase += " body"  # "white with orange wing tips": all of it is white, not the tips
         held.append(phrase)
-        if any(word in parts or word in wholes for word in re.findall(r"[a-z-]+", phrase)):
+        if any(word in known for word in re.findall(r"[a-z-]+", phrase)):
             yield " ".join(held)
             held = []
     if held:
@@ -193,9 +179,3 @@ def _without_lists(text: str, group: str) -> str:
 @cache
 def _part_words(group: str) -> frozenset[str]:
     return frozenset((*column("parts", "field_mark", group=group), "wingbars", "bars"))
-
-
-@cache
-def _whole_words(group: str) -> frozenset[str]:
-    named = groups(group)
-    return named.get("bird-noun", frozenset()) | named.get("whole-noun", frozenset())

@@ -16,12 +16,10 @@ from kb.lookup.bm25 import tokens
 from kb.lookup.lookup_index import LookupIndex, index_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_words
-from kb.lookup.variants import Variant, fitting_sentences, in_its_plumage, sex_age_part, variant_of
+from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_of
 from kb.store.knowledge_base import KnowledgeBase
 
-MAX_SPECIES = 4
-MAX_TERMS = 6
-
+MAX_SPECIES, MAX_TERMS = 4, 6
 # A query without names matches a text with nearly all of its words, or with half of them and a similar vector. Tuned on
 # 71 questions that describe a term and 98 queries that describe none, with the vectors of the starter and of
 # all-MiniLM-L6-v2: at .5 neither answers any of the 98 (docs/results.md).
@@ -55,9 +53,6 @@ def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
     """Return the terms, species and groups that a query names or describes, and a stored answer to it.
 
     A term that every reader knows ("tagged") is left out where the query has other words.
-
-    Raises:
-        SpaceMismatch: for another encoder.
     """
     check_encoder(store, encoder)
     index = index_of(store)
@@ -83,10 +78,9 @@ def check_encoder(store: KnowledgeBase, encoder: TextEncoder) -> None:
 
 
 def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
-    """Return the species, groups and terms in a query, in its order, with their looks.
+    """Return the species, groups and terms in a query, in its order, with the looks that may hold for the variant.
 
-    Of a variant, such as an albino, the looks are only the ones that may hold. A species is followed by its sex or
-    age, if the query names one that the summary tells from others.
+    A species is followed by its sex or age, if the query names one that the summary tells from others.
     """
     index = index_of(store)
     parts = []
@@ -100,20 +94,15 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
         elif mention.kind == "species":
             (entry,) = store.species(mention.ids[:1])
             name = entry.taxon.common_name
-            looks = _looks(entry, variant_of(query, mention.text, mention.start, terms=terms))
+            sentences = [statement.text for statement in entry.summary.statements] if entry.summary else []
+            variant = variant_of(query, mention.text, mention.start, terms=terms)
+            looks = " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
             sex_age = sex_age_part(query, mention, entry)
         taxon_ids = () if mention.kind == "term" else mention.ids
         parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=taxon_ids))
         if sex_age is not None:
             parts.append(sex_age)
     return parts
-
-
-def _looks(entry: SpeciesEntry, variant: Variant) -> str:
-    if entry.summary is None or not variant:
-        return "" if entry.summary is None else entry.summary.text
-    sentences = [statement.text for statement in entry.summary.statements]
-    return " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
 
 
 def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:

@@ -30,8 +30,6 @@ _log = logging.getLogger(__name__)
 def search_web(query: str, search: ChatModel, prompts: DistilPrompts) -> WebAnswer | None:
     """Return a search model's answer to a query, whole and with its citations, or None if it is empty or a refusal.
 
-    An answer without a cited page is kept with a warning; its source is the model.
-
     Source:
         Divide and Conquer, section 3.1: a concise passage that defines key terms and highlights distinguishing visual
         characteristics (about 100 tokens, table 2), from Perplexity's Sonar. The paper's prompt is not published.
@@ -53,14 +51,13 @@ def search_web(query: str, search: ChatModel, prompts: DistilPrompts) -> WebAnsw
     pages = [source for source in cited if source.url]
     if not pages:
         _log.warning('The search model cites no page for "%s"; its answer is used without.', query)
-    today = datetime.now(UTC).date().isoformat()
     return WebAnswer(
         term_id=f"{ANSWER_ID}{sha256_hex(query)[:16]}",
         name=query,
         definition=text,
         source=pages[0] if pages else Source(title=f"{reply.model}, without cited pages"),
         model=reply.model,
-        asked_on=today,
+        asked_on=datetime.now(UTC).date().isoformat(),
         citations=tuple(cited),
     )
 
@@ -86,12 +83,8 @@ def gather(
 ) -> tuple[Findings, list[Term]]:
     """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
 
-    The first source is always asked, except a web search without need; a stored answer to the query takes the place of
-    a new one. The caller holds the lock; others have it while the web is searched. A wiki or web search that fails is
-    left out, and `on_failed` gets the query.
-
-    Raises:
-        SourceError: if a source fails that is always asked.
+    A stored answer takes the place of a new one. The caller holds the lock; others have it while the web is searched.
+    `on_failed` gets the query if a wiki or web search fails; one that is always asked raises its `SourceError`.
     """
     found, learnt = Findings(), list[Term]()
     for source in settings.order if query.strip() else ():

@@ -1,8 +1,7 @@
 """Arrays read from all summaries, kept in `cache/`, so that a new process need not read the summaries.
 
 The name of a file has a hash of the species that were opened, then one of the language, and of the code and word lists
-that read the summaries. A learnt term changes neither. A damaged file is made again; where `cache/` cannot be written,
-nothing is kept. The writer of the matrices removes the files of other species.
+that read the summaries. A damaged file is made again; the writer of the matrices removes the files of other species.
 """
 
 from __future__ import annotations

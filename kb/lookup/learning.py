@@ -20,9 +20,7 @@ from kb.store.stage_outputs import DistilOutput
 
 
 def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
-    """Store terms and answers in a knowledge base as a build would; those of the same id are replaced.
-
-    The open knowledge base keeps the state in which it was opened.
+    """Store terms and answers as a build would; the open knowledge base keeps the state in which it was opened.
 
     Raises:
         SpaceMismatch: for another encoder.
@@ -46,16 +44,11 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
         project(store.layout, info, ledger)
 
 
-def _steps(term: Term, collection: str) -> list[Step]:
+def _steps(term: Term, space: str) -> list[Step]:
     mark = fingerprint(dumps(term))
     output = DistilOutput(term=term, source=term.source)
     return [
         Step(subject_id=term.term_id, stage="resolve", fingerprint=mark),
         Step(subject_id=term.term_id, stage="distil", fingerprint=mark, output=dumps(output)),
-        Step(
-            subject_id=term.term_id,
-            stage="encode",
-            space=collection,
-            fingerprint=encode_mark(term, collection, "terms"),
-        ),
+        Step(subject_id=term.term_id, stage="encode", space=space, fingerprint=encode_mark(term, space, "terms")),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,12 +11,11 @@ from data.starter.knowledge import LICENCE, read_terms
 from kb.checklist.names import fold
 from kb.lookup.bm25 import BM25, WHOLE_WORD, stem, tokens
 from kb.lookup.kept import Arrays, as_arrays, as_postings, kept
-from kb.lookup.mentions import Mention, NameFinder
+from kb.lookup.mentions import NameFinder
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.stage_outputs import removed
 
 QueryKey = tuple[str, ...]
-
 _NEGATIONS = frozenset(("no", "not", "neither", "nor"))
 # Words around the contents of a query.
 _EMPTY = frozenset(
@@ -29,17 +27,14 @@ _COMMON_STEM = 5  # letters shared by forms of one word: albino, albinism
 def query_key(query: str, names: NameFinder) -> QueryKey:
     """Return the contents of a query: species by id, other words by stem, without "photo of", "showing", "a".
 
-    The order of words counts, except between species and terms alone. So another species, a variant, a number, a sex or
-    a "not" make another key.
+    The order of words counts, except between species and terms alone.
     """
     words = list(WHOLE_WORD.finditer(query))
     ids: dict[int, str] = {}  # place of a word -> the name that it belongs to
     are_names = True
-    inside: dict[Mention, list[int]] = defaultdict(list)
     for mention in names.find(query):
         end = mention.start + len(mention.text)
-        inside[mention] = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
-    for mention, places in inside.items():
+        places = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
         if mention.kind == "species":
             ids |= dict.fromkeys(places, mention.ids[0])
         elif mention.kind == "term" and len(places) == 1 and _is_form_of(mention.text, mention.ids[0]):
@@ -84,10 +79,7 @@ class LookupIndex:
 
 
 class Lookup:
-    """The look-up index of one open knowledge base, with the terms learnt since it was opened.
-
-    The shipped glossary answers for terms that the knowledge base lacks.
-    """
+    """The look-up index of one open knowledge base, with the terms learnt since, then the shipped glossary."""
 
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
@@ -137,10 +129,7 @@ def _words_of_summaries(store: KnowledgeBase, taxa: Sequence[Taxon]) -> BM25:
             tokens(" ".join((*taxon.common_names, taxon.scientific_name, *groups, text)))
             for taxon, groups, text in zip(taxa, above, texts, strict=True)
         )
-        made = BM25(
-            words,
-            typical=[bool(text) for text in texts],  # species of which only names are known are short
-        )
+        made = BM25(words, typical=[bool(text) for text in texts])  # species of which only names are known are short
         return {**as_arrays(made.postings), "norm": made.norm}
 
     held = kept(store, "summaries", make)

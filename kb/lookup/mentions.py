@@ -27,8 +27,6 @@ from kb.lookup.senses import (
     senses_of,
 )
 
-MentionKind = Literal["species", "term", "group"]
-
 MAX_NAME_WORDS = 8
 # Letters of a name of one word, in English (Kea, Tui) and otherwise; shorter ones are often other words ("ou", "Ara").
 _SHORTEST_ENGLISH_NAME = 3
@@ -42,7 +40,7 @@ _IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "ca
 class Mention:
     """Words of a query that name something; `ids` are taxon ids, or the id of a term, or of each of its senses."""
 
-    kind: MentionKind
+    kind: Literal["species", "term", "group"]
     text: str
     ids: tuple[str, ...]
     start: int
@@ -118,23 +116,19 @@ class NameFinder:
         words = list(WHOLE_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        texts = [match[0] for match in words]
-        others = QueryWords(texts)
+        others = QueryWords([match[0] for match in words])
         organisms = self._organisms_in(words)
-        in_capitals = all(text.isupper() for text in texts if text.isalpha())
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 run = words[first : first + length]
                 is_phrase = all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
                 if any(taken[first : first + length]) or not is_phrase:
                     continue
-                mention = self._mention(
-                    query, words, range(first, first + length), organisms, others, in_capitals=in_capitals
-                )
-                if mention is not None:
+                places = range(first, first + length)
+                if (mention := self._mention(query, words, places, organisms, others)) is not None:
                     found.append(mention)
                     if mention.kind == "term":
-                        others.remove(range(first, first + length))
+                        others.remove(places)
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
@@ -150,14 +144,7 @@ class NameFinder:
         return frozenset(found)
 
     def _mention(
-        self,
-        query: str,
-        words: Sequence[re.Match[str]],
-        places: range,
-        organisms: frozenset[str],
-        others: QueryWords,
-        *,
-        in_capitals: bool,
+        self, query: str, words: Sequence[re.Match[str]], places: range, organisms: frozenset[str], others: QueryWords
     ) -> Mention | None:
         run = words[places.start : places.stop]
         start = run[0].start()
@@ -178,7 +165,7 @@ class NameFinder:
             if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
                 of = self._organisms.get(species)
                 return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
-        is_part = not in_capitals and _is_part_of_a_name(text, before, after)
+        is_part = not others.in_capitals and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
             # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
             is_of_another = term.groups and term.groups.isdisjoint({*named, *organisms, *self._own_groups})
@@ -186,7 +173,9 @@ class NameFinder:
             return Mention(kind="term", text=text, ids=ids, start=start)
         for key in keys:
             if key in self._english:
-                is_group = is_technical and _stands_alone(before) and not _makes_a_compound(after)
+                is_group = (
+                    is_technical and _stands_alone(before) and group_of_noun(after) in (None, "birds")
+                )  # no "hawk moth"
             else:
                 is_group = text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
             if key in self._groups and is_group:
@@ -208,13 +197,10 @@ class NameFinder:
 
     def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
-        near = process.extract(
-            fold(text), self._folded_names, scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
-        )
+        names, least = self._folded_names, 100 * at_least
         best: dict[str, float] = {}
-        for _, score, row in near:
-            taxon_id = self._owners[row]
-            best[taxon_id] = max(score / 100, best.get(taxon_id, 0.0))
+        for _, score, row in process.extract(fold(text), names, scorer=fuzz.ratio, score_cutoff=least, limit=None):
+            best[self._owners[row]] = max(score / 100, best.get(self._owners[row], 0.0))
         return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
 
 
@@ -267,9 +253,8 @@ def _is_part_of_a_name(text: str, before: str, after: str) -> bool:
 
     Words without an everyday sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
     """
-    if not text[0].isupper() or not before[:1].isupper():
-        return False
-    return senses_of(text) is not None or after[:1].isupper()
+    in_capitals = text[0].isupper() and before[:1].isupper()
+    return in_capitals and (senses_of(text) is not None or after[:1].isupper())
 
 
 def _stands_alone(before: str) -> bool:
@@ -277,17 +262,8 @@ def _stands_alone(before: str) -> bool:
     return not before or may_precede_a_group(before) or before.isdigit()
 
 
-def _makes_a_compound(after: str) -> bool:
-    """Return whether the next word forms another name: a "hawk moth" is not a hawk."""
-    group = group_of_noun(after) if after else None
-    return group is not None and group != "birds"
-
-
 def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[str] = ()) -> Term | None:
-    """Return the term of the groups that a query names, among terms of one name.
-
-    The groups of the knowledge base, the largest first, are for queries that name none.
-    """
+    """Return, of terms of one name, that of the groups `named`, or without any, of the knowledge base's `own` ones."""
     fits = next((term for term in senses if not term.groups.isdisjoint(named)), None)
     of_any = next((term for term in senses if not term.group), None)
     if fits or of_any or len(senses) < 2 or named:

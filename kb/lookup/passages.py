@@ -30,17 +30,13 @@ from kb.store.knowledge_base import KnowledgeBase
 MAX_GROUP_MEMBERS = 8
 MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
-MAX_SENTENCE_WORDS = 70
-MAX_MEMBER_WORDS = 40
+MAX_SENTENCE_WORDS, MAX_MEMBER_WORDS = 70, 40
 _NUMBERS = frozenset(tokens(" ".join((*NUMBERS[1:], "dozen hundred several many"))))
 NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
 
 
 def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
-    """Return the context of a query: a search model's answer whole, then terms, species and members of small groups.
-
-    Marks such as [2] in an answer count its citations, which are the first sources.
-    """
+    """Return the context of a query: a search model's answer whole, then terms, species and members of small groups."""
     members = described_members(store, found)
     parts: list[str] = []
     sources: list[Source | None] = []
@@ -129,9 +125,8 @@ def name_of(entry: SpeciesEntry) -> str:
 def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str], list[str]]:
     """Return the sentences of a description that hold for the variant asked, and a caution on those left out.
 
-    Sentences with most words of the query come first. Numbers say nothing ("two peacocks" have no two horns). Of larvae
-    and pupae, only the stage that the query asks for comes before the adult's looks. There is no caution if all marks
-    hold, or for a sex, age or stage of life with its own.
+    Sentences with most words of the query come first; of larvae and pupae, only the stage that the query asks for.
+    There is no caution if all marks hold, or for a sex, age or stage of life with its own.
     """
     statements = [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
     names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]

@@ -30,29 +30,17 @@ MARKS_SHARE = 1.0
 MIN_SIMILARITY = 0.35
 
 # Points of names: above any description for a species, below it for a group ("owl") within a text.
-NAME = 3.0
-NAME_IN_TEXT = 2.5
-NAME_BEGUN = 2.2
-GROUP = 2.0
-GROUP_IN_TEXT = 0.6
-FAMILY_IN_TEXT = 0.4
+NAME, NAME_IN_TEXT, NAME_BEGUN = 3.0, 2.5, 2.2
+GROUP, GROUP_IN_TEXT, FAMILY_IN_TEXT = 2.0, 0.6, 0.4
 
 
 def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
     """Return up to `n` species that match a name or description, best first, ties by name.
 
-    The name of a species of the checklist that the knowledge base lacks finds its nearest relatives.
-
-    Misspelt and everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for
-    a name in the text (up to 3); the fit of the field marks, part by part and near colours too (up to 1); the BM25
-    score of the words of name and summary (up to 0.8); and, for marks that the summary lacks, the cosine of text
-    and summary (up to 0.4).
-
-    Args:
-        store: open knowledge base.
-        text: a name, part of a name, or a description such as "red crest and black face".
-        encoder: sentence encoder of the knowledge base.
-        n: largest number of species.
+    The name of a species of the checklist that the knowledge base lacks finds its nearest relatives. Misspelt and
+    everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for a name in the
+    text (up to 3); the fit of the field marks, part by part and near colours too (up to 1); the BM25 score of the words
+    of name and summary (up to 0.8); and, for marks that the summary lacks, the cosine of text and summary (up to 0.4).
 
     Raises:
         SpaceMismatch: for another encoder.
@@ -90,23 +78,15 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     least = np.partition(scores, -n)[-n] if n < len(scores) else 0.0
     best = np.flatnonzero((scores > 0) & (scores >= least))
     rows = sorted(best, key=lambda row: (-scores[row], index.taxa[row].common_name))
+    fields = ("taxon_id", "scientific_name", "common_name", "rank")
     return [
-        TaxonMatch(
-            taxon_id=index.taxa[row].taxon_id,
-            scientific_name=index.taxa[row].scientific_name,
-            common_name=index.taxa[row].common_name,
-            rank=index.taxa[row].rank,
-            score=round(float(scores[row]), 6),
-        )
+        TaxonMatch(**{name: getattr(index.taxa[row], name) for name in fields}, score=round(float(scores[row]), 6))
         for row in rows[:n]
     ]
 
 
 def _telling_words(store: KnowledgeBase, description: str) -> list[str]:
-    """Return the content words of a description, without nouns for the organisms of a knowledge base without birds.
-
-    Every butterfly is a butterfly, and has a larva, even where its summary has another word for it.
-    """
+    """Return the content words of a description, without those that fit each species (`words_of_any`)."""
     words = tokens(description)
     return [word for word in words if word not in store.derived(_words_of_all)] or words
 
@@ -137,11 +117,9 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
     for taxon in index.taxa:  # names in other languages, which would be taken for other words within a text
         if taxon.names_by_language and wanted in map(fold, taxon.all_names):
             points[taxon.taxon_id] = NAME
-    if not points and len(text.split()) <= MAX_NAME_WORDS:
-        points = _points_of_checklist(store, index, text)
-    if not points and len(text.split()) <= MAX_NAME_WORDS:
-        points = {taxon_id: GROUP * likeness for taxon_id, likeness in index.names.closest(text)}
-    return points
+    if points or len(text.split()) > MAX_NAME_WORDS:
+        return points
+    return _points_of_checklist(store, index, text) or {key: GROUP * near for key, near in index.names.closest(text)}
 
 
 def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
@@ -165,52 +143,40 @@ def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) ->
 
 def _mark_index(store: KnowledgeBase) -> MarkIndex:
     """Return the field marks of names and summaries."""
-    held = kept(store, "marks", lambda: _marks_of_summaries(store))
+
+    def make() -> Arrays:
+        taxa = index_of(store).taxa
+        texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
+        index = MarkIndex.of(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
+        named, groups_of_rows = np.unique(np.array(index.groups_of_rows, dtype=np.str_), return_inverse=True)
+        return {**as_arrays(index.postings), "groups": as_bytes(named.tolist()), "groups_of_rows": groups_of_rows}
+
+    held = kept(store, "marks", make)
     named = from_bytes(held["groups"])
     return MarkIndex(as_postings(held), [named[i] for i in held["groups_of_rows"].tolist()])
 
 
-def _marks_of_summaries(store: KnowledgeBase) -> Arrays:
-    taxa = index_of(store).taxa
-    texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
-    index = MarkIndex.of(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
-    named, groups_of_rows = np.unique(np.array(index.groups_of_rows, dtype=np.str_), return_inverse=True)
-    return {**as_arrays(index.postings), "groups": as_bytes(named.tolist()), "groups_of_rows": groups_of_rows}
-
-
 def _words_of_names(store: KnowledgeBase) -> frozenset[str]:
     """Return the words of names and summaries, which are no misspellings."""
-    return frozenset(from_bytes(kept(store, "words", lambda: {"words": as_bytes(_all_words(store))})["words"]))
+
+    def make() -> Arrays:
+        names = (name for taxon in index_of(store).taxa for name in (*taxon.common_names, taxon.scientific_name))
+        texts = chain(names, store.summary_texts())
+        return {"words": as_bytes(sorted({word for text in texts for word in LETTERS.findall(text.lower())}))}
+
+    return frozenset(from_bytes(kept(store, "words", make)["words"]))
 
 
-def _all_words(store: KnowledgeBase) -> list[str]:
-    names = (name for taxon in index_of(store).taxa for name in (*taxon.common_names, taxon.scientific_name))
-    texts = chain(names, store.summary_texts())
-    return sorted({word for text in texts for word in LETTERS.findall(text.lower())})
-
-
-MIN_LETTERS = 5
-"""Letters of the shortest misspelt name: shorter ones are one letter away from too many words."""
-MIN_LIKENESS = 0.85
-"""Least likeness of a misspelt name of a species, which may have several wrong letters."""
+MIN_LETTERS = 5  # of a misspelt name: shorter ones are one letter away from too many words
+MIN_LIKENESS = 0.85  # of a misspelt name of a species, which may have several wrong letters
 MAX_RUN_WORDS = 3
-MAX_QUERY_WORDS = 20
-"""Longer queries get no suggestions: each run of their words would be compared with all names."""
+MAX_QUERY_WORDS = 20  # each run of the words of a longer query would be compared with all names
 
 
 def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
     """Return up to `n` names of terms and species that are spelt like words of a query, in the query's order.
 
     Everyday words and names that the knowledge base has are not misspelt.
-
-    Example:
-        >>> import kb, recognize
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:4], source, encoders)
-        >>> with kb.open("birds.kb") as store:
-        ...     suggestions(store, "frogs in amplexsus")
-        ['amplexus']
     """
     index = index_of(store)
     words = query.split()

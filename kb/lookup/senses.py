@@ -1,8 +1,4 @@
-"""Word senses: technical terms versus everyday words, such as the cap of a bird and of a bottle.
-
-`senses.txt` lists words with an everyday meaning and the groups of organisms for which the technical sense holds. The
-nouns of a query show which groups it is about.
-"""
+"""Word senses: technical terms versus everyday words, such as the cap of a bird and of a bottle (`senses.txt`)."""
 
 from __future__ import annotations
 
@@ -75,9 +71,7 @@ def groups_in(words: Sequence[str]) -> frozenset[str]:
 def senses_of(word: str) -> frozenset[str] | None:
     """Return the groups for which the technical sense holds, or None for words without another sense."""
     key = _bare(word)
-    roots = [
-        key.removesuffix(ending) for ending in ("ed", "ing") if key.endswith(ending) and len(key) > len(ending) + 2
-    ]
+    roots = [key.removesuffix(end) for end in ("ed", "ing") if key.endswith(end) and len(key) > len(end) + 2]
     forms = [*singulars(key), *(root + end for root in roots for end in ("", "e", "s", "es"))]
     everyday = _everyday()
     return next((everyday[form] for form in forms if form in everyday), None)
@@ -88,6 +82,7 @@ class QueryWords:
 
     def __init__(self, words: Sequence[str]) -> None:
         judged = ((groups_in([word]), _describes_looks(word)) for word in words)
+        self.in_capitals = all(word.isupper() for word in words if word.isalpha())
         # Words that are looks and name no organism change no answer.
         self._telling = {place: found for place, found in enumerate(judged) if found != (frozenset(), True)}
 
@@ -103,11 +98,10 @@ class QueryWords:
 
 
 def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], following: str) -> bool:
-    """Return whether a name has its technical sense in a query.
+    """Return whether a name has its technical sense in a query; `others` are those of `QueryWords.besides`.
 
-    Words without an everyday sense always have. Others have if the query is about a group with such a part, or names no
-    organism and all other words describe looks ("a black cap"), but not before a noun that makes another name ("comb
-    jelly", "velvet ant"). `others` are those of `QueryWords.besides`; `following` is the next word, empty at the end.
+    Words with an everyday sense have if the query is about a group with such a part, or names no organism and all other
+    words describe looks ("a black cap"), but not before a noun that makes another name ("comb jelly").
     """
     key = _bare(word)
     senses = senses_of(key)
@@ -127,12 +121,11 @@ def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], follo
 
 
 def is_own_name(name: str, group: str | None, *, before: str = "", following: str = "") -> bool:
-    """Return whether words of a query are the name of a species, whatever their everyday senses.
+    """Return whether words of a query are the name of a species of a group, whatever their everyday senses.
 
-    The everyday senses were listed for other groups (a monarch is a butterfly as well as a bird), so they are no reason
-    to miss the species of this one, except before the noun of another ("monarch flycatcher"). A name with its capital
-    ("a Merlin on a post") counts inside a sentence, but not as a part of a longer name ("Merlin Street"). `group` is
-    that of the species, None if it is not known; `before` and `following` are the words beside the name.
+    These were listed for other groups (a monarch is a butterfly as well as a bird), so they are no reason to miss the
+    species of this one, except before the noun of another ("monarch flycatcher"). A name with its capital ("a Merlin on
+    a post") counts inside a sentence, but not as a part of a longer name ("Merlin Street").
     """
     senses = senses_of(name)
     follower = group_of_noun(following) if following else None

@@ -43,12 +43,7 @@ class ListedSpecies:
 
 
 def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing: bool = False) -> list[ListedSpecies]:
-    """Return the species in the order of the checklist, then those outside the checklist.
-
-    Args:
-        store: open knowledge base.
-        taxa: names of taxa of any rank; only species below them are listed. Empty: all species.
-        with_missing: whether to list the species of the checklist that the knowledge base lacks, too.
+    """Return the species below `taxa` (of any rank; all without any) as in the checklist, then those outside it.
 
     Raises:
         UnknownTaxon: for a taxon that neither the checklist nor the knowledge base has.
@@ -111,8 +106,7 @@ def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Tax
 
 RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
 N_NAMED = 5
-MAX_NAME_WORDS = 5
-"""Longer texts are descriptions; the checklist is not opened for them."""
+MAX_NAME_WORDS = 5  # longer texts are descriptions; the checklist is not opened for them
 
 
 def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:

@@ -1,7 +1,4 @@
-"""Variants: individuals for which the marks of an ordinary adult need not hold, such as an albino or a duckling.
-
-The words for them are in `variants.txt`, the table `sexes` of the lexicon, and its words for caterpillars and pupae.
-"""
+"""Variants: individuals for which the marks of an ordinary adult need not hold, such as an albino or a duckling."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ _ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
 
 @cache
 def variant_words(where: str) -> Mapping[str, str]:
-    """Return word -> kind of variant, below the headings of `variants.txt` on a place; phrases are joined by hyphens.
-
-    The place is `anywhere` in a query, `beside` the name of a species (with `adult`), the `text` of a description, or
-    `genera`, in lower case.
-    """
+    """Return word -> kind of variant, below the headings of `variants.txt` on a place; phrases have hyphens."""
     known = dict(column("sexes", "subject")) if where == "beside" else {}
     for heading, lines in word_lists("variants").items():
         kind, place = heading.split()
@@ -78,12 +71,8 @@ _LOOKS = ("colour", "pattern")
 _BUILD = ("shape", "size")
 _UNLIKE_ANY_ADULT = frozenset(("colour", "hybrid", "nonbreeding"))
 
-
 Variant = frozenset[str]
-"""Kinds of individuals that a query asks for; several sexes and ages are alternatives ("female or immature").
-
-They are `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season).
-"""
+"""Any of `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season)."""
 
 
 def is_ordinary(variant: Variant) -> bool:
@@ -95,9 +84,8 @@ def is_ordinary(variant: Variant) -> bool:
 def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) -> Variant:
     """Return the variant of the organism that a query names at `start`.
 
-    Colour variants, hybrids and plumages count anywhere in the query, and among the names of the terms in it. Words for
-    sex and age count beside the name, with nothing but looks between: "robin feeding its chick" is no chick. With an
-    adult, the marks of adults hold, and with a breeding plumage the season says nothing more.
+    Colours, hybrids and plumages count anywhere, also among the names of the `terms`; words for sex and age beside the
+    name, with nothing but looks between: "robin feeding its chick" is no chick.
     """
     before, after = variant_words_in(query[:start]), variant_words_in(query[start + len(name) :])
     words = {*before, *after, *(word for term in terms for word in variant_words_in(term))}
@@ -112,10 +100,7 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
 
 
 def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> Variant:
-    """Return the variant of a species in which the season is a plumage, if that of the species changes in winter.
-
-    A text that tells the plumages apart needs no such rule.
-    """
+    """Return the variant with winter as a plumage, if the species changes it and no sentence tells the two apart."""
     stated = {kind for sentence in sentences if states_looks([sentence]) for kind in _stated(sentence)}
     is_told = bool(stated & {"nonbreeding", "breeding"})
     changes = taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
@@ -140,11 +125,9 @@ def _beside(words: Sequence[str]) -> Iterator[str]:
 
 
 def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
-    """Return what sentences on a species say of a variant; of the ordinary adult, only the build remains.
+    """Return the sentences on a variant, then what others say of shape and size; in winter all but breeding plumage.
 
-    Sentences on the variant stay whole. Of the others, those on another sex, age or plumage go, and of the rest only
-    the parts on shape and size without a colour or pattern remain, as the last text; of a juvenile, no measurements. In
-    winter, only the parts on the breeding plumage go.
+    Sentences on another sex, age or plumage go, and of a juvenile the measurements.
     """
     if "winter" in variant:
         sentences = list(filter(None, map(_in_winter, sentences)))
@@ -270,10 +253,7 @@ def stages_in(text: str, stages: Mapping[str, str]) -> frozenset[str]:
 
 
 def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
-    """Return the words that fit every species of other groups than birds ("butterfly", "larva"), so tell none apart.
-
-    Empty if one of them is a bird: the words of birds were measured.
-    """
+    """Return the words that tell no species apart ("butterfly", "larva"); empty if one is a bird, whose words count."""
     groups = {group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa}
     found = set()
     for looks in map(appearance, groups if BIRDS not in groups else ()):
@@ -286,10 +266,7 @@ _BETWEEN = 2  # other words between the sex and the name: "a male breeding Malla
 
 
 def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
-    """Return the sex or age of a species that a query names; None without one, or if the summary does not tell it.
-
-    The word stands before the name or directly after it.
-    """
+    """Return the sex or age before or directly after a species' name; None if the summary does not tell it apart."""
     sexes = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
     before = [word[0] for word in LETTERS_ALONE.finditer(query[: mention.start])][-1 - _BETWEEN :]
     after = [word[0] for word in LETTERS_ALONE.finditer(query[mention.start + len(mention.text) :])][:1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import zip_longest
 
 from data.lexicon.word_groups import groups
 from data.records import Article, FetchedPage, PageRef, Term
@@ -18,9 +18,8 @@ from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-MAX_PAGES = 3  # articles fetched for one query
+MAX_PAGES, N_HITS = 3, 5  # articles fetched for one query, and hits of the wiki's search
 MAX_PHRASE_WORDS = 4
-N_HITS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +32,7 @@ class Phrase:
 
 
 class WikiTerms:
-    """Explains words by wiki articles; an `Explainer` for `kb.context`.
-
-    A page counts if its title or redirect is in the query, and if it has a taxobox or an organism in its definition.
-    Disambiguation pages are skipped.
-    """
+    """Explains words by wiki articles on organisms with their title or redirect; an `Explainer` for `kb.context`."""
 
     def __init__(self, source: WikipediaSource) -> None:
         self._source = source
@@ -47,9 +42,6 @@ class WikiTerms:
         """Return the wiki's terms for words of a query except `known`, in order, each with its page as source.
 
         This takes one request for all titles (two with a search) and one per page, at most `MAX_PAGES`.
-
-        Raises:
-            SourceError: if the wiki is not available.
         """
         phrases = phrases_of(query, known=known)
         if not phrases:
@@ -70,11 +62,10 @@ class WikiTerms:
             if len(titles) + len(listed) <= TITLES_PER_REQUEST:
                 titles |= dict.fromkeys(listed)
         pages = self._pages.look_up(list(titles))
-        pairs = [
-            (phrase, next((pages[title] for title in listed if title in pages), None))
-            for phrase, listed in tries.items()
-        ]
-        return [(phrase, page) for phrase, page in pairs if page is not None and _is_article(page)]
+        firsts = (
+            (phrase, [pages[title] for title in listed if title in pages][:1]) for phrase, listed in tries.items()
+        )
+        return [(phrase, page) for phrase, first in firsts for page in first if _is_article(page)]
 
     def _by_search(self, query: str, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
         """Return the first search hits with a title, without qualifier, in the query."""
@@ -110,9 +101,7 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
     stop = groups()["stop"]
     runs: list[list[re.Match[str]]] = [[]]
     words = list(WHOLE_WORD.finditer(masked))
-    for word, following in pairwise([*words, None]):
-        if word is None:
-            break
+    for word, following in zip_longest(words, words[1:]):
         if word[0].lower() in stop or word[0].isdigit():
             runs.append([])
             continue

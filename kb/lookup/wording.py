@@ -11,9 +11,7 @@ from rapidfuzz.distance import OSA
 from data.lexicon.tables import column
 from data.lexicon.word_groups import VISUAL_GROUPS, groups, variants
 
-MIN_LETTERS = 4
-"""Letters of the shortest word that is corrected: shorter ones are one letter away from too many others."""
-
+MIN_LETTERS = 4  # of a word that is corrected: shorter ones are one letter away from too many others
 LETTERS = re.compile(r"[a-z]+")
 """A word in lower case, or the part of it before a hyphen or an accent."""
 
@@ -21,9 +19,7 @@ LETTERS = re.compile(r"[a-z]+")
 def in_lexicon_words(text: str, *, is_known: Callable[[str], bool] = lambda word: False) -> str:
     """Return a description in lower case, spelling corrected and everyday words replaced by the lexicon's.
 
-    Args:
-        text: description as typed.
-        is_known: whether a lower-case word needs no correction although the lexicon lacks it.
+    Words that `is_known` are not corrected.
     """
     text = LETTERS.sub(lambda found: corrected(found[0], is_known), text.lower().replace("’", "'"))
     text = re.sub(r"\bgray", "grey", text)
@@ -32,10 +28,7 @@ def in_lexicon_words(text: str, *, is_known: Callable[[str], bool] = lambda word
 
 
 def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -> str:
-    """Return the word of the lexicon that is one slip away: a letter dropped, added, changed or swapped with the next.
-
-    The first letter must be right. A known word, or one without such a neighbour, is returned unchanged.
-    """
+    """Return the word of the lexicon that is one slip after the first letter away, else or if it is known the word."""
     if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
         return word
     return next((near for near in _by_slip().get(word[0], ()) if is_one_slip(word, near)), word)
@@ -54,8 +47,7 @@ def is_listed(word: str) -> bool:
 
 @cache
 def _listed() -> frozenset[str]:
-    known = set().union(*(words for words in groups().values()))
-    return frozenset((*known, *_visual_words()))
+    return frozenset(_visual_words()).union(*groups().values())
 
 
 @cache

@@ -27,8 +27,7 @@ from kb.store.knowledge_base import KnowledgeBase
 MAX_WORDS = 120
 MAX_TEXT_WORDS = 250  # per text in the request
 MAX_REPLY_TOKENS = 1_000
-MIN_SUPPORT = 0.6
-"""Smallest share of a sentence's content words that must be in its sources or the query."""
+MIN_SUPPORT = 0.6  # smallest share of a sentence's content words that must be in its sources or the query
 _SCHEMA = cited_texts_schema("sentences", cited="sources")
 _NUMBER_WORDS = frozenset(
     (*NUMBERS[1:], "twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "twice", "half", "double")
@@ -36,10 +35,7 @@ _NUMBER_WORDS = frozenset(
 _log = logging.getLogger(__name__)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MARK = re.compile(r"\s*\[\d+\]")
-
-
-Text = tuple[str, Source]
-"""A text for the model, and its source."""
+Text = tuple[str, Source]  # a text for the model, and its source
 
 
 def write_passage(
@@ -77,10 +73,7 @@ def write_passage(
     numbers = {number: i for i, number in enumerate(dict.fromkeys(n for _, cited in sentences for n in cited), start=1)}
     parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]
     return replace(
-        answer,
-        passage=" ".join(parts),
-        written_by=chat.name,
-        sources=tuple(texts[number - 1][1] for number in numbers),
+        answer, passage=" ".join(parts), written_by=chat.name, sources=tuple(texts[number - 1][1] for number in numbers)
     )
 
 
@@ -107,20 +100,17 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
     """Return the request for a passage; the lines around the texts contain a hash of them, so no text can end them."""
     listed = "\n".join(f"[{i}] {quoted(text)}" for i, (text, _) in enumerate(texts, start=1))
-    prompts = prompts or DistilPrompts()
     fence = f"=== TEXTS {sha256_hex(listed)[:16]} ==="
-    prompt = prompts.fill("context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS))
+    prompt = (prompts or DistilPrompts()).fill(
+        "context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS)
+    )
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )
 
 
 def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the `(sentence, numbers of its sources)` pairs of a reply.
-
-    Raises:
-        MalformedAnswer: if it is not JSON of the requested form.
-    """
+    """Return the `(sentence, numbers of its sources)` pairs of a reply, or raise `MalformedAnswer`."""
     found: Any = json_object(text)[0] or {}
     try:
         pairs = [(item["text"], item["sources"]) for item in found["sentences"]]

@@ -95,10 +95,7 @@ def test_whole_sentences_are_packed_up_to_the_smallest_token_limit_under_ids_of_
 
 
 @settings(max_examples=50)
-@given(
-    st.lists(st.text(alphabet="ab ,;.–\n", max_size=60), max_size=6),
-    st.integers(min_value=3, max_value=12),
-)
+@given(st.lists(st.text(alphabet="ab ,;.–\n", max_size=60), max_size=6), st.integers(min_value=3, max_value=12))
 def test_chunks_are_ordered_within_the_limit_and_complete(sentences: list[str], limit: int) -> None:
     summary = summary_of(*sentences)
     encoder = BagOfWords(max_tokens=limit)

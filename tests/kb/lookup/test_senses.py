@@ -13,14 +13,7 @@ import pytest
 from data.records import Taxon
 from data.starter.knowledge import read_species, read_terms
 from kb.lookup.mentions import NameFinder
-from kb.lookup.senses import (
-    group_of_class,
-    group_of_noun,
-    groups_in,
-    is_own_name,
-    is_technical_sense,
-    senses_of,
-)
+from kb.lookup.senses import group_of_class, group_of_noun, groups_in, is_own_name, is_technical_sense, senses_of
 from tests.kb.lookup.shelf import BUTTERFLIES
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
