@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from data.codec import dumps
 from data.files import sha256_hex
@@ -14,27 +13,19 @@ from data.records import Article, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.species_names import NameHider
-from kb.distill.subjects import stated_subject
 from kb.distill.trimming import drop_brackets, off_topic_clauses, trim_clauses
 from tests.kb.distill.pages import page
 
-ROOT = Path(__file__).resolve().parents[3]
 WREN = Taxon(
-    taxon_id="wrena-rubra",
-    scientific_name="Wrena rubra",
-    rank="species",
-    common_names=("Red-capped Wren", "Grey's Wren", "Śliczny Wróbel"),
-    lineage={"class": "Aves"},
-)
+    taxon_id="wrena-rubra", scientific_name="Wrena rubra", rank="species",
+    common_names=("Red-capped Wren", "Grey's Wren", "Śliczny Wróbel"), lineage={"class": "Aves"},
+)  # fmt: skip
 TITLE = "Red-capped wren"
 LEAD = ("", "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
 DIGESTS = {
-    "Aves": "31aae968b47f7fee",
-    "Lepidoptera": "cef8246477af095e",
-    "Amphibia": "9b0e900ef3e3080b",
-    "Plantae": "d4d90876445ba325",
-    "Fungi": "709a61707efd8c59",
-}
+    "Aves": "31aae968b47f7fee", "Lepidoptera": "cef8246477af095e", "Amphibia": "9b0e900ef3e3080b",
+    "Plantae": "d4d90876445ba325", "Fungi": "709a61707efd8c59",
+}  # fmt: skip
 TRIMMED = {
     "It has a red head with a call like a rusty hinge.": "It has a red head.",
     "It has a red head, a black tail, and a harsh call.": "It has a red head and a black tail.",
@@ -42,8 +33,7 @@ TRIMMED = {
     "The song is a trill; the bill is black.": "The bill is black.",
     "However, the bill is black.": "The bill is black.",
     "The bill is black, but the legs are red.": "The bill is black, but the legs are red.",
-    "It has a red crown, and it feeds on insects in the forest, and a long tail.":
-        "It has a red crown, and a long tail.",
+    "It has a red crown, and it feeds on insects, and a long tail.": "It has a red crown, and a long tail.",
     "The race with a yellow bill is found in Chile.": "The race with a yellow bill is found in Chile.",
     "The bird with red wings is widely distributed in Asia.": "The bird with red wings is widely distributed in Asia.",
     "": "",
@@ -85,11 +75,6 @@ def distil(*parts: tuple[str, str], url: str | None = "https://wiki.example/Wren
     return summary
 
 
-def described(text: str) -> list[str]:
-    """Return the statements of an article with this description."""
-    return texts(distil(LEAD, ("Description", text)))
-
-
 def texts(summary: Summary) -> list[str]:
     return [statement.text for statement in summary.statements]
 
@@ -126,14 +111,9 @@ def test_sections_on_looks_come_first_and_those_on_sound_never() -> None:
         ("Distribution", "Birds with a white crown and a black tail live in Peru."),
     )
     assert texts(with_subsections) == ["It has a red crown.", "The juvenile has a brown crown and a yellow gape."]
-    with_lead = distil(
-        ("", "The red-capped wren is a small brown bird with a cocked tail, native to Peru."),
-        ("Appearance", "The crown is red and the bill is black."),
-    )
-    assert texts(with_lead) == [
-        "It is a small brown bird with a cocked tail.",
-        "The crown is red and the bill is black.",
-    ]
+    looks = "The crown is red and the bill is black."
+    lead = ("", "The red-capped wren is a small brown bird with a cocked tail, native to Peru.")
+    assert texts(distil(lead, ("Appearance", looks))) == ["It is a small brown bird with a cocked tail.", looks]
     elsewhere = ("Ecology", "It nests in trees. It has a red crown, a black bill and long yellow legs.")
     for parts in ((LEAD, voice, elsewhere), (LEAD, ("Description", "Little is known."), elsewhere)):
         summary = distil(*parts)
@@ -152,7 +132,7 @@ def test_bare_facts_are_not_rewritten_and_an_article_without_visual_content_give
     assert [ExtractiveDistiller().distil(article, WREN) for article in pages] == [None] * 3
 
 
-def test_features_of_the_female_stay_with_her() -> None:
+def test_features_stay_with_their_sex_and_statements_are_ordered_species_sexes_juveniles() -> None:
     summary = distil(
         LEAD,
         (
@@ -163,18 +143,14 @@ def test_features_of_the_female_stay_with_her() -> None:
     )
     assert texts(summary)[1] == "Females have a brown crown with dark streaks and a buff throat."
     assert len(summary.statements[1].evidence) == 2
-    assert described(
-        "Males have a red crown and a black bib. The female lives in the north. The crown is plain brown."
-    ) == ["Males have a red crown and a black bib."]
-
-
-def test_statements_are_ordered_species_sexes_juveniles_and_not_repeated() -> None:
-    found = described(
-        "The juvenile has a buff, spotted breast.\nThe female has a brown crown and bill.\n"
-        "The male has a scarlet crown and throat.\nIt is 12 cm long and has a white belly. It is 12 cm long and has a "
-        "white belly."
-    )
-    assert [stated_subject(text) for text in found] == [None, "male", "female", "juvenile"]
+    bib = "Males have a red crown and a black bib."
+    elsewhere = f"{bib} The female lives in the north. The crown is plain brown."
+    assert texts(distil(LEAD, ("Description", elsewhere))) == [bib]
+    white = "It is 12 cm long and has a white belly."
+    ordered = ["The male has a scarlet crown and throat.", "The female has a brown crown and bill."]
+    mixed = "\n".join(["The juvenile has a buff, spotted breast.", *ordered[::-1], white, white])
+    found = texts(distil(LEAD, ("Description", mixed)))
+    assert found == [white, *ordered, "The juvenile has a buff, spotted breast."]
 
 
 def test_clauses_and_brackets_are_trimmed_if_grammar_allows_and_names_become_pronouns() -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from data.lexicon.tables import group_names
-from data.lexicon.taxa import group_of_taxon
 from data.lexicon.word_groups import groups
 from data.records import Article, SpeciesEntry, Summary, Taxon
 from kb.curate.lint import lint_entry
@@ -46,8 +45,6 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
      ["The underside of the hindwing is pale yellow.", "The male has a grey wing tip.",
       "The female has two black spots on each forewing.",
       "The caterpillar is green with a thin yellow line on the back."]),
-    (BUTTERFLY, "The female has brown wings. It has two black spots on each forewing.",
-     ["The female has brown wings.", "It has two black spots on each forewing."]),
     (PLANT, "The flowers are purple with white spots. They are 4 cm long. It is a shrub with red, hairy stems.",
      ["It is a shrub with red, hairy stems.", "The flowers are purple with white spots.", "They are 4 cm long."]),
     (MUSHROOM, "The cap is red. The spore print is white. The flesh turns blue when bruised. The stem breaks like "
@@ -59,15 +56,12 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (FISH, "It reaches 1 m. It reaches depths of 200 m.", ["It reaches 1 m."]),
     (taxon("Aus bus", "Orchid", order="Asparagales"), "An orchid with sepals of pink.",
      ["A plant with sepals of pink."]),
-    (taxon("Aus bus", order="Fagales"), "Acorns are 2 cm long. The leaves are green.",
-     ["The leaves are green.", "Acorns are 2 cm long."]),
     (PLANT, "The fronds are 60 to 160 cm tall and 30–40 cm broad, pinnate, with 7 to 9 pairs of green leaflets.",
      ["The fronds are 60 to 160 cm tall and 30–40 cm broad, pinnate, with 7 to 9 pairs of green leaflets."]),
     (FROG, "Common Frogs occur in green and brown colours with black bands on the legs.",
      ["These animals occur in green and brown colours with black bands on the legs."]),
     # food, use, courtship, growth, cultivars and names alone are no looks
     (FISH, "It eats green frogs and small red fish.", []),
-    (FISH, "Locals make black bags from its skin.", []),
     (FISH, "Males court with their fins raised.", []),
     (MUSHROOM, "The cap grows 5 mm a year, red and flat.", []),
     (FROG, "The common frog is boiled until its skin is bright red.", []),
@@ -76,40 +70,23 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (BIRD, "White-throated Wren, Wrena albigularis", []),
 )  # fmt: skip
 HEADINGS = {
-    ("Description", "birds"): SectionKind.LOOKS,
-    ("Vocalisations", "birds"): SectionKind.NEVER,
-    ("Songs of the male", "birds"): SectionKind.NEVER,
-    ("Colour morphs", "birds"): SectionKind.LOOKS,
-    ("Behaviour", "birds"): SectionKind.OTHER,
-    ("Subspecies", "birds"): SectionKind.NEUTRAL,
-    ("References", "birds"): SectionKind.NEVER,
-    ("Imago", "lepidoptera"): SectionKind.LOOKS,
-    ("Upperside", "lepidoptera"): SectionKind.LOOKS,
-    ("Larva", "lepidoptera"): SectionKind.NEUTRAL,
-    ("Larval food plants", "lepidoptera"): SectionKind.OTHER,
-    ("Flight period", "lepidoptera"): SectionKind.OTHER,
-    ("Basidiocarp", "fungi"): SectionKind.LOOKS,
-    ("Fruiting body", "fungi"): SectionKind.LOOKS,
-    ("Spores", "fungi"): SectionKind.OTHER,
-    ("Flowers", "plants"): SectionKind.NEUTRAL,
-    ("Toxicity", "plants"): SectionKind.OTHER,
+    ("Description", "birds"): SectionKind.LOOKS, ("Songs of the male", "birds"): SectionKind.NEVER,
+    ("Behaviour", "birds"): SectionKind.OTHER, ("Subspecies", "birds"): SectionKind.NEUTRAL,
+    ("References", "birds"): SectionKind.NEVER, ("Imago", "lepidoptera"): SectionKind.LOOKS,
+    ("Larva", "lepidoptera"): SectionKind.NEUTRAL, ("Larval food plants", "lepidoptera"): SectionKind.OTHER,
+    ("Basidiocarp", "fungi"): SectionKind.LOOKS, ("Spores", "fungi"): SectionKind.OTHER,
+    ("Flowers", "plants"): SectionKind.NEUTRAL, ("Toxicity", "plants"): SectionKind.OTHER,
     ("Toxicity", "birds"): SectionKind.NEUTRAL,
-}
+}  # fmt: skip
 SUBJECTS = {
-    ("The caterpillar is green.", "lepidoptera"): "larva",
-    ("The caterpillar is green.", "animals"): "larva",
-    ("It feeds mainly on caterpillars.", "mammalia"): None,
-    ("Young larvae are yellow.", "lepidoptera"): "larva",
-    ("Larval food plants include oak.", "lepidoptera"): None,
-    ("It is larger than the larva.", "insects"): None,
-    ("The pupa hangs from a twig.", "lepidoptera"): "pupa",
+    ("The caterpillar is green.", "lepidoptera"): "larva", ("It feeds mainly on caterpillars.", "mammalia"): None,
+    ("Young larvae are yellow.", "lepidoptera"): "larva", ("Larval food plants include oak.", "lepidoptera"): None,
+    ("It is larger than the larva.", "insects"): None, ("The pupa hangs from a twig.", "lepidoptera"): "pupa",
     ("The tip is grey; the female has two black spots.", "lepidoptera"): None,
-    ("The tip is grey; the female has two black spots.", "birds"): "female",  # read as measured
-    ("Petals white.", "plants"): "flower",
-    ("It has white petals.", "plants"): None,
-    ("The bark is grey.", "plants"): "",
+    ("The tip is grey; the female has two black spots.", "birds"): "female", ("Petals white.", "plants"): "flower",
+    ("It has white petals.", "plants"): None, ("The bark is grey.", "plants"): "",
     ("The larvae are eaten.", "birds"): "juvenile",
-}
+}  # fmt: skip
 CLAIMS = {
     ("lepidoptera", "The forewing has a purple band.", "The hindwing has a white band."): {"forewing", "purple"},
     ("amphibia", "The dorsum is green.", "The belly is green."): {"dorsum"},
@@ -120,7 +97,6 @@ CLAIMS = {
 WRONG = (
     (BUTTERFLY, "The forewing is orange with a black border.", "is orange", "is purple"),
     (FROG, "The dorsum is brown with a pale stripe and dark spots.", "is brown", "is green"),
-    (MUSHROOM, "The gills are white and crowded, and the cap is red.", "are white", "are pink"),
     (PLANT, "The petals are white, the berries are red and 8 mm wide.", "are white", "are red"),
     (BUTTERFLY, "The caterpillar is green with thin white lines.", "The caterpillar is", "The adult is"),
     (BUTTERFLY, "The upperside is blue, the underside is brown.", "upperside is blue", "upperside is brown"),
@@ -193,8 +169,6 @@ def test_headings_subjects_and_claims_are_read_in_the_words_of_a_group() -> None
     for group in set(group_names()) - {"all_animals"}:  # which no taxon has
         assert {"plain-subject", "verb", "dangling", "synonym"} <= groups(group).keys(), group
         assert not is_about_another("The whole species is red.", group), group
-    families = {"Nymphalidae": "lepidoptera", "Ranidae": "amphibia", "Felidae": "mammalia", "Libellulidae": "odonata"}
-    assert {family: group_of_taxon({"family": family}) for family in families} == families
 
 
 def test_lint_finds_what_the_evidence_does_not_say() -> None:
@@ -259,7 +233,6 @@ def test_a_reply_that_mixes_up_stages_or_sides_is_dropped() -> None:
         ("It is black with yellow lines.", 3, False),  # the adult would get the colours of the larva
         ("The upperside of the hindwing is brown.", 2, False),
         ("The underside of the hindwing is dark brown.", 2, True),
-        ("The forewing has a purple band.", 1, False),
     ):
         chat = scripted((text, cited), ("The wings are reddish orange.", 1))
         made = asyncio.run(ModelDistiller(chat).distil_async(PAGE, BUTTERFLY)).summary

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
-import pytest
-
-from data.files import sha256_hex
-from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups, words_of
-from data.records import Source, Taxon
-from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
-from kb.distill.species_names import NameHider
+from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups
 from kb.distill.subjects import is_about_another
 from kb.distill.visual import WEIGHTS, part_pairs, visual_score
-from kb.sources.mediawiki.article_parser import parse_article
 
 ADDED_WORDS = {"it", "they", "its", "their", "this", "these", "species", "bird", "birds", "of", "and", "the"} | {
     *("male", "males", "female", "females", "juvenile", "juveniles", "adult", "adults", "immatures")
@@ -63,36 +54,3 @@ def test_scored_groups_have_weights_and_do_not_overlap() -> None:
     assert set(WEIGHTS) == {*VISUAL_GROUPS, *OTHER_GROUPS}
     counted = Counter(word for name in WEIGHTS for word in groups()[name])
     assert [word for word, n in counted.items() if n > 1] == []
-
-
-@pytest.mark.integration
-def test_summaries_of_real_articles_are_short_nameless_and_supported(shared: Path) -> None:
-    lines = (shared / "birds" / "articles.jsonl").read_text(encoding="utf-8").splitlines()
-    words, texts = [], []
-    for page in map(json.loads, lines):
-        article = parse_article(
-            page["html"], source=Source(title=page["title"], url="https://wiki.example", revision=1)
-        )
-        taxon = bird(page["title"], page["scientific_name"])
-        summary = ExtractiveDistiller().distil(article, taxon)
-        if summary is None:
-            continue
-        hider = NameHider(taxon, page["title"])
-        words.append(summary.words)
-        texts.append(summary.text)
-        for statement in summary.statements:
-            assert hider.names_in(statement.text) == []
-            assert statement.text[0].isupper() and statement.text.endswith((".", "!", "?", "”", '"'))
-            evidence_words = set(words_of(" ".join(article.text[span.start : span.end] for span in statement.evidence)))
-            # Every word is from the article, except pronouns and their referents.
-            assert set(words_of(statement.text)) - evidence_words <= ADDED_WORDS, statement.text
-    assert len(words) >= 145  # the other 38 pages have no visual content
-    assert 60 <= sum(words) / len(words) <= 95  # the paper: 76
-    assert max(words) <= MAX_WORDS
-    assert sha256_hex("\n".join(texts))[:16] == "26a289081df18817"  # stored texts change only on purpose
-
-
-def bird(title: str, scientific_name: str) -> Taxon:
-    return Taxon(
-        taxon_id="-", scientific_name=scientific_name, rank="species", common_names=(title,), lineage={"class": "Aves"}
-    )

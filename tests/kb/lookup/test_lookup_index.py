@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +15,11 @@ from data.starter.knowledge import read_terms
 from kb.lookup.bm25 import BM25, Postings, stem, tokens
 from kb.lookup.entries import find_entry
 from kb.lookup.learning import remember
-from kb.lookup.lookup_index import Lookup, glossary_of, index_of, query_key, shipped_terms
+from kb.lookup.lookup_index import glossary_of, index_of, query_key, shipped_terms
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
-from tests.kb.lookup.shelf import ENCODER, SPECIES, STORE, TERMS
-from tests.memory_store import ShelfStore
+from tests.kb.lookup.shelf import STORE
 from tests.toy.encoders import toy_encoders
 
 ZORBLIN = Term(term_id="term:zorblin", name="zorblin", definition="A gland of frogs.")
@@ -32,7 +29,7 @@ OWN_CERE = Term(
     definition="The waxy base of the bill.",
     source=Source(title="Cere", url="https://wiki.example/cere", revision=7, licence="CC BY-SA 4.0"),
 )
-QUERIES = ("red shoulder patch", "blue back and orange breast", "owl", "kingfisher", "Red-wingd Blackbrd")
+QUERIES = ("red shoulder patch", "blue back and orange breast", "kingfisher", "Red-wingd Blackbrd")
 
 
 def test_scores_match_a_hand_worked_table() -> None:
@@ -74,28 +71,6 @@ def test_queries_with_the_same_contents_have_one_key() -> None:
         assert (query_key(query, names) == query_key(other, names)) == is_same, query
 
 
-def test_learnt_terms_are_indexed_only_in_their_store() -> None:
-    one, other = ShelfStore(SPECIES, TERMS, ENCODER), ShelfStore(SPECIES, TERMS, ENCODER)
-    before = index_of(one)
-    one.derived(Lookup).learn([ZORBLIN])
-    assert [mention.ids for mention in index_of(one).names.find("a zorblin")] == [("term:zorblin",)]
-    assert index_of(other).names.find("a zorblin") == []
-    assert "term:zorblin" not in before.terms  # concurrent look-ups keep a complete index
-    assert index_of(one).summaries is before.summaries  # summaries are not indexed again
-
-
-def test_an_index_is_built_once_and_freed_with_its_store(one_bird: Path) -> None:
-    with kb.open(one_bird) as store:
-        assert index_of(store) is index_of(store)
-        lookup = weakref.ref(store.derived(Lookup))
-    del store
-    gc.collect()
-    assert lookup() is None
-
-
-# --- the shipped glossary ---
-
-
 def look_up(path: Path, query: str) -> Context:
     with kb.open(path) as store:
         return kb.context(store, query, toy_encoders().sentence)
@@ -133,9 +108,6 @@ def test_own_terms_and_their_aliases_come_before_the_glossary_also_once_removed(
     assert kb.verify(one_bird).ok
 
 
-# --- files in `cache/` ---
-
-
 def answers(path: Path) -> list[list[TaxonMatch]]:
     sentence = toy_encoders().sentence
     with kb.open(path) as store:
@@ -149,14 +121,10 @@ def files(path: Path) -> list[Path]:
 def test_damaged_files_are_made_again_and_those_of_an_earlier_state_removed(six_birds: Path) -> None:
     first = answers(six_birds)
     before = [file.read_bytes() for file in files(six_birds)]
-    for place in (0, 0.5, 0.99):
-        for file, content in zip(files(six_birds), before, strict=True):
-            at = int(place * len(content))
-            file.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
-        assert answers(six_birds) == first, place
-    for file, content in zip(files(six_birds), (b"short", b"", b"PK"), strict=True):
-        file.write_bytes(content)
-    assert answers(six_birds) == first
+    for damaged in ([content[:-1] + b"?" for content in before], [b"short", b"", b"PK"]):
+        for file, content in zip(files(six_birds), damaged, strict=True):
+            file.write_bytes(content)
+        assert answers(six_birds) == first
     assert [len(file.read_bytes()) for file in files(six_birds)] == [len(content) for content in before]
     names, source = set(files(six_birds)), StarterSource(with_vectors=False)
     kb.build(six_birds, source.drawn_taxa()[6:7], source, toy_encoders())

@@ -77,20 +77,3 @@ def test_pages_on_other_things_disambiguations_and_known_terms_explain_nothing(
     assert explained(terms, "robin on a post") == []
     texts = [phrase.text for phrase in phrases_of("a red fox, mange of the 3 foxes", known=["mange"])]
     assert texts == ["red fox", "red", "fox", "foxes"], "not across stop words or commas"
-
-
-@pytest.mark.integration
-def test_the_local_wiki_explains_amplexus_and_birds(wiki_api_url: str) -> None:
-    source = WikipediaSource(wiki_api_url, contact=None)
-    terms = WikiTerms(source)
-    try:
-        [amplexus] = terms.explain("Two frogs in amplexus", known=())
-        assert amplexus.name == "Amplexus"
-        assert "male clasps the female from behind" in amplexus.definition
-        assert amplexus.source is not None
-        assert amplexus.source.revision is not None
-        [kite] = terms.explain("black-winged kite carrying prey", known=())
-        assert kite.source is not None
-        assert kite.source.title == "Black-winged kite"
-    finally:
-        source.close()
