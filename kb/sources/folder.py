@@ -86,7 +86,7 @@ class FolderSource(ArticleSource):
             path = self.folder_of(taxon)
             if path is None:
                 yield taxon, left_out(taxon, reasons.NO_PAGE)
-            elif not _article_files(path) and not _photos(path):
+            elif not _may_have_text(path) and not _photos(path):
                 detail = f"{path.name}: no article.txt and no photos"
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE, detail=detail)
             elif path.name in taken:
@@ -138,7 +138,7 @@ class FolderSource(ArticleSource):
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
             path = by_name.get(fold((title or name).rpartition("/")[2]))
-            if inside is None or path is None or not _article_files(path):
+            if inside is None or path is None or not _may_have_text(path):
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:
                 title = f"{inside.name}/{path.name}"
@@ -256,6 +256,14 @@ def _article_files(path: Path) -> list[Path]:
     return [file for file in files if _is_html(file) == _is_html(files[0])]
 
 
+def _may_have_text(path: Path) -> bool:
+    """Return whether a folder has a text; an unreadable folder counts, and fetching reports why."""
+    try:
+        return bool(_article_files(path))
+    except OSError:
+        return True
+
+
 def _is_html(file: Path) -> bool:
     return file.suffix.lower().startswith(".htm")
 
@@ -278,9 +286,12 @@ def _unused(path: Path, credited: Iterable[str]) -> Iterator[LeftOut]:
             yield LeftOut(name=file, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
 
 
-def _revision(path: Path) -> int:
-    """Return a hash of texts, photos and credits; of a file that cannot be read, of the reason."""
-    files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
+def _revision(path: Path) -> int | None:
+    """Return a hash of texts, photos and credits; of a file that cannot be read, of the reason; None for a folder."""
+    try:
+        files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
+    except OSError:
+        return None
     digests = "\n".join(f"{file.name} {_digest(file)}" for file in files)
     return int(sha256_hex(digests)[:12], 16)
 

@@ -184,7 +184,7 @@ class FaultyWiki(LoopbackServer):
             answer["categorymembers"] = [
                 {"ns": 14, "title": title, "type": "subcat"}
                 if title.startswith("Category:")
-                else {"ns": 0, "title": title, "type": "page"}
+                else {"ns": 10 if title.startswith("Template:") else 0, "title": title, "type": "page"}
                 for title in self.categories.get(fields["cmtitle"], [])
             ]
         return found

@@ -191,11 +191,10 @@ class WikiPages:
             "cmtitle": category,
             "cmlimit": MEMBERS_PER_REQUEST,
             "cmtype": "page|subcat",
-            "cmprop": "title|type",
+            "cmprop": "title",
         }
         members = [member for part in self.client.query(fields) for member in records(part, "categorymembers")]
-        kinds = {"subcat": 14, "page": 0}
-        placed = [(text(each, "title"), kinds.get(text(each, "type"), number(each, "ns"))) for each in members]
+        placed = [(text(each, "title"), number(each, "ns")) for each in members]
         return [title for title, ns in placed if ns == 0], [title for title, ns in placed if ns == 14]
 
     def search(self, words: str, n: int = 5) -> list[tuple[str, str | None]]:

@@ -109,6 +109,8 @@ class PageClient:
             return self._ask(host, at, asked, limit=MAX_BYTES)
 
         at, response, content = followed(url, ask, _target)
+        if response.status_code == 304 and not asked:
+            raise MalformedAnswer(f"{host_of(at)} answered 304 Not Modified for a page that it has not sent before")
         return Page(url=at, content=None) if response.status_code == 304 else _page(at, response, content)
 
     def _host(self, url: str) -> _Host:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -136,21 +137,30 @@ def test_a_missing_or_flat_folder_is_refused_with_an_example(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file that cannot be read, even by root")
-def test_unreadable_and_vanished_texts_do_not_affect_others(tmp_path: Path) -> None:
-    for name in ("Blue Jay", "Common Raven", "Great Tit"):
+def test_unreadable_and_vanished_texts_do_not_affect_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Blue Jay", "Common Raven", "Great Tit", "Mallard"):
         (tmp_path / name).mkdir()
+    listed = Path.iterdir
+
+    def iterdir(path: Path) -> Iterator[Path]:
+        if path.name == "Mallard":  # as of mode 0, for root too
+            raise PermissionError
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
     (tmp_path / "Blue Jay" / "article.txt").write_text("The crown is blue.", encoding="utf-8")
     (tmp_path / "Blue Jay" / "a.jpg").symlink_to("/proc/self/mem")
     (tmp_path / "Blue Jay" / "b.jpg").write_bytes(jpeg())
     (tmp_path / "Common Raven" / "article.txt").symlink_to("/proc/self/mem")
     (tmp_path / "Great Tit" / "article.txt").write_bytes(b"\xff\xfe\xff")
     source = FolderSource(tmp_path)
-    places = located(source, "Blue Jay", "Common Raven", "Great Tit").values()
+    places = located(source, "Blue Jay", "Common Raven", "Great Tit", "Mallard").values()
     pages = [page for page in places if isinstance(page, PageRef)]
     pages.append(PageRef(subject_id="a-b", title="Deleted since", revision=1))
     fetched = {page.title: result for page, result in source.fetch(pages)}
     assert {title: type(result) for title, result in fetched.items()} == {
-        "Blue Jay": FetchedPage, "Common Raven": Failure, "Great Tit": Failure, "Deleted since": LeftOut,
+        "Blue Jay": FetchedPage, "Common Raven": Failure, "Great Tit": Failure, "Mallard": Failure,
+        "Deleted since": LeftOut,
     }  # fmt: skip
     jay = fetched["Blue Jay"]
     assert isinstance(jay, FetchedPage)

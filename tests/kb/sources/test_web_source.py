@@ -49,6 +49,8 @@ def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
     for name in ("notes.txt", "secret.txt"):
         (tmp_path / name).write_text(f"{LOOKS} {HEN}")
     site.robots = "User-agent: *\nDisallow: /private\n"
+    site.pages["/unchanged"] = Reply(status=304)
+    host = site.origin.removeprefix("http://")
     outcomes = {
         site.url("/mallard#looks"): "FetchedPage",
         str(tmp_path / "notes.txt"): "FetchedPage",
@@ -56,7 +58,8 @@ def test_pages_and_files_are_fetched_or_left_out_with_the_reason(
         site.url("/nowhere"): "LeftOut no page",
         site.url("/login"): "LeftOut no usable text",
         site.url("/private"): "LeftOut disallowed by robots.txt",
-        site.url("/forbidden"): f"Failure {site.origin.removeprefix('http://')} answered 403 Forbidden",
+        site.url("/forbidden"): f"Failure {host} answered 403 Forbidden",
+        site.url("/unchanged"): f"Failure {host} answered 304 Not Modified for a page that it has not sent before",
     }
     pages = [page_of("anas-platyrhynchos", address) for address in outcomes]
     assert {owner_of(each.subject_id) for each in pages} == {"anas-platyrhynchos"}

@@ -47,7 +47,7 @@ def test_each_category_is_asked_for_once_three_at_a_time_in_the_wikis_order(
     wiki.categories = {
         "Category:Insects": ["Insect", *families],
         **{name: [f"Species {i}", "Category:Insects"] for i, name in enumerate(families)},
-        "Category:Owls": ["Barn owl", "Category:Eared owls", "Category:Extinct owls"],
+        "Category:Owls": ["Barn owl", "Template:Owls", "Category:Eared owls", "Category:Extinct owls"],
         "Category:Eared owls": ["Long-eared owl", "Category:Scops owls"],
         "Category:Extinct owls": ["Laughing owl", "Category:Eared owls", "Category:Owls"],
         "Category:Scops owls": ["Oriental scops owl"],
