@@ -1,10 +1,6 @@
-"""Knowledge base in memory: four birds of one colour each."""
-
 from typing import Any
 
 from PIL import Image, ImageDraw
-
-from tests.toy.store import MemoryStore, Sketch
 
 BIRDS = {
     "Cardinalis cardinalis": ("crimson", "Northern Cardinal", "Plumage bright red. Crest red, face black."),
@@ -18,11 +14,3 @@ def bird(colour: Any, *, x: int = 0, size: int = 96) -> Any:
     picture = Image.new("RGB", (size, size), "white")
     ImageDraw.Draw(picture).ellipse((size // 4 + x, size // 3, 3 * size // 4 + x, 3 * size // 4), fill=colour)
     return picture
-
-
-def memory_store(encoders: Any) -> MemoryStore:
-    sketches = {
-        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
-        for name, (colour, common, text) in BIRDS.items()
-    }
-    return MemoryStore(sketches, encoders)

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from tests.recognize.birds_in_memory import memory_store
+from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.encoders import toy_encoders
-from tests.toy.store import MemoryStore
+from tests.toy.store import MemoryStore, Sketch
 
 
 @pytest.fixture(scope="session")
@@ -14,4 +14,8 @@ def encoders() -> Any:
 
 @pytest.fixture(scope="session")
 def store(encoders: Any) -> MemoryStore:
-    return memory_store(encoders)
+    sketches = {
+        name: Sketch(texts=[text], pictures=[bird(colour), bird(colour, x=5)], common_name=common, credit="A. Painter")
+        for name, (colour, common, text) in BIRDS.items()
+    }
+    return MemoryStore(sketches, encoders)

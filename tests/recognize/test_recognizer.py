@@ -165,17 +165,6 @@ def test_unfit_stores_presets_and_settings_are_refused(store: Any, encoders: Any
         Recognizer(store, encoders, k=0)
 
 
-def test_two_streams_share_a_recognizer_with_a_small_cache(
-    store: Any, encoders: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("recognize.candidates._CACHED", 1)
-    birds = [bird(colour) for colour, *_ in BIRDS.values()]
-    recognizer = Recognizer(store, encoders, k=1, batch_size=2)
-    streams = recognizer.identify(birds), recognizer.identify(reversed(birds))
-    both = [(one.answer.name, other.answer.name) for one, other in zip(*streams, strict=True)]
-    assert both == list(zip(BIRDS, reversed(BIRDS), strict=True))
-
-
 IDS = {name: name.lower().replace(" ", "-") for name in BIRDS}
 
 

@@ -2,13 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PIL import Image
 
 import kb
 import recognize
 from recognize.settings import MIN_CONFIDENCE
-from tests.toy.store import MemoryStore, Sketch
 
 # The photo of the README, and photos outside the training of the models, drawn by chance.
 PHOTOS = (
@@ -36,35 +34,3 @@ def test_most_known_birds_are_named_with_a_sane_confidence_and_noise_has_no_name
     assert all((row.answer.confidence or 0) >= MIN_CONFIDENCE for row in right)
     assert rows[0].answer.name == "Cardinalis cardinalis" and rows[0].answer.confidence > 0.6, "of the README"
     assert [row.answer.rank for row in rows[len(PHOTOS) :]] == ["none"] * 2
-
-
-ROBIN, JAY, THIRD = "Erithacus rubecula", "Cyanocitta cristata", "cardinalis-cardinalis/birds525-valid-11"
-PHOTOS_OF = {ROBIN: "erithacus-rubecula/oiseaux-fr-02", JAY: "cyanocitta-cristata/vbet-03"}
-ANCHORS = {ROBIN: "erithacus-rubecula/danish-birds-01", JAY: "cyanocitta-cristata/vbet-01"}
-TEXTS = {
-    ROBIN: "A small bird. Face and breast orange, upperparts brown, belly white.",
-    JAY: "Upperparts and crest blue, underparts white, a black necklace.",
-}
-LINEAGES = {ROBIN: {"genus": "Erithacus", "family": "Muscicapidae"}, JAY: {"genus": "Cyanocitta", "family": "Corvidae"}}
-
-
-@pytest.mark.parametrize(("with_anchor", "with_text"), [([ROBIN], []), ([], [ROBIN, JAY]), ([ROBIN], [JAY])])
-def test_birds_of_a_small_knowledge_base_are_named_and_others_are_not(
-    birds: Path, with_anchor: list[str], with_text: list[str]
-) -> None:
-    def read(photo: str) -> Any:
-        return Image.open(birds / "photos" / f"{photo}.jpg").convert("RGB")
-
-    sketches = {
-        name: Sketch(
-            texts=[TEXTS[name]] if name in with_text else [],
-            pictures=[read(ANCHORS[name])] if name in with_anchor else [], lineage=LINEAGES[name],
-        )
-        for name in dict.fromkeys((*with_anchor, *with_text))
-    }  # fmt: skip
-    encoders = recognize.load_encoders("starter")
-    recognizer = recognize.Recognizer(MemoryStore(sketches, encoders), encoders)
-    for photo, name in [*((read(PHOTOS_OF[name]), name) for name in sketches), (read(THIRD), None), (NOISE, None)]:
-        row: Any = next(recognizer.identify([photo]))
-        assert (row.answer.name if row.answer.rank == "species" else None) == name
-        assert name is None or row.answer.confidence > 0.5

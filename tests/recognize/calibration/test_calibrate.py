@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from data.contracts import Encoders
-from data.errors import BadInput, MissingContents
+from data.errors import BadInput
 from recognize import Recognizer
 from recognize.calibration.calibrate import calibrate, check_enough
 from recognize.calibration.sources import LabelledSource, photos_of_anchors, photos_of_files
@@ -38,8 +38,6 @@ def bird(species: int, number: int) -> Image.Image:
 
 
 class World:
-    """A knowledge base, and the files of its anchors."""
-
     def __init__(self, folder: Path, pictures: Any, encoders: Encoders | None = None) -> None:
         self.encoders = encoders or toy_encoders()
         lineage = {"genus": "Avis", "family": "Avidae"}
@@ -72,7 +70,6 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Fourteen species with five anchors each."""
     pictures = {i: [bird(i, number) for number in range(5)] for i in range(N_SPECIES)}
     return World(tmp_path_factory.mktemp("world") / "anchors", pictures)
 
@@ -173,10 +170,3 @@ def test_too_few_photos_or_species_are_refused() -> None:
             check_enough(n_photos, n_species, noun="reference photo")
         assert "at least 60 photos of 10 species" in str(refused.value)
         assert "--photos" in str(refused.value.hint)
-
-
-def test_a_preset_without_its_contents_is_refused(world: World) -> None:
-    empty = replace(world.knowledge, chunks=tuple(replace(t, ids=(), owners=t.owners[:0], vectors=t.vectors[:0])
-                                                  for t in world.knowledge.chunks))  # fmt: skip
-    with pytest.raises(MissingContents, match="descriptions"):
-        calibrate(world.store, world.encoders, empty, world.anchors(), preset="vr-rag-v1")

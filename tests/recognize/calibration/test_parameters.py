@@ -108,7 +108,6 @@ def table(owners: Any) -> VectorTable:
 
 @pytest.fixture
 def knowledge() -> Knowledge:
-    """Species with two anchors each, the first with four; every second one has a prototype."""
     owners = sorted([*range(N_SPECIES), *range(N_SPECIES), 0, 0])
     trained = np.arange(0, N_SPECIES, 2)
     prototypes = np.random.default_rng(1).normal(size=(len(trained), 4)).astype(np.float32)
@@ -120,7 +119,6 @@ def knowledge() -> Knowledge:
 
 @pytest.fixture
 def anchors(knowledge: Knowledge) -> LabelledVectors:
-    """All anchors as photos."""
     rows = np.arange(len(knowledge.anchors.owners))
     queries = Queries(text_image=(knowledge.images[0].vectors,), visual=knowledge.anchors.vectors)
     return LabelledVectors(queries=queries, species=knowledge.anchors.owners, same=tuple(np.array([i]) for i in rows))

@@ -27,10 +27,15 @@ LIKEST = Taxon(
 
 
 def answered(
-    *held: float, unknown: float = 0.0, not_held: Any = None, lineage: Any = LINEAGE, least: float = 0.5
+    *held: float,
+    unknown: float = 0.0,
+    not_held: Any = None,
+    lineage: Any = LINEAGE,
+    least: float = 0.5,
+    first: Taxon = FIRST,
 ) -> Answer:
     chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held=not_held or {}, unknown=unknown)
-    return answer_of(FIRST, chances, lineage, min_confidence=least, likest=LIKEST)
+    return answer_of(first, chances, lineage, min_confidence=least, likest=LIKEST)
 
 
 def test_an_answer_rolls_up_to_the_first_confident_rank() -> None:
@@ -100,15 +105,11 @@ GENUS = Taxon(
 
 
 def test_an_entry_for_a_genus_is_never_named_as_a_species() -> None:
-    def of_genus(*held: float) -> Answer:
-        chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held={}, unknown=0.0)
-        return answer_of(GENUS, chances, lineage_with_self(GENUS), min_confidence=0.5)
-
-    sure = of_genus(0.7, 0.8, 0.9, 1.0)
+    sure = answered(0.7, 0.8, 0.9, 1.0, lineage=lineage_with_self(GENUS), first=GENUS)
     assert (sure.rank, sure.name, sure.common_name) == ("genus", "Russula", "Brittlegills")
     assert sure.confidence == 0.8, "the chance of the genus, whose species may be entries too"
     assert (sure.family, sure.order) == ("Russulaceae", "Russulales")
-    unsure = of_genus(0.3, 0.4, 0.9, 1.0)
+    unsure = answered(0.3, 0.4, 0.9, 1.0, lineage=lineage_with_self(GENUS), first=GENUS)
     assert (unsure.rank, unsure.name, unsure.common_name) == ("family", "Russulaceae", None)
     plain = answer_of(GENUS, None, lineage_with_self(GENUS), min_confidence=1.0)
     assert (plain.rank, plain.name, plain.common_name, plain.confidence) == ("genus", "Russula", "Brittlegills", None)
@@ -119,8 +120,6 @@ JAY = "Cyanocitta cristata"
 
 @dataclass(frozen=True)
 class TrainedLook:
-    """A visual encoder with a prototype of each bird."""
-
     look: Any
 
     def __getattr__(self, name: str) -> Any:

@@ -58,7 +58,6 @@ def test_kinship_limits_the_chances_of_a_species_that_is_not_held() -> None:
 
 
 def test_a_photo_without_a_detected_bird_shows_more_probably_none_of_the_knowledge_base() -> None:
-    """Nine times as probably, and no order of an unheld species."""
     models: Any = {rank: {"bias": 3.0} for rank in RANKS[1:]}
     parameters = Parameters(temperature=1.0, held={"species": {}}, not_held=models, unknown={"bias": -1.0})
     rows, is_seen = np.concatenate([row(), row()]), np.array([True, False])
@@ -70,7 +69,6 @@ def test_a_photo_without_a_detected_bird_shows_more_probably_none_of_the_knowled
 
 
 def test_the_chance_of_an_answer_counts_both_cases() -> None:
-    """An unheld species cannot be right, but its genus can."""
     held, not_held = dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)), {"genus": 0.4, "family": 0.6, "order": 0.9}
     found = Chances(held=held, not_held=not_held, unknown=0.25)  # type: ignore[arg-type]
     assert [found.right(rank) for rank in RANKS] == [0.375, 0.625, 0.75, 0.975]
@@ -133,8 +131,6 @@ def test_the_species_of_a_genus_have_no_more_confidence_than_the_genus() -> None
 
 
 def best_share(even: Any) -> float:
-    """Return the share of the highest posterior density, by an optimiser."""
-
     def loss(share: float) -> float:
         likely = np.log(share * even + (1 - share) * (1 - even)).sum()
         prior = STRENGTH * (UNKNOWN_PRIOR * np.log(share) + (1 - UNKNOWN_PRIOR) * np.log(1 - share))

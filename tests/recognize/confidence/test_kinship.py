@@ -26,7 +26,6 @@ def at(*degrees: float) -> Any:
 
 
 def owls(background: Any, *names: str, anchors: VectorTable = NOTHING) -> Knowledge:
-    """Owls at 0 and 30 degrees."""
     return Knowledge(
         n_species=2, names=(), chunks=(), anchors=anchors, trained=np.array([0, 1]), prototypes=at(0, 30),
         background=background, background_names=names,
@@ -92,7 +91,6 @@ def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def near(n: int, spread: float) -> Any:
-    """Return unit vectors about the centre."""
     noise = as_unit_rows(RNG.normal(size=(n, 64)).astype(np.float32))
     return as_unit_rows((CENTRE + spread * noise).astype(np.float32))
 
@@ -108,7 +106,6 @@ def familiarity(anchors: Any, lineages: Mapping[int, Mapping[str, str]] | None =
 
 
 def test_photos_like_the_reference_photos_are_familiar_and_others_strange_on_their_scale() -> None:
-    """Photos are less alike than drawings."""
     far = as_unit_rows(RNG.normal(size=(20, 64)).astype(np.float32))
     vectors, known, close = near(30, 1.2), familiarity(near(60, 1.2)), familiarity(near(60, 0.2))
     assert all(known.is_strange(vector, ()) for vector in (*far, -CENTRE))
@@ -121,10 +118,8 @@ def test_photos_like_the_reference_photos_are_familiar_and_others_strange_on_the
     [
         ("bird", 0.9, {"class": "Insecta"}, True),
         ("bird", 0.9, {"class": "Aves"}, False),
-        ("cat", 0.9, {"class": "Mammalia"}, False),
         ("person", 0.9, {"class": "Insecta"}, True),
         ("bird", 0.4, {"class": "Insecta"}, False),
-        ("potted plant", 0.9, {"class": "Insecta"}, False),
         ("bird", 0.9, {}, False),
     ],
 )

@@ -34,7 +34,6 @@ def pictures() -> list[Image.Image]:
 
 
 def bert(folder: Path) -> Any:
-    """A tokenizer of words, in a folder."""
     import transformers
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[DEC]", "[ENC]", *WORDS]

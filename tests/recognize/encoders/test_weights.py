@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data.errors import ConfigError, MissingDependency, MissingRequirement
+from data.errors import ConfigError
 from recognize.encoders.open_clip_models import OpenClipEncoder
 from recognize.encoders.profiles import LOADERS, load_encoders
 from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
@@ -32,7 +32,6 @@ def put(cache: Path, repository: str, name: str, size: int) -> Path:
 
 
 def found(encoder: Any, cache: Path) -> EncoderWeights:
-    """Return the weights of an encoder in a profile of its own."""
     encoders = toy_encoders()
     role = "sentence" if isinstance(encoder, SentenceEncoder) else "visual"
     profile: Any = type("Profile", (), {"text_image": (), "visual": encoders.visual, "sentence": encoders.sentence})
@@ -113,16 +112,12 @@ def test_the_cache_folder_follows_environment_variables(monkeypatch: pytest.Monk
         assert hub_cache() == Path(folder)
 
 
-HAS_IT = importlib.util.find_spec("sentence_transformers") is not None
-needs_it = pytest.mark.skipif(
-    not HAS_IT, reason="sentence_transformers of the extra `models` is not installed (CI installs it)"
-)
 TEXTS = ["A red cap.", "", "the long bill of a heron is yellow and sharp at its tip", "?!", "wings " * 60]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Any:
-    """A two-layer BERT with a vocabulary of letters."""
+    pytest.importorskip("sentence_transformers", reason="the extra `models` is not installed (CI installs it)")
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
@@ -142,7 +137,6 @@ def folder(tmp_path: Path) -> Any:
     return tmp_path / "tiny"
 
 
-@needs_it
 @pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
 def test_vectors_match_the_library_and_do_not_depend_on_the_batch(folder: Any) -> None:
     from sentence_transformers import SentenceTransformer
@@ -158,18 +152,3 @@ def test_vectors_match_the_library_and_do_not_depend_on_the_batch(folder: Any) -
     assert (encoder.name, encoder.max_tokens, encoder.count_tokens("cap")) == ("tiny", 32, 5)
     assert encoder.space.startswith("sentence-transformers/tiny/") and str(folder.parent) not in encoder.space
     assert encoder.encode_texts([]).shape == (0, encoder.dim)
-
-
-@needs_it
-@pytest.mark.filterwarnings("ignore")
-def test_a_missing_sentence_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(MissingRequirement, match="the sentence encoder nobody/nothing cannot be loaded"):
-        SentenceEncoder("nobody/nothing", device="cpu").encode_texts(["a"])
-
-
-@pytest.mark.skipif(HAS_IT, reason="sentence_transformers is installed")
-def test_a_missing_extra_is_reported_with_the_pip_command() -> None:
-    with pytest.raises(MissingDependency) as caught:
-        SentenceEncoder().encode_texts(["a bird"])
-    assert caught.value.hint == "In Fieldmark's folder: pip install '.[models]'"

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
-from data.arrays import as_unit_rows
 from data.files import sha256_hex
 from recognize import PhotoRanking, Recognizer, evaluate, load_encoders
 from recognize.evaluation.encoded_photos import encode_photos
-from recognize.evaluation.leaks import NEAR_COSINE, Leaks, find_leaks, near_vectors, training_hashes
+from recognize.evaluation.leaks import Leaks, find_leaks, training_hashes
 from recognize.evaluation.picture_hash import HASH_BITS, iter_hashes, near_duplicates, picture_hash
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
@@ -51,17 +50,6 @@ def test_figures_match_hand_computation_and_unreadable_photos_are_left_out() -> 
         report_of(photos[-1:])
 
 
-def test_each_measure_stops_at_its_named_rank() -> None:
-    """One photo for each rank of the species."""
-    ranks = (1, 2, 5, 6, 10, 11, 30, 31)
-    others = [f"other-{i}" for i in range(31)]
-    report = report_of([(ranking(*others[: rank - 1], "robin", *others[rank:]), "robin") for rank in ranks])
-    found = {measured.name: measured.micro * len(ranks) for measured in report.measures}
-    five = 1 + 1 / 2 + 1 / 5
-    expected = {"top-1": 1, "top-5": 3, "hit@30": 7, "MRR@1": 1, "MRR@5": five, "MRR@10": five + 1 / 6 + 1 / 10}
-    assert found == pytest.approx(expected)
-
-
 def test_a_recognizer_is_evaluated_on_labelled_photos(encoders: Any) -> None:
     colours = ("red", "blue", "yellow", "black", "white", "green")
     shown = {c: Image.new("RGB", (32, 32), c) for c in colours}
@@ -81,13 +69,11 @@ def test_a_recognizer_is_evaluated_on_labelled_photos(encoders: Any) -> None:
 
 
 def scene(seed: Any) -> Any:
-    """Return a picture of coarse random colours."""
     rows = np.random.default_rng(seed).integers(0, 256, (9, 12, 3), dtype=np.uint8)
     return Image.fromarray(rows).resize((360, 270), Image.Resampling.BICUBIC)
 
 
 def saved(image: Any, quality: Any) -> Any:
-    """Return the picture after saving it as JPEG."""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=quality)
     return Image.open(file)
@@ -119,16 +105,6 @@ def test_hashes_are_near_up_to_four_bits_and_the_encoder_knows_those_of_its_trai
     changed = np.array([known[7] ^ np.uint64(0b1111), known[7] ^ np.uint64(0b11111)])
     assert near_duplicates(changed, known).tolist() == [True, False]
     assert not len(training_hashes(toy_encoders()))
-
-
-def test_vectors_are_near_above_the_threshold_in_every_block() -> None:
-    anchor = np.array([[1.0, 0.0]], dtype=np.float32)
-    photos = np.tile(np.array([[0.0, 1.0]], dtype=np.float32), (1_200, 1))
-    at = [NEAR_COSINE + 1e-4, NEAR_COSINE - 1e-4]
-    photos[[0, 1]] = as_unit_rows([[cosine, np.sqrt(1 - cosine**2)] for cosine in at])
-    photos[1_100] = anchor[0]  # far behind the first block of photos
-    assert near_vectors(photos, anchor).nonzero()[0].tolist() == [0, 1_100]
-    assert not near_vectors(photos, anchor[:0]).any()
 
 
 def test_copies_are_found_by_file_and_scaled_copies_by_hash(tmp_path: Path) -> None:

@@ -47,16 +47,6 @@ def test_differing_marks_are_named(store: Any, encoders: Any) -> None:
     assert why.first.anchors[0].credit == "A. Painter, private"
 
 
-def test_a_stage_that_favours_the_other_species_is_named(encoders: Any) -> None:
-    mixed = {
-        "Rubra verbis": Sketch(texts=["Plumage red."], pictures=[bird("navy")]),
-        "Rubra imagine": Sketch(texts=["Plumage blue."], pictures=[bird("crimson")]),
-    }
-    why = explained(mixed, encoders, "crimson")
-    assert (why.deciding_stage, why.same_genus) == ("visual", True)
-    assert "on its reference photos; the description favours" in why.text
-
-
 def row_of(*scores: Any, anchors: tuple[float, ...] = ()) -> Identification:
     """Return a row of the default preset with these stage scores for the two species of the store."""
     names = {"Cardinalis cardinalis": "Northern Cardinal", "Piranga olivacea": "Scarlet Tanager"}

@@ -63,10 +63,7 @@ def test_a_text_without_a_colour_has_no_vector_and_shades_are_colours() -> None:
     assert ENCODER.visible_words("Chestnut wings with a long tail") == ("chestnut",)
 
 
-def test_vectors_do_not_depend_on_the_batch() -> None:
-    pictures = [butterfly.draw(0) for butterfly in BUTTERFLIES[:3]]
-    alone = [ENCODER.encode_images([picture])[0] for picture in pictures]
-    np.testing.assert_array_equal(ENCODER.encode_images(pictures), alone)
+def test_a_blank_picture_has_its_colour_and_no_picture_no_vector() -> None:
     assert ENCODER.encode_images([]).shape == (0, len(BASIC))
     blank = ENCODER.encode_images([Image.new("RGB", (50, 50), INKS["blue"])])[0]
     assert BASIC[int(blank.argmax())] == "blue"

@@ -42,7 +42,6 @@ def read(script: Any, *, candidates: Any = CANDIDATES, **settings: Any) -> Any:
 
 
 def label_of(name: Any, call: Any) -> Any:
-    """Return the label under which a call shows a candidate."""
     return re.search(rf"^([A-Z])\. {name}", call.text, re.MULTILINE).group(1)
 
 
@@ -58,6 +57,11 @@ def test_a_request_has_photo_descriptions_and_a_label_enum() -> None:
     assert "C. Eastern Bluebird (Sialia sialis): no description." in call.text
     schema = call.payload["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["answer"]["enum"] == ["A", "B", "C", "none"]
+    assert '"none"' in call.text
+    reading, (call,) = read(choosing("Blue Jay"), forced=True)
+    schema = call.payload["response_format"]["json_schema"]["schema"]
+    assert (reading.choice, schema["properties"]["answer"]["enum"]) == ("cyanocitta-cristata", ["A", "B", "C"])
+    assert "It shows one of them" in call.text and '"none"' not in call.text
     for n in (0, 27):
         with pytest.raises(UsageError, match=f"got {n}"):
             read("?", candidates=CANDIDATES[:1] * n)
@@ -188,17 +192,6 @@ def test_a_rejected_api_key_cancels_the_waiting_samples() -> None:
         assert server.n_calls < 30, "pending questions are not asked any more"
 
 
-def test_a_forced_choice_offers_no_way_out() -> None:
-    reading, (call,) = read(choosing("Blue Jay"), forced=True)
-    assert reading.choice == "cyanocitta-cristata"
-    answers = call.payload["response_format"]["json_schema"]["schema"]["properties"]["answer"]["enum"]
-    assert answers == ["A", "B", "C"]
-    assert "It shows one of them" in call.text
-    assert '"none"' not in call.text
-    _, (free,) = read(choosing("Blue Jay"))
-    assert '"none"' in free.text
-
-
 def row(image: Any, **changes: Any) -> Identification:
     answer = RowAnswer(rank="genus", name="Cyanocitta", confidence=0.8, p_unknown=0.1)
     return Identification(image=image, **({"answer": answer, "candidates": tuple(CANDIDATES[:2])} | changes))
@@ -234,17 +227,10 @@ def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
     assert pictures == [b"a.jpg 18", b"a.jpg 9", b"b.jpg"], "one bird: the whole photo"
 
 
-def test_unreadable_and_refused_replies_and_unreadable_photos_keep_the_answer() -> None:
-    def script(call: Any) -> Any:
-        return "?" if call.images[0].endswith(b"a.jpg") else Answer(text=None, refusal="No.")
-
-    before = [row("a.jpg"), row("b.jpg")]
-    found, _ = read_rows(before, script)
-    assert [each.answer for each in found] == [each.answer for each in before]
-    readings = [each.reader for each in found]
-    assert [(each.agreement, each.answered, len(each.failures)) for each in readings] == [(0.0, 0, 0), (0.0, 0, 1)]
-    assert readings[0].reason == "the reader failed: no choice in the reply '?'"
-    assert "the reader failed" in readings[1].reason
+def test_refused_replies_and_unreadable_photos_keep_the_answer() -> None:
+    (refused,), _ = read_rows([row("a.jpg")], Answer(text=None, refusal="No."))
+    assert (refused.answer, refused.status) == (row("a.jpg").answer, "identified")
+    assert (refused.reader.agreement, refused.reader.answered, len(refused.reader.failures)) == (0.0, 0, 1)
 
     def broken(path: Any, _: Any) -> None:
         raise BadImage(f"{path} is gone")

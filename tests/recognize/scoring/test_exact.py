@@ -25,28 +25,6 @@ def test_a_pool_has_the_best_exact_scores_and_first_tied_rows(m: int, seed: int,
     assert pool.items.tolist() == best.ravel().tolist()
 
 
-@pytest.mark.parametrize(("n_good", "seed"), [(1, 0), (3, 1), (9, 2)])
-def test_the_doubt_of_a_pool_scales_with_its_best_score(n_good: int, seed: int) -> None:
-    """A small sum of cancelling terms passes through large values, so its rounding error is as large as theirs."""
-    rng, m = np.random.default_rng(seed), 10
-    exact = 0.1 + rng.integers(-3, 4, size=(5, 300)) * DOUBT / 20
-    best = rng.permuted(np.arange(300)[None].repeat(5, 0), axis=1)[:, :n_good]
-    np.put_along_axis(exact, best, np.array([1.0, *[0.2] * (n_good - 1)])[None].repeat(5, 0), axis=1)
-    rough = (exact + rng.uniform(-0.45, 0.45, size=exact.shape) * DOUBT).astype(np.float32)
-    pool = find_pools(rough, m, lambda pairs: exact[pairs.photos, pairs.items])
-    expected = np.sort(np.argsort(-np.round(exact, 12), axis=1, kind="stable")[:, :m], axis=1)
-    assert pool.items.tolist() == expected.ravel().tolist()
-
-
-def test_a_pool_of_distant_scores_needs_no_exact_score() -> None:
-    rough = np.random.default_rng(0).permuted(np.linspace(-1, 1, 400, dtype=np.float32)[None].repeat(3, 0), axis=1)
-
-    def refuse(pairs: Any) -> None:
-        raise AssertionError(f"asked for {len(pairs)} exact scores")
-
-    assert find_pools(rough, 7, refuse).starts(3).tolist() == [0, 7, 14, 21]
-
-
 @pytest.mark.parametrize("counts", [[1, 60, 0, 7], [0]])
 @pytest.mark.parametrize(("scale", "seed"), [(0.02, 0), (1.0, 1), (4.0, 2)])
 def test_pairs_settle_in_exact_order_within_each_photo(counts: list[int], seed: int, scale: float) -> None:
@@ -56,14 +34,6 @@ def test_pairs_settle_in_exact_order_within_each_photo(counts: list[int], seed: 
     order = np.lexsort((np.arange(len(photos)), -np.round(exact, 12), photos))
     assert settled.order.tolist() == order.tolist()
     assert settled.scores == pytest.approx(exact[order], abs=DOUBT)
-
-
-def test_each_photo_can_have_its_own_doubt() -> None:
-    rough = np.array([0.1, 0.2, 0.1, 0.2])
-    exact = np.array([0.3, 0.2, 0.3, 0.2])
-    pairs = Pairs(np.array([0, 0, 1, 1]), np.arange(4))
-    settled = settle(pairs, rough, lambda at: (exact[at], {}), n_shown=0, doubts=np.array([0.01, 0.15]))
-    assert settled.order.tolist() == [1, 0, 2, 3]
 
 
 @pytest.mark.parametrize(("n_shown", "seed"), [(0, 0), (4, 2), (100, 3)])

@@ -44,21 +44,6 @@ def test_inconsistent_tables_are_refused(changed: dict[str, Any], message: str) 
         knowledge(**changed)
 
 
-def test_a_large_knowledge_base_is_measured_by_its_own_rows() -> None:
-    rng = np.random.default_rng(0)
-    many, others = (rng.normal(size=(n, 4)).astype(np.float32) for n in (600, 300))
-    ids, owners = tuple(map(str, range(600))), np.arange(600)
-    anchors = VectorTable(ids=ids, owners=owners, vectors=many)
-    background = {"background": others, "background_names": tuple(map(str, range(300)))}
-    large = knowledge(n_species=600, anchors=anchors, trained=owners, prototypes=many, **background)
-    for sample in (large.anchor_sample, large.prototype_sample):
-        assert len(sample) < 300
-        assert {tuple(row) for row in sample.tolist()} <= {tuple(row) for row in many.astype(float).tolist()}
-    small = knowledge(**background)
-    assert len(small.anchor_sample) == len(small.prototype_sample) == len(large.anchor_sample)
-    assert small.anchor_sample[:2].tolist() == small.prototype_sample[:2].tolist() == AXES[:2].tolist()
-
-
 def unit_table(owners: Any, vectors: Any) -> VectorTable:
     owners = np.array(owners, dtype=np.intp)
     return VectorTable(ids=tuple(f"i{i}" for i in range(len(owners))), owners=owners, vectors=as_unit_rows(vectors))

@@ -81,7 +81,6 @@ def test_thread_count_follows_cores_or_openblas_setting(monkeypatch: pytest.Monk
 
 
 def numbered(n_photos: int) -> Any:
-    """Return products in which photo i scores i, 2 i and 3 i."""
     queries = np.arange(n_photos, dtype=np.float32)[:, None] * np.array([[1, 2, 3]], dtype=np.float32)
     return [Product((queries,), (np.eye(3, dtype=np.float32),))]
 
@@ -107,27 +106,3 @@ def test_each_photo_is_ranked_once_with_its_own_scores(
     found = rank_photos(n_photos, numbered(n_photos), rank)
     assert [one.species.tolist() for one in found] == [[photo] for photo in range(n_photos)]
     assert (threads <= {threading.current_thread()}) == (n_photos <= 128), "few photos are ranked without threads"
-
-
-def test_many_photos_are_ranked_in_several_threads_and_an_error_stops_later_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stages, "n_threads", lambda: 2)
-    both, before, started = threading.Barrier(2, timeout=60), set(threading.enumerate()), []
-
-    def wait(photos: Any, scores: Any) -> Any:
-        both.wait()
-        return ranked(photos)
-
-    assert len(rank_photos(512, numbered(512), wait)) == 512
-
-    def fail(photos: Any, scores: Any) -> Any:
-        started.append(photos.start)
-        if photos.start == 128:
-            raise ZeroDivisionError("of a photo")
-        return ranked(photos)
-
-    with pytest.raises(ZeroDivisionError, match="of a photo"):
-        rank_photos(2000, numbered(2000), fail)
-    assert max(started) < 512
-    assert set(threading.enumerate()) <= before

@@ -89,7 +89,6 @@ PRESETS: dict[str, Any] = {
 
 
 def check(preset: str, made: Any, kind: str, m: int) -> None:
-    """Compare the rankings of a preset with those of plain loops."""
     knowledge, queries, world = made
     rankings = PRESETS[preset](knowledge, queries, m=m)
     assert len(rankings) == len(queries)

@@ -63,7 +63,6 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
 
 
 def pair_name(pair: int) -> str:
-    """Return a pair in words."""
     part, attribute = divmod(pair, len(ATTRIBUTES))
     return f"{ATTRIBUTES[attribute]} {PARTS[part]}"
 
