@@ -13,11 +13,11 @@ from recognize.confidence.calibration import Calibration, Parameters, vocabulary
 from recognize.confidence.chances import N_SAMPLED, STRENGTH, Chances, at_prior, chances_of, estimate_prior, sample_of
 from recognize.confidence.evidence import FEATURES, N_JUDGED
 from recognize.confidence.ranks import RANKS
-from recognize.photos import encode_in_batches
 from recognize.scoring.fusion import WEIGHTS
 from recognize.scoring.stages import Ranking
 from recognize.settings import UNKNOWN_PRIOR
 from tests.recognize.birds_in_memory import bird
+from tests.toy.encoders import Counting
 
 
 def row(**features: float) -> Any:
@@ -189,24 +189,15 @@ def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: A
 
 
 def test_a_run_encodes_no_photo_twice(
-    store: Any, encoders: Any, calibration: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    store: Any, encoders: Any, calibration: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("recognize.confidence.chances.N_SAMPLED", 8)
-    paths = [tmp_path / f"{i}.png" for i in range(16)]
-    for i, path in enumerate(paths):
-        bird(("crimson", "royalblue", "lime")[i % 3], x=i % 7).save(path)
-    paths[1].write_bytes(b"no picture")
-    encoded: list[str] = []
-
-    def counting(encoders: Any, images: Any, **more: Any) -> Any:
-        for batch, queries, seconds in encode_in_batches(encoders, images, **more):
-            encoded.extend(decoded.name for decoded in batch)
-            yield batch, queries, seconds
-
-    monkeypatch.setattr("recognize.photo_task.encode_in_batches", counting)
-    rows = list(Recognizer(store, encoders, calibration=calibration, batch_size=8).identify(paths))
-    assert sorted(encoded) == sorted(map(str, paths))
-    assert [row.image for row in rows] == list(map(str, paths))
+    counting = Counting()
+    mine = replace(encoders, text_image=(counting,))
+    photos = [bird(("crimson", "royalblue", "lime")[i % 3], x=i) for i in range(16)]
+    rows = list(Recognizer(store, mine, calibration=calibration, batch_size=8).identify([photos[0], b"", *photos[1:]]))
+    assert [row.status for row in rows].index("error") == 1
+    assert counting.n_images == 16
 
 
 def test_photos_without_a_bird_do_not_count(store: Any, encoders: Any, calibration: Any) -> None:

@@ -80,18 +80,11 @@ def test_a_family_without_a_name_is_skipped_and_an_unnamed_taxon_has_no_kin() ->
 
 
 BOX = Box(0, 0, 9, 9)
-RNG = np.random.default_rng(0)
-CENTRE = as_unit_rows(RNG.normal(size=(1, 64)).astype(np.float32))[0]
-
-
-@pytest.fixture(autouse=True)
-def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test the same random numbers, whatever ran before it."""
-    monkeypatch.setitem(globals(), "RNG", np.random.default_rng(1))
+CENTRE = as_unit_rows(np.random.default_rng(0).normal(size=(1, 64)).astype(np.float32))[0]
 
 
 def near(n: int, spread: float) -> Any:
-    noise = as_unit_rows(RNG.normal(size=(n, 64)).astype(np.float32))
+    noise = as_unit_rows(np.random.default_rng(n).normal(size=(n, 64)).astype(np.float32))
     return as_unit_rows((CENTRE + spread * noise).astype(np.float32))
 
 
@@ -106,7 +99,7 @@ def familiarity(anchors: Any, lineages: Mapping[int, Mapping[str, str]] | None =
 
 
 def test_photos_like_the_reference_photos_are_familiar_and_others_strange_on_their_scale() -> None:
-    far = as_unit_rows(RNG.normal(size=(20, 64)).astype(np.float32))
+    far = as_unit_rows(np.random.default_rng(2).normal(size=(20, 64)).astype(np.float32))
     vectors, known, close = near(30, 1.2), familiarity(near(60, 1.2)), familiarity(near(60, 0.2))
     assert all(known.is_strange(vector, ()) for vector in (*far, -CENTRE))
     assert np.mean([known.is_strange(vector, ()) for vector in vectors]) < 0.1

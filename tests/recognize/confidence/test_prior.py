@@ -300,10 +300,9 @@ def test_texts_of_distant_ranks_are_not_read() -> None:
         return [() for _ in ids]
 
     names = tuple(f"species-{i}" for i in range(200))
-    many = Ranking(species=np.arange(200), scores=-np.arange(200.0), stages={})
     made = PlacePrior(ranges_of, names, temperature=1.0, odds=10.0)
     for _ in range(2):
-        made.apply(many, (place_of("Norway"), JUNE))
+        made.apply(ranking(-np.arange(200.0), range(200)), (place_of("Norway"), JUNE))
     assert read == list(names[: PlacePrior.reach])
 
 

@@ -1,6 +1,5 @@
 import io
 
-import pytest
 from PIL import Image
 
 from data.records import Box, Detection
@@ -8,26 +7,18 @@ from data.starter.drawings import drawings_of
 from recognize.detect.nanodet import NanoDet, common_share, distinct, tiles_of
 
 
-@pytest.fixture(scope="module")
-def detector() -> NanoDet:
-    return NanoDet()
-
-
 def drawn(taxon_id: str) -> Image.Image:
     return Image.open(io.BytesIO(drawings_of(taxon_id, "anchor")[-1].png())).convert("RGB")
 
 
-def birds_of(found: tuple[Detection, ...]) -> list[Detection]:
-    return [each for each in found if each.kind == "bird"]
-
-
-def test_a_bird_is_found_in_any_batch_with_a_box_around_it_and_a_blank_picture_shows_nothing(detector: NanoDet) -> None:
+def test_a_bird_is_found_in_any_batch_with_a_box_around_it_and_a_blank_picture_shows_nothing() -> None:
+    detector = NanoDet()
     meadow = Image.new("RGB", (1000, 700), (120, 160, 120))
     meadow.paste(drawn("pica-pica").resize((300, 300)), (500, 300))
     pictures = [meadow, drawn("hirundo-rustica"), Image.new("RGB", (300, 200), "navy")]
     together = detector.detect(pictures)
     assert together == [detector.detect([picture])[0] for picture in pictures]
-    bird = birds_of(together[0])[0]
+    bird = next(each for each in together[0] if each.kind == "bird")
     assert bird.score >= 0.4
     assert common_share(bird.box, Box(500, 300, 800, 600)) >= 0.9
     assert together[2] == ()

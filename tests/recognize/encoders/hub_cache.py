@@ -26,17 +26,21 @@ def snapshot(cache: Path, repository: str) -> Path:
     return folder
 
 
+def write(folder: Path, config_name: str, config: Any, weights_name: str, model: Any) -> None:
+    from safetensors.torch import save_file
+
+    (folder / config_name).write_text(json.dumps(config))
+    save_file(model.state_dict(), folder / weights_name)
+
+
 def write_clip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny CLIP and return its model."""
     import open_clip
     import torch
-    from safetensors.torch import save_file
 
     torch.manual_seed(seed)
     model = open_clip.CLIP(**CLIP_CONFIG["model_cfg"])
-    folder = snapshot(cache, repository)
-    (folder / "open_clip_config.json").write_text(json.dumps(CLIP_CONFIG))
-    save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    write(snapshot(cache, repository), "open_clip_config.json", CLIP_CONFIG, "open_clip_model.safetensors", model)
     return model.eval()
 
 
@@ -44,17 +48,14 @@ def write_timm(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny vision transformer and return its model without the classifier."""
     import timm
     import torch
-    from safetensors.torch import save_file
 
     torch.manual_seed(seed)
     model = timm.create_model(TIMM_ARCHITECTURE, pretrained=False)
-    folder = snapshot(cache, repository)
     pretrained = {"input_size": [3, 160, 160], "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "num_classes": 1000}
     pretrained |= {"classifier": "head", "first_conv": "patch_embed.proj"}
     pretrained |= {"interpolation": "bilinear", "crop_pct": 0.9, "crop_mode": "center", "fixed_input_size": True}
     config = {"architecture": TIMM_ARCHITECTURE, "num_classes": 1000, "pretrained_cfg": pretrained}
-    (folder / "config.json").write_text(json.dumps(config))
-    save_file(model.state_dict(), folder / "model.safetensors")
+    write(snapshot(cache, repository), "config.json", config, "model.safetensors", model)
     model.reset_classifier(0)
     return model.eval()
 
@@ -66,7 +67,6 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """
     import open_clip
     import torch
-    from safetensors.torch import save_file
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -94,9 +94,7 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     config = {"model_cfg": model_config, "preprocess_cfg": preprocess}
     torch.manual_seed(seed)
     model = open_clip.CustomTextCLIP(**{key: value for key, value in model_config.items() if key != "custom_text"})
-    folder = snapshot(cache, repository)
-    (folder / "open_clip_config.json").write_text(json.dumps(config))
-    save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    write(snapshot(cache, repository), "open_clip_config.json", config, "open_clip_model.safetensors", model)
     return model.eval(), wrapped
 
 
@@ -104,7 +102,6 @@ def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int,
     """Lay out a DINO with one thin layer, but all parts of the architecture, and return its model."""
     import timm
     import torch
-    from safetensors.torch import save_file
 
     # An untrained layer adds almost nothing (its scale is 1e-5), so vectors would not depend on the picture.
     thin = {"embed_dim": 32, "depth": 1, "num_heads": 2, "init_values": 1.0}
@@ -114,7 +111,5 @@ def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int,
     pretrained |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "interpolation": "bicubic"}
     pretrained |= {"crop_mode": "center", "classifier": "head", "first_conv": "patch_embed.proj"}
     config = {"architecture": architecture, "num_classes": 0, "pretrained_cfg": pretrained, "model_args": thin}
-    folder = snapshot(cache, repository)
-    (folder / "config.json").write_text(json.dumps(config))
-    save_file(model.state_dict(), folder / "model.safetensors")
+    write(snapshot(cache, repository), "config.json", config, "model.safetensors", model)
     return model.eval()

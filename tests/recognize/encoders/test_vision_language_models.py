@@ -47,45 +47,17 @@ def saved(folder: Path, model: Any, processor: Any) -> Path:
     return folder
 
 
-@pytest.fixture
-def blip(tmp_path: Path) -> Path:
-    import torch
-    import transformers
-
-    torch.manual_seed(1)
-    tokenizer, n = bert(tmp_path)
-    config = transformers.BlipConfig(
-        text_config={**SMALL, "vocab_size": n, "bos_token_id": 5, "eos_token_id": 3, "sep_token_id": 3,
-                     "pad_token_id": 0, "encoder_hidden_size": 16},
-        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14}, projection_dim=16,
-    )  # fmt: skip
-    images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
-    model = transformers.BlipForConditionalGeneration(config)
-    return saved(tmp_path / "blip", model, transformers.BlipProcessor(images, tokenizer))
+def check_encoder(encoder: Any) -> None:
+    assert isinstance(encoder, TextImageEncoder)
+    photos, texts = encoder.encode_images(pictures()), encoder.encode_texts(TEXTS)
+    assert photos.shape == (2, encoder.dim) and texts.shape == (3, encoder.dim) and photos.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(np.vstack([photos, texts[[0, 2]]]), axis=1), 1, atol=1e-5)
+    assert not texts[1].any() and not np.allclose(photos[0], photos[1], atol=1e-4)
+    np.testing.assert_array_equal(encoder.encode_images(pictures()[1:]), photos[1:])
+    assert encoder.count_tokens(TEXTS[2]) > encoder.count_tokens(TEXTS[0])
 
 
-@pytest.fixture
-def blip2(tmp_path: Path) -> Path:
-    import torch
-    import transformers
-
-    torch.manual_seed(2)
-    tokenizer, n = bert(tmp_path)
-    config = transformers.Blip2Config(
-        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14},
-        qformer_config={**SMALL, "vocab_size": n, "encoder_hidden_size": 16, "cross_attention_frequency": 1,
-                        "use_qformer_text_input": True, "max_position_embeddings": 8},
-        num_query_tokens=4, image_text_hidden_size=8,
-    )  # fmt: skip
-    model = transformers.Blip2ForImageTextRetrieval(config)
-    for weights in model.parameters():  # of the usual size they would make all photos nearly equal
-        torch.nn.init.normal_(weights, std=0.3)
-    images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
-    return saved(tmp_path / "blip2", model, transformers.Blip2Processor(images, tokenizer))
-
-
-@pytest.fixture
-def e5v(tmp_path: Path) -> Path:
+def test_e5v_is_the_last_state_of_the_last_token(tmp_path: Path) -> None:
     import tokenizers
     import torch
     import transformers
@@ -108,23 +80,7 @@ def e5v(tmp_path: Path) -> Path:
         size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE}, image_grid_pinpoints=[[SIDE, SIDE]]
     )
     model = transformers.LlavaNextForConditionalGeneration(config)
-    return saved(tmp_path / "e5v", model, transformers.LlavaNextProcessor(images, tokenizer))
-
-
-def check_encoder(encoder: Any) -> None:
-    assert isinstance(encoder, TextImageEncoder)
-    photos, texts = encoder.encode_images(pictures()), encoder.encode_texts(TEXTS)
-    assert photos.shape == (2, encoder.dim) and texts.shape == (3, encoder.dim) and photos.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(np.vstack([photos, texts[[0, 2]]]), axis=1), 1, atol=1e-5)
-    assert not texts[1].any() and not np.allclose(photos[0], photos[1], atol=1e-4)
-    np.testing.assert_array_equal(encoder.encode_images(pictures()[1:]), photos[1:])
-    assert encoder.count_tokens(TEXTS[2]) > encoder.count_tokens(TEXTS[0])
-
-
-def test_e5v_is_the_last_state_of_the_last_token(e5v: Path) -> None:
-    import torch
-    import transformers
-
+    e5v = saved(tmp_path / "e5v", model, transformers.LlavaNextProcessor(images, tokenizer))
     encoder = E5vEncoder(str(e5v), device="cpu")
     check_encoder(encoder)
     model = transformers.LlavaNextForConditionalGeneration.from_pretrained(e5v).eval()
@@ -140,10 +96,23 @@ def test_e5v_is_the_last_state_of_the_last_token(e5v: Path) -> None:
     np.testing.assert_allclose(encoder.encode_texts(TEXTS[:1]), as_unit_rows(text[None].numpy()), atol=1e-5)
 
 
-def test_blip2_is_its_contrastive_part_with_the_mean_of_the_query_vectors(blip2: Path) -> None:
+def test_blip2_is_its_contrastive_part_with_the_mean_of_the_query_vectors(tmp_path: Path) -> None:
     import torch
     import transformers
 
+    torch.manual_seed(2)
+    tokenizer, n = bert(tmp_path)
+    config = transformers.Blip2Config(
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14},
+        qformer_config={**SMALL, "vocab_size": n, "encoder_hidden_size": 16, "cross_attention_frequency": 1,
+                        "use_qformer_text_input": True, "max_position_embeddings": 8},
+        num_query_tokens=4, image_text_hidden_size=8,
+    )  # fmt: skip
+    model = transformers.Blip2ForImageTextRetrieval(config)
+    for weights in model.parameters():  # of the usual size they would make all photos nearly equal
+        torch.nn.init.normal_(weights, std=0.3)
+    images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
+    blip2 = saved(tmp_path / "blip2", model, transformers.Blip2Processor(images, tokenizer))
     encoder = Blip2Encoder(str(blip2), device="cpu")
     check_encoder(encoder)
     assert encoder.max_tokens == 8
@@ -161,7 +130,20 @@ def test_blip2_is_its_contrastive_part_with_the_mean_of_the_query_vectors(blip2:
     np.testing.assert_allclose(encoder.encode_images(pictures()[:1]), mean, atol=1e-5)
 
 
-def test_blip_writes_captions_of_at_least_ten_tokens(blip: Path) -> None:
+def test_blip_writes_captions_of_at_least_ten_tokens(tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    torch.manual_seed(1)
+    tokenizer, n = bert(tmp_path)
+    config = transformers.BlipConfig(
+        text_config={**SMALL, "vocab_size": n, "bos_token_id": 5, "eos_token_id": 3, "sep_token_id": 3,
+                     "pad_token_id": 0, "encoder_hidden_size": 16},
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 14}, projection_dim=16,
+    )  # fmt: skip
+    images = transformers.BlipImageProcessor(size={"height": SIDE, "width": SIDE})
+    model = transformers.BlipForConditionalGeneration(config)
+    blip = saved(tmp_path / "blip", model, transformers.BlipProcessor(images, tokenizer))
     captioner = BlipCaptioner(str(blip), device="cpu")
     captions = captioner.caption_images(pictures())
     tokenizer = captioner.loaded.preprocess.tokenizer

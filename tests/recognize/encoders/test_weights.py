@@ -115,8 +115,8 @@ def test_the_cache_folder_follows_environment_variables(monkeypatch: pytest.Monk
 TEXTS = ["A red cap.", "", "the long bill of a heron is yellow and sharp at its tip", "?!", "wings " * 60]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Any:
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
+def test_vectors_match_the_library_and_do_not_depend_on_the_batch(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra `models` is not installed (CI installs it)")
     import torch
     from sentence_transformers import SentenceTransformer
@@ -134,13 +134,7 @@ def folder(tmp_path: Path) -> Any:
     BertModel(config).save_pretrained(bert)
     words = Transformer(str(bert), max_seq_length=32)
     SentenceTransformer(modules=[words, Pooling(16)], device="cpu").save(str(tmp_path / "tiny"))
-    return tmp_path / "tiny"
-
-
-@pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
-def test_vectors_match_the_library_and_do_not_depend_on_the_batch(folder: Any) -> None:
-    from sentence_transformers import SentenceTransformer
-
+    folder = tmp_path / "tiny"
     encoder = SentenceEncoder(str(folder), device="cpu")
     vectors = encoder.encode_texts(TEXTS)
     assert (vectors.shape, vectors.dtype) == ((5, 16), np.dtype("float32"))

@@ -162,18 +162,6 @@ def test_setups_are_tested_against_the_first_of_their_vocabulary_and_p_values_co
     assert ascending[0].p_corrected > ascending[0].test.p_value
 
 
-def test_setups_compared_together_match_each_setup_alone() -> None:
-    """Setups share prepared knowledge; none may get the knowledge of another."""
-    anchors = encoded([picture(5001), picture(5002), picture(5003)])
-    labels = (STORE.taxon_ids[7], "rara-avis", STORE.taxon_ids[14])  # the second is not in the store
-    sets = {"train": AnchorSet(covered=STORE.taxon_ids[:20], photos=anchors, labels=labels)}
-    setups = [Setup(preset="vr-rag-v1", vocabulary=v, anchors=a) for v in ("open", "bounded") for a in ("kb", "train")]
-    together = compared(STORE, setups, anchor_sets=sets)
-    alone = [compared(STORE, [setup], anchor_sets=sets)[0] for setup in setups]
-    assert list(together) == alone
-    assert len({figures.measures for figures in together}) == len(setups)
-
-
 def test_of_several_presets_those_without_their_texts_or_photos_are_left_out_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -1,16 +1,13 @@
 import os
-import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from data.arrays import as_unit_rows
-from recognize.scoring import products, stages
+from recognize.scoring import products
 from recognize.scoring.exact import doubts_of
 from recognize.scoring.products import Product
-from recognize.scoring.stages import Ranking, rank_photos
 
 
 def unit_rows(n: Any, dim: Any, seed: int = 0) -> Any:
@@ -78,31 +75,3 @@ def test_thread_count_follows_cores_or_openblas_setting(monkeypatch: pytest.Monk
         for name in names:
             monkeypatch.setenv(name, variables[name]) if name in variables else monkeypatch.delenv(name, raising=False)
         assert products.n_threads() == most, variables
-
-
-def numbered(n_photos: int) -> Any:
-    queries = np.arange(n_photos, dtype=np.float32)[:, None] * np.array([[1, 2, 3]], dtype=np.float32)
-    return [Product((queries,), (np.eye(3, dtype=np.float32),))]
-
-
-def ranked(photos: slice) -> list[Ranking]:
-    return [Ranking(species=np.array([i]), scores=np.array([1.0])) for i in range(photos.start, photos.stop)]
-
-
-@pytest.mark.parametrize(("n_photos", "n_threads"), [(0, 3), (128, 3), (129, 3), (1300, 3)])
-def test_each_photo_is_ranked_once_with_its_own_scores(
-    monkeypatch: pytest.MonkeyPatch, n_photos: int, n_threads: int
-) -> None:
-    monkeypatch.setattr(stages, "n_threads", lambda: n_threads)
-    threads = set()
-
-    def rank(photos: Any, scores: Any) -> Any:
-        threads.add(threading.current_thread())
-        time.sleep(0.002 * (photos.start % 3))  # slow blocks would reveal overwritten scores
-        expected = np.arange(photos.start, photos.stop)[:, None] * np.array([1, 2, 3])
-        assert [block.tolist() for block in scores] == [expected.tolist()]
-        return ranked(photos)
-
-    found = rank_photos(n_photos, numbered(n_photos), rank)
-    assert [one.species.tolist() for one in found] == [[photo] for photo in range(n_photos)]
-    assert (threads <= {threading.current_thread()}) == (n_photos <= 128), "few photos are ranked without threads"

@@ -62,13 +62,9 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
     assert (hashes[1:] >= hashes[:-1]).all()
 
 
-def pair_name(pair: int) -> str:
-    part, attribute = divmod(pair, len(ATTRIBUTES))
-    return f"{ATTRIBUTES[attribute]} {PARTS[part]}"
-
-
 def pairs(text: Any) -> Any:
-    return {pair_name(pair) for words in sentences_of(text) for pair in pairs_of(words)}
+    found = [divmod(pair, len(ATTRIBUTES)) for words in sentences_of(text) for pair in pairs_of(words)]
+    return {f"{ATTRIBUTES[attribute]} {PARTS[part]}" for part, attribute in found}
 
 
 def test_pairs_are_of_synonyms_within_five_words_of_a_sentence() -> None:
