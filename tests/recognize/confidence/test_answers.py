@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from recognize.confidence.chances import Chances
 from recognize.confidence.ranks import RANKS, lineage_with_self
 from recognize.scoring.knowledge import read_knowledge
 from tests.recognize.birds_in_memory import BIRDS, bird
-from tests.toy.encoders import toy_encoders
+from tests.toy.encoders import PlainLook, toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 
 FIRST = Taxon(
@@ -118,21 +118,14 @@ def test_an_entry_for_a_genus_is_never_named_as_a_species() -> None:
 JAY = "Cyanocitta cristata"
 
 
-@dataclass(frozen=True)
-class TrainedLook:
-    look: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.look, name)
-
+class TrainedLook(PlainLook):
     def prototypes(self) -> tuple[tuple[str, ...], FloatArray]:
-        return tuple(BIRDS), self.look.encode_images([bird(colour) for colour, *_ in BIRDS.values()])
+        return tuple(BIRDS), self.encode_images([bird(colour) for colour, *_ in BIRDS.values()])
 
 
 @pytest.fixture(scope="module")
 def encoders() -> Any:
-    plain = toy_encoders()
-    return replace(plain, visual=TrainedLook(plain.visual))
+    return replace(toy_encoders(), visual=TrainedLook())
 
 
 def store_without(names: set[str], encoders: Any) -> MemoryStore:

@@ -64,7 +64,8 @@ def test_the_list_follows_the_season_of_a_dated_photo() -> None:
         ("2026-01-07", 0), ("2026-01-08T12:00:00+02:00", 1), ("2026-02-29", 7), ("2026-12-22", 47),
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
     ):  # fmt: skip
-        assert quarter_of(date) == quarter, date
+        assert (quarter_of(date), month_of(date)) == (quarter, None if quarter is None else quarter // 4 + 1), date
+    assert (month_of("2026-06-21T10:00:00"), month_of("2026-12-31")) == (6, 12)
     swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
     found = [swallow.listed(date).nonzero()[0].tolist() for date in ("2026-07-01", "2026-01-01", None)]
     assert found == [[0, 1], [1], [0, 1]]
@@ -176,20 +177,16 @@ def test_rows_have_scores_and_answers_with_and_without_the_list(store: Any, enco
 
 
 def test_a_strong_list_puts_a_listed_species_first_and_is_named_as_the_reason(store: Any, encoders: Any) -> None:
-    sure = listed("Spinus tristis", off_list_share=1e-12)
-    row = next(Recognizer(store, encoders, k=4, species_list=sure).identify([bird("black", x=2)]))
+    summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
+    photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
+    rows = list(Recognizer(store, encoders, k=4, species_list=summer).identify(photos))
+    assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"], "by the season"
+    row = rows[0]
     assert (row.answer.name, row.answer_without_list.name) == ("Spinus tristis", "Corvus corax")
     assert {each.scientific_name for each in row.candidates} == set(BIRDS), "nothing is ruled out"
     why = explain(store, row)
     assert (why.deciding_stage, "on the species list" in why.text) == ("list", True)
     assert sum(why.lead_by_stage.values()) == pytest.approx(why.lead, abs=1e-5)
-
-
-def test_the_date_of_a_photo_decides_if_a_species_is_expected(store: Any, encoders: Any) -> None:
-    summer = listed("Spinus tristis", off_list_share=1e-12, quarters={"spinus-tristis": frozenset(range(20, 32))})
-    photos = [Photo(image=bird("black", x=2), date=date) for date in ("2026-07-15T08:00:00", "2026-01-15", None)]
-    rows = list(Recognizer(store, encoders, species_list=summer).identify(photos))
-    assert [row.answer.name for row in rows] == ["Spinus tristis", "Corvus corax", "Spinus tristis"]
 
 
 def test_a_photo_is_counted_by_the_effect_of_the_species_list() -> None:
@@ -304,7 +301,3 @@ def test_texts_of_distant_ranks_are_not_read() -> None:
     for _ in range(2):
         made.apply(ranking(-np.arange(200.0), range(200)), (place_of("Norway"), JUNE))
     assert read == list(names[: PlacePrior.reach])
-
-
-def test_the_month_comes_from_the_date() -> None:
-    assert [month_of(date) for date in ("2026-06-21T10:00:00", "2026-12-31", "2026-13-01", None)] == [6, 12, None, None]

@@ -6,10 +6,7 @@ import pytest
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """An empty cache of the hub's client in the test's folder, with the network switched off.
-
-    The client reads its variables when it is imported, so its constants are set too.
-    """
+    """An empty cache of the hub's client, offline; it reads variables when imported, so its constants are set too."""
     constants = pytest.importorskip(
         "huggingface_hub.constants", reason="the extra `models` is not installed (CI installs it)"
     )

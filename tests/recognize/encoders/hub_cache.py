@@ -17,7 +17,6 @@ TIMM_ARCHITECTURE = "test_vit"  # timm's tiny test model, 160 px
 
 
 def snapshot(cache: Path, repository: str) -> Path:
-    """Create and return the folder of a repository's main revision."""
     root = cache / f"models--{repository.replace('/', '--')}"
     folder = root / "snapshots" / REVISION
     folder.mkdir(parents=True)
@@ -34,7 +33,6 @@ def write(folder: Path, config_name: str, config: Any, weights_name: str, model:
 
 
 def write_clip(cache: Path, repository: str, *, seed: int = 0) -> Any:
-    """Lay out a tiny CLIP and return its model."""
     import open_clip
     import torch
 

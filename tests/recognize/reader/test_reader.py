@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 import threading
@@ -169,29 +170,6 @@ def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
         assert reading.reason == f"the reader failed: {why}"
 
 
-def test_a_rejected_api_key_cancels_the_waiting_samples() -> None:
-    is_over = threading.Event()
-
-    def script(call: Any) -> Any:
-        if call.number == 1:
-            return Status(status=401)
-        is_over.wait(60)  # answered only when the reading has ended
-        return choosing("Blue Jay")(call)
-
-    with OpenAIServer(script) as server:
-        try:
-            with Connection(Endpoint(model="m", base_url=server.base_url, max_concurrent=3)) as chat:
-                reader = Reader(chat, n_samples=30)
-                with pytest.raises(MissingRequirement, match="API key required"):
-                    wait_for(reader.read(JPEG, CANDIDATES))
-                is_over.set()
-                # Samples that still waited would be sent before this one.
-                wait_for(Reader(chat).read(JPEG, CANDIDATES))
-        finally:
-            is_over.set()
-        assert server.n_calls < 30, "pending questions are not asked any more"
-
-
 def row(image: Any, **changes: Any) -> Identification:
     answer = RowAnswer(rank="genus", name="Cyanocitta", confidence=0.8, p_unknown=0.1)
     return Identification(image=image, **({"answer": answer, "candidates": tuple(CANDIDATES[:2])} | changes))
@@ -225,6 +203,26 @@ def test_of_several_birds_the_model_sees_the_one_of_the_row() -> None:
     _, server = read_rows([*birds, row("b.jpg", box=Box(1, 0, 20, 20))], '{"answer": "A"}')
     pictures = sorted(call.images[0].removeprefix(b"\xff\xd8\xff") for call in server.calls)
     assert pictures == [b"a.jpg 18", b"a.jpg 9", b"b.jpg"], "one bird: the whole photo"
+
+
+def test_an_error_cancels_the_other_samples() -> None:
+    cancelled = []
+
+    class Rejecting:
+        async def reply(self, request: Any) -> Any:
+            cancelled.append(False)
+            number = len(cancelled)
+            if number == 1:
+                raise MissingRequirement("API key required", hint="")
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                cancelled[number - 1] = True
+                raise
+
+    with pytest.raises(MissingRequirement, match="API key required"):
+        wait_for(Reader(Rejecting(), n_samples=5).read(JPEG, CANDIDATES))  # type: ignore[arg-type]
+    assert cancelled == [False, *[True] * 4]
 
 
 def test_refused_replies_and_unreadable_photos_keep_the_answer() -> None:
