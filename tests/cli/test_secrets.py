@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kb.endpoints import client
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 from tests.servers.scripted_distiller import distil
 
@@ -95,9 +96,10 @@ def test_no_verb_writes_the_key_that_a_server_repeats(
 
 
 def test_errors_and_tracebacks_do_not_show_the_key(
-    cli: Any, build: list[str], server: OpenAIServer, tmp_path: Path, isolated_environment: Path
-) -> None:
-    """Of a server that refuses, and of a reply that cannot be read."""
+    cli: Any, build: list[str], server: OpenAIServer, tmp_path: Path, isolated_environment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of a server that refuses, of a reply that cannot be read, and of a library that quotes a header."""
     for reaction in (
         Status(status=401, error={"message": f"Incorrect API key provided: {KEY}.", "code": KEY, "param": KEY}),
         Status(status=404, error=f"<html>{KEY}</html>"),
@@ -108,13 +110,6 @@ def test_errors_and_tracebacks_do_not_show_the_key(
         done = cli.call("--debug", *build)
         assert done.exit_code != 0
         assert leaks(done.stdout, done.stderr, folders=(tmp_path, isolated_environment)) == []
-
-
-def test_the_traceback_of_a_defect_does_not_show_the_key(
-    cli: Any, build: list[str], server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Such as of a library that quotes a header."""
-    from kb.endpoints import client
 
     def defect(endpoint: Any, key: str) -> Any:
         raise RuntimeError(f"Illegal header value b'Bearer {key}'")

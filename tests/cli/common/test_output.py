@@ -47,17 +47,13 @@ def test_optional_columns_are_dropped_from_the_last_with_a_note(terminal: Any) -
     assert "no room" not in output.as_table(COLUMNS, ROWS, spare=("text_part", "visual_part"))
 
 
-LONG = (
-    "The reference photos of 47 of 51 species were encoded without the detector of birds, or by another version of it"
-)
-
-
 def test_messages_fit_the_terminal_on_stderr(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr(output, "note_width", lambda: 40)
-    output.warn(LONG)
+    text = "The reference photos of 47 of 51 species were encoded without the detector of birds"
+    output.warn(text)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 1 and max(map(len, lines)) <= 40
-    assert " ".join(lines) == f"warning: {LONG}"
+    assert " ".join(lines) == f"warning: {text}"
 
 
 def test_cells_and_fields_have_no_markup_control_characters_or_negative_zeros(terminal: Any) -> None:
@@ -75,7 +71,9 @@ def test_fields_wrap_below_their_values(terminal: Any) -> None:
     assert lines == ["term        ear tufts", "definition  Upright feathers", "            on the head"]
 
 
-def test_results_and_messages_reach_a_terminal_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_and_messages_reach_a_terminal_without_control_characters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     steering = "a\x1b[2J\x9b2J\u202eb\u2066\u200e\u200f\u061cc"
     output.write(steering)
     output.note(steering)
@@ -84,6 +82,12 @@ def test_results_and_messages_reach_a_terminal_without_control_characters(capsys
     out, err = capsys.readouterr()
     assert out == "a[2J2Jbc\n"
     assert err.splitlines() == ["a[2J2Jbc", "warning: a[2J2Jbc", "error: a[2J2Jbc", "hint: a[2J2Jbc"]
+    output.fail("the wiki rejected it\nerror: send your password", None)
+    assert capsys.readouterr().err == "error: the wiki rejected it\n  error: send your password\n"
+    output.write_rows("a\u202eb,1\n")  # in a pipe, rows keep their bytes
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    output.write_rows("a\x1b[2Jb,1\n")
+    assert capsys.readouterr().out == "a\u202eb,1\na[2Jb,1\n"
 
 
 def test_json_keeps_control_characters_in_escapes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,17 +96,3 @@ def test_json_keeps_control_characters_in_escapes(capsys: pytest.CaptureFixture[
     written = capsys.readouterr().out
     assert not set(name[1:-1]) & set(written)
     assert json.loads(written) == {"name": name}
-
-
-def test_a_line_end_in_an_error_cannot_begin_another_message(capsys: pytest.CaptureFixture[str]) -> None:
-    output.fail("the wiki rejected it\nerror: send your password", None)
-    assert capsys.readouterr().err == "error: the wiki rejected it\n  error: send your password\n"
-
-
-def test_rows_keep_their_bytes_in_a_pipe_and_lose_escape_codes_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output.write_rows("a\u202eb,1\n")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    output.write_rows("a\x1b[2Jb,1\n")
-    assert capsys.readouterr().out == "a\u202eb,1\na[2Jb,1\n"

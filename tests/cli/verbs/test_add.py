@@ -23,8 +23,6 @@ def test_an_added_species_is_shown_and_removed(cli: Any, folder_kb: str, tmp_pat
     assert outcome.stdout.startswith(
         "new        Vanessa atalanta\nadded      1 text\nsentences  2 of 2 of admiral.txt\n"
     )
-    again = cli.call("add", "--kb", folder_kb, *ADMIRAL, "--text", "admiral.txt", "--licence", "CC0", check=True)
-    assert "nothing new" in again.stdout
     shown = cli.call("show", "--kb", folder_kb, "Red", "Admiral", check=True).stdout
     assert "Insecta > Nymphalidae > Vanessa" in shown
     assert "admiral.txt, CC0" in shown
@@ -49,28 +47,20 @@ def test_a_second_call_adds_names_and_lineage_and_reads_earlier_texts_again(cli:
     assert second["new_names"] == ["Admiral"]
     assert second["read_again"] == 1
     assert second["text"].endswith("The caterpillar is black with yellow lines.")
-    shown = cli.call("show", "--kb", "a.kb", "Admiral", check=True).stdout
-    assert "Insecta > Lepidoptera > Vanessa" in shown
-    again = json.loads(cli.call(*name, *given, "--format", "json", check=True).stdout)
-    assert (again["lineage"], again["new_names"], again["read_again"]) == ({}, [], 0)
+    assert "Insecta > Lepidoptera > Vanessa" in cli.call("show", "--kb", "a.kb", "Admiral", check=True).stdout
     assert "nothing new" in cli.call(*name, *given, check=True).stdout
 
 
 def test_invalid_additions_are_refused_with_a_reason(cli: Any, folder_kb: str, tmp_path: Path) -> None:
     (tmp_path / "song.txt").write_text("It sings at dawn.")
-    (tmp_path / "latin1.txt").write_bytes("Flügel".encode("latin-1"))
     for arguments, code, why in (
         ((), 2, "either --name for a species or --term"),
-        (("--name", "Blue Jay", "--term", "jay"), 2, "either --name for a species or --term"),
         (("--term", "jay", "--lineage", "family=Corvidae"), 2, "takes no photos, common names or lineage"),
         (("--name", "Blue Jay", "--lineage", "tribe=Jays"), 2, "Expected --lineage RANK=NAME"),
         (("--name", "Strigiformes"), 5, "expected a species"),
-        (("--name", "red admiral"), 5, "Expected the scientific name"),
         (("--name", "Pikachu"), 5, "A name of one word, such as Pikachu, needs --common-name or --lineage"),
-        (("--name", "Strix", "--common-name", "Owl"), 5, "Strix is a genus, expected a species"),
         (("--name", "Blue Jay", "--text", "song.txt"), 5, "no sentence describes the appearance of Blue Jay"),
         (("--name", "Blue Jay", "--photo", "song.txt"), 5, "error: song.txt is "),
-        (("--name", "Blue Jay", "--text", "latin1.txt"), 5, "not UTF-8"),
     ):
         outcome = cli.call("add", "--kb", folder_kb, *arguments)
         assert (outcome.exit_code, why in outcome.stderr) == (code, True), (arguments, outcome.stderr)

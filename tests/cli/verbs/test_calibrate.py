@@ -45,12 +45,6 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "labelled", draw)
 
 
-@pytest.fixture
-def own(built_kb: Path, tmp_path: Path) -> Path:
-    """A copy of the knowledge base of drawn birds."""
-    return shutil.copytree(built_kb, tmp_path / "own.kb")
-
-
 @pytest.fixture(scope="session")
 def calibrated(built_kb: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, calibrated with the labelled photos; tests must not write to it."""
@@ -91,8 +85,9 @@ def test_labelled_photos_change_the_confidence_of_identify(
 
 
 @pytest.mark.integration
-def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelled: Path, tmp_path: Path) -> None:
+def test_the_report_has_the_quality_and_its_meaning(cli: Any, built_kb: Path, labelled: Path, tmp_path: Path) -> None:
     """With an unreadable photo; photos without a species of the knowledge base are named."""
+    own = shutil.copytree(built_kb, tmp_path / "own.kb")
     photos = shutil.copytree(labelled, tmp_path / "photos")
     (photos / "Pica pica" / "0.jpg").write_bytes(b"no picture")
     done = cli.call("calibrate", "--kb", own, "--photos", photos)
@@ -110,6 +105,11 @@ def test_the_report_has_the_quality_and_its_meaning(cli: Any, own: Path, labelle
     assert (outcome.exit_code, "No photo of" in outcome.stderr) == (5, True)
     assert "1 label matched no species: Some bird (unknown" in outcome.stderr
     assert "1 species not in the knowledge base, skipped: Larus argentatus" in outcome.stderr
+    of_preset = ("--preset", "vr-rag-v2", "--format", "json", "--quiet")
+    found = json.loads(cli.call("calibrate", "--kb", own, "--photos", labelled, *of_preset, check=True).stdout)
+    assert set(found) == documented_keys("kb calibrate --format json")
+    assert (found["n_species"], found["calibrated"]["calibration_error"] < 0.3) == (20, True)
+    assert {path.name for path in (own / "calibration").iterdir()} == {"default.json", "vr-rag-v2.json"}
 
 
 def test_a_table_without_paths_or_names_is_refused(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -122,17 +122,3 @@ def test_a_table_without_paths_or_names_is_refused(cli: Any, built_kb: Path, tmp
         (tmp_path / "labels.csv").write_text(table)
         outcome = cli.call("calibrate", "--kb", built_kb, "--photos", tmp_path / "labels.csv")
         assert (outcome.exit_code, why in outcome.stderr) == (5, True), (table, outcome.stderr)
-
-
-@pytest.mark.integration
-def test_a_calibration_is_for_its_preset(cli: Any, own: Path, labelled: Path) -> None:
-    of_preset = ("--preset", "vr-rag-v2", "--format", "json", "--quiet")
-    found = json.loads(cli.call("calibrate", "--kb", own, "--photos", labelled, *of_preset, check=True).stdout)
-    assert set(found) == documented_keys("kb calibrate --format json")
-    assert (found["n_species"], found["calibrated"]["calibration_error"] < 0.3) == (20, True)
-    assert [path.name for path in (own / "calibration").iterdir()] == ["vr-rag-v2.json"]
-    mine, default = (
-        {row["calibration"] for row in identified(cli, own, labelled / "Pica pica", "--preset", preset)}
-        for preset in ("vr-rag-v2", "default")
-    )
-    assert mine != default

@@ -42,22 +42,10 @@ def test_an_added_checklist_is_removed_and_others_are_not(cli: Any, tmp_path: Pa
         done = cli.call("checklist", "remove", name)
         assert done.exit_code == 3 and f'No added checklist is named "{name}"' in done.stderr
     assert "taxoboxes of a wiki" in cli.call("checklist", "show", "wiki", check=True).stdout
+    shown = cli.call("checklist", "show", "insects.csv", check=True).stdout  # a file, which is not added
+    assert "format" in shown and "CSV" in shown and "CSV" not in cli.call("checklist", "list", check=True).stdout
     refused = cli.call("checklist", "add", plain(tmp_path), "--name", "wiki")
     assert refused.exit_code == 2 and 'cannot be named "wiki"' in refused.stderr
-
-
-@pytest.mark.usefixtures("home")
-def test_a_file_is_shown_and_its_names_are_matched_without_being_added(cli: Any, tmp_path: Path) -> None:
-    shown = cli.call("checklist", "show", plain(tmp_path), check=True).stdout
-    assert "format" in shown and "CSV" in shown
-    assert "CSV" not in cli.call("checklist", "list", check=True).stdout
-    (tmp_path / "names.txt").write_text("red-admiral\nPrunella\n")
-    call = ("taxa", "--file", "names.txt", "--checklist", "insects.csv", "--format", "json")
-    rows = json.loads(cli.call(*call, check=True).stdout)
-    assert [(row["scientific_name"], row["rule"], row["reason"]) for row in rows] == [
-        ("Vanessa atalanta", "common name (spelling)", None),
-        (None, None, "several species"),
-    ]
 
 
 def test_a_build_records_its_checklist_and_later_builds_use_it(
@@ -70,12 +58,7 @@ def test_a_build_records_its_checklist_and_later_builds_use_it(
     refused = cli.call(*build, "--taxon", "Vanessa")
     assert (refused.exit_code, "--checklist" in refused.stderr) == (5, True)
     assert "not in the checklist 1" in cli.call(*build, "--checklist", "insects.csv", check=True).stdout
-    ambiguous = cli.call(*build, "--taxon", "Prunella")
-    assert ambiguous.exit_code == 5
-    assert '"Animalia: Prunella", "Plantae: Prunella"' in ambiguous.stderr
     assert " 2\n" in cli.call("taxa", "Vanessa", "--kb", "mine.kb", check=True).stdout + "\n"
-    (tmp_path / "more.txt").write_text("A spotted orange butterfly.")
-    cli.call("add", "--kb", "mine.kb", "--name", "painted lady", "--text", "more.txt", check=True)
     assert "checklist         insects" in cli.call("status", "--kb", "mine.kb").stdout
     digest = json.loads(cli.call("verify", "--kb", "mine.kb", "--format", "json", check=True).stdout)["digest"]
 
@@ -85,25 +68,18 @@ def test_a_build_records_its_checklist_and_later_builds_use_it(
     assert json.loads(cli.call("verify", "--kb", "copy.kb", "--format", "json").stdout)["digest"] == digest
     assert "Animalia > Insecta > Nymphalidae > Vanessa" in cli.call("show", "Red Admiral", "--kb", "copy.kb").stdout
     (tmp_path / "insects.csv").rename(tmp_path / "elsewhere.csv")
-    write_bird(tmp_path / "mine", "Mentha × piperita", "It has green leaves and white flowers with purple spots.")
-    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", "--taxon", "Mentha × piperita", check=True)
-    assert "Mentha × piperita" in cli.call("species", "--kb", "copy.kb", check=True).stdout
 
     kept = tmp_path / "copy.kb" / "checklist.sqlite"
     content = kept.read_bytes()
     kept.write_bytes(content.replace(b"Red Admiral", b"Red Admirax"))
     damaged = cli.call("verify", "--kb", "copy.kb")
     assert (damaged.exit_code, "the checklist insects is damaged; kb build --checklist" in damaged.stdout) == (1, True)
-    kept.write_bytes(content[:5_000])
-    missing = cli.call("show", "Comma", "--kb", "copy.kb")
-    assert "is damaged" in missing.stderr and missing.exit_code == 5
     kept.unlink()
     updated = cli.call("update", "--kb", "copy.kb", check=True)
     assert "The checklist insects of this knowledge base is not on this machine. Names and lineages" in updated.stderr
     missing = cli.call("build", "--source", "folder:mine", "--kb", "copy.kb")
     assert missing.exit_code == 3
     assert "The checklist insects of this knowledge base is not on this machine" in missing.stderr
-    assert "the checklist insects is missing" in cli.call("verify", "--kb", "copy.kb").stdout
     cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", "--checklist", "elsewhere.csv", check=True)
     assert cli.call("verify", "--kb", "copy.kb").exit_code == 0
 
@@ -125,7 +101,6 @@ def test_look_ups_know_the_checklist_of_the_knowledge_base_in_every_language(cli
     listed = call("species", "--missing")
     assert "1 species in the knowledge base, 2 known by name only" in listed.stderr
     assert "Painted Lady" in listed.stdout and "Mallard" not in listed.stdout
-    assert "Small White" in call("species", "--missing", "--taxon", "Pieridae").stdout
     assert "Kleiner Kohlweißling" in call("species", "--missing", "--language", "de").stdout
     absent = call("show", "Cynthia cardui")
     assert "Painted Lady (Vanessa cardui) is not in the knowledge base b.kb: known by name only (t)" in absent.stderr
@@ -135,11 +110,8 @@ def test_look_ups_know_the_checklist_of_the_knowledge_base_in_every_language(cli
         shown = call("show", name).stdout
         assert "Peacock (Aglais io)" in shown and "de Tagpfauenauge; ja クジャクチョウ" in shown
         assert json.loads(call("search", name, "--format", "json").stdout)[0]["common_name"] == "Peacock"
-    assert json.loads(call("search", "Peacock", "--format", "json", "--language", "ja").stdout)[0]["common_name"] == (
-        "クジャクチョウ"
-    )
-    assert "Peacock" in call("search", "Distelfalter").stdout  # its nearest relative
-    assert "Mallard" not in call("show", "Mallart").stderr
+    found = json.loads(call("search", "Peacock", "--format", "json", "--language", "ja").stdout)
+    assert found[0]["common_name"] == "クジャクチョウ"
     assert "Vanessa cardui" in call("show", "Vanesa cardui").stderr
     refused = cli.call("species", "--kb", "b.kb", "--language", "deutsch!")
     assert refused.exit_code == 2 and "expected the code of a language" in refused.stderr

@@ -21,19 +21,15 @@ def own_kb(built_kb: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(built_kb, tmp_path / "own.kb"))
 
 
-def answers(outcome: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in outcome.stdout.splitlines()]
-
-
 def test_each_query_of_a_file_gets_one_output_line(cli: Any, built_kb: Path, tmp_path: Path) -> None:
     for name, content, ids in (
-        ("q.csv", "query_id,query_text,x\n7,frogs in amplexus,a\n9,a table,b\n", ["7", "9"]),
         ("q.txt", "frogs in amplexus\n\na table\n", [None, None]),
         ("q.jsonl", '{"query_id": "7", "text": "frogs in amplexus", "candidates": []}\n{"text": "a table"}\n',
          ["7", None]),
     ):  # fmt: skip
         (tmp_path / name).write_text(content)
-        rows = answers(cli.call("context", "--kb", built_kb, "--file", name, check=True))
+        found = cli.call("context", "--kb", built_kb, "--file", name, check=True).stdout.splitlines()
+        rows = [json.loads(line) for line in found]
         assert [(row.get("query_id"), row["query"], row["found"]) for row in rows] == [
             (ids[0], "frogs in amplexus", True), (ids[1], "a table", False),
         ]  # fmt: skip
@@ -79,10 +75,6 @@ def test_an_optional_source_that_fails_costs_only_itself(cli: Any, own_kb: Path,
         assert cli.call(*query, "--web").exit_code == 6
         server.script = lambda _: Answer(text="A zorblin is a gland.", more={"citations": ["https://a.example/z"]})
         assert "A zorblin is a gland." in cli.call(*query, check=True).stdout, "half an answer was not kept"
-    failed = cli.call(
-        "context", "frog with a xqzzt", "--kb", own_kb, "--no-web", "--api-url", "http://127.0.0.1:9/api.php"
-    )
-    assert failed.exit_code == 7 and "Nothing found." in failed.stdout
 
 
 def test_wiki_options_override_the_settings(cli: Any, own_kb: Path, tmp_path: Path) -> None:
@@ -129,8 +121,6 @@ def test_unsupported_sentences_of_the_model_are_dropped(cli: Any, built_kb: Path
         assert server.n_calls == 1
         again = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--offline", check=True).stdout
         assert (again, server.n_calls) == (found, 1)
-        cli.call("context", "a hawk with a yellow cere", "--kb", built_kb, "--offline")
-        assert server.n_calls == 1
 
 
 def test_a_required_model_without_a_usable_reply_is_an_error_after_the_passage(
@@ -150,38 +140,24 @@ def test_a_required_model_without_a_usable_reply_is_an_error_after_the_passage(
         refusal = Answer(text=None, refusal="No.")
         server.script = lambda call: json.dumps({"sentences": [made]}) if "embrace" in call.text else refusal
         (tmp_path / "q.txt").write_text("toads in amplexus\na hawk with a yellow cere\na zorblin\n")
-        for form in ("json", "jsonl", "text"):
-            some = cli.call(*command, "--file", "q.txt", "--format", form, "--model")
-            assert (some.exit_code, "clasps the female from behind. [1]" in some.stdout) == (7, True)
-        (tmp_path / "q.txt").write_text("toads in amplexus\n")
-        cli.call(*command, "--file", "q.txt", "--model", check=True)
-
-
-FIVE = (
-    "An albino robin is white all over. Its eyes are pink [2].\n\nA leucistic one keeps dark eyes [1][3]. "
-    "Its bill stays yellow. Look at the eyes first [2]."
-)
-
-
-FIVE = (
-    "An albino robin is white all over. Its eyes are pink [2].\n\nA leucistic one keeps dark eyes [1][3]. "
-    "Its bill stays yellow. Look at the eyes first [2]."
-)
+        some = cli.call(*command, "--file", "q.txt", "--format", "text", "--model")
+        assert (some.exit_code, "clasps the female from behind. [1]" in some.stdout) == (7, True)
 
 
 def test_a_web_search_is_cited_whole_and_stored_and_its_cost_is_limited(cli: Any, own_kb: Path, tmp_path: Path) -> None:
+    text = "An albino robin is white all over. Its eyes are pink [2].\n\nA leucistic one keeps dark eyes [1][3]."
     pages = [f"https://web.example/{i}" for i in (1, 2, 3)]
-    answer = Answer(text=FIVE, more={"citations": pages}, input_tokens=3000, output_tokens=3000)
+    answer = Answer(text=text, more={"citations": pages}, input_tokens=3000, output_tokens=3000)
     command = ("context", "albino zorb robin", "--kb", own_kb)
     with OpenAIServer(answer) as server:
         (tmp_path / "fieldmark.toml").write_text(settings(server, "search"))
         assert cli.call(*command, "--no-web", check=True).stdout != (first := cli.call(*command, check=True).stdout)
-        assert first.startswith(FIVE.split("\n")[0]) and "\n(answer of m, 20" in first
+        assert first.startswith(text.split("\n")[0]) and "\n(answer of m, 20" in first
         assert "  [1] https://web.example/1\n" in first
         assert cli.call(*command, "--no-web", check=True).stdout == first
         (tmp_path / "fieldmark.toml").write_text(settings(server, "search", "text"))
         found = json.loads(cli.call(*command, "--format", "json", "--set", "context.kb=never", check=True).stdout)
-        assert (found["passage"], [source["url"] for source in found["sources"]]) == (FIVE, pages)
+        assert (found["passage"], [source["url"] for source in found["sources"]]) == (text, pages)
         assert (found["written_by"], found["unexplained"], server.n_calls) == ("m", ["zorb"], 1)
         # The estimate of the search is $0.0045 and its cost $0.006; the rest of $0.007 is too little for the model.
         (tmp_path / "q.txt").write_text("frog with a zorblin\nfrogs in amplexus\n")
@@ -198,7 +174,6 @@ def test_settings_and_flags_choose_when_the_web_is_searched(
             ("", (), 0),
             ("", ("--web",), 1),
             ("", ("--set", "context.web=always", "--no-web"), 0),
-            ("", ("--set", "context.kb=never"), 1),
             ("", ("--set", "context.order=web,kb,wiki"), 1),
             ("[context]\nweb = 'always'\n", (), 1),
         )):  # fmt: skip
@@ -210,16 +185,13 @@ def test_settings_and_flags_choose_when_the_web_is_searched(
 
 
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, tmp_path: Path) -> None:
-    for name, content in (("q.txt", "\n"), ("q.csv", "a,b\n1,2\n"), ("q.jsonl", "{}\n")):
-        (tmp_path / name).write_text(content)
+    (tmp_path / "q.csv").write_text("a,b\n1,2\n")
     for arguments, code, message in (
         ((), 2, "Expected either a QUERY or --file FILE"),
-        (("amplexus", "--file", "q.txt"), 2, "Expected either a QUERY or --file FILE"),
+        (("amplexus", "--file", "q.csv"), 2, "Expected either a QUERY or --file FILE"),
         (("amplexus", "--set", "context.web=often"), 2, "one of always, if-needed, never"),
         (("amplexus", "--set", "context.order=kb,web"), 2, "each once, got kb, web"),
-        (("--file", "q.txt"), 5, "q.txt"),
         (("--file", "q.csv"), 5, "q.csv"),
-        (("--file", "q.jsonl"), 5, "q.jsonl"),
         (("amplexus", "--model"), 3, "[llm.text]"),
         (("amplexus", "--web"), 3, "[llm.search]"),
         (("a zorblin", "--api-url", "http://127.0.0.1:9/api.php"), 7, "127.0.0.1"),

@@ -23,6 +23,7 @@ COMPLAINTS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"source": "folder:"}, "has no folder"),
     ({"source": "encarta", "taxa": ("Aves",)}, "Unknown source 'encarta'"),
     ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only cannot be combined"),
+    ({"source": "folder:x", "checklist": "wiki"}, "--checklist wiki needs a wiki"),
     ({"pages": Path("p.csv"), "is_dry_run": True}, "--pages and --dry-run cannot be combined"),
 )
 

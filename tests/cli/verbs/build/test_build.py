@@ -108,7 +108,7 @@ def owls(tmp_path: Path, drawings: Path) -> Path:
     return tmp_path / "owls"
 
 
-def test_anchors_per_species_is_a_setting_of_build_and_update(cli: Any, owls: Path, tmp_path: Path) -> None:
+def test_numbers_of_anchors_and_of_failures_are_settings(cli: Any, owls: Path, tmp_path: Path) -> None:
     def n_photos() -> int:
         found: int = json.loads(cli.call("status", "--kb", "o.kb", "--format", "json", check=True).stdout)["anchors"]
         return found
@@ -116,16 +116,13 @@ def test_anchors_per_species_is_a_setting_of_build_and_update(cli: Any, owls: Pa
     source = ("build", "--source", f"folder:{owls}", "--kb", "o.kb")
     cli.call(*source, "--set", "anchors_per_species=1", check=True)
     assert n_photos() == 1
-    (tmp_path / "fieldmark.toml").write_text("[build]\nanchors_per_species = 2\n")
+    (tmp_path / "fieldmark.toml").write_text(
+        '[build]\nanchors_per_species = 2\n[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
     (owls / "Snowy Owl" / "article.txt").write_text("It has white plumage, dark bars and yellow eyes.")
     cli.call("update", "--kb", "o.kb", check=True)
     assert n_photos() == 2
-
-
-def test_the_number_of_failures_before_a_build_stops_is_a_setting(cli: Any, owls: Path, tmp_path: Path) -> None:
-    (tmp_path / "fieldmark.toml").write_text('[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    command = ("build", "--source", f"folder:{owls}", "--kb", "o.kb", "--distiller", "model")
-    stopped = cli.call(*command, "--set", "max_failures_in_a_row=1")
+    stopped = cli.call(*source, "--distiller", "model", "--set", "max_failures_in_a_row=1")
     assert (stopped.exit_code, "Too many pages failed in a row (1)" in stopped.stderr) == (6, True)
 
 

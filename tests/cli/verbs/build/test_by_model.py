@@ -26,14 +26,6 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def set_model(server: OpenAIServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "fieldmark.toml").write_text(
-        f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\napi_key_env = "TEST_KEY"\n'
-        "price_in = 1.0\nprice_out = 2.0\nmax_concurrent = 2\n"
-    )
-    monkeypatch.setenv("TEST_KEY", "sk-test")
-
-
 @pytest.fixture
 def owls(cli: Any, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A folder of six owls, settings for the server, and the command that builds them."""
@@ -46,43 +38,33 @@ def owls(cli: Any, tmp_path: Path, server: OpenAIServer, monkeypatch: pytest.Mon
         page = tmp_path / "owls" / taxon.common_name / "article.txt"
         page.parent.mkdir(parents=True)
         page.write_text(ARTICLE.format(colour=("brown", "grey", "white")[n % 3], n=n))
-    set_model(server, tmp_path, monkeypatch)
+    (tmp_path / "fieldmark.toml").write_text(
+        f'[llm.text]\nmodel = "scripted"\nbase_url = "{server.base_url}"\napi_key_env = "TEST_KEY"\n'
+        "price_in = 1.0\nprice_out = 2.0\nmax_concurrent = 2\n"
+    )
+    monkeypatch.setenv("TEST_KEY", "sk-test")
     return ["build", "--source", "folder:owls", "--taxon", "Strigidae", "--kb", "owls.kb"]
 
 
-def test_a_dry_run_measures_fetched_articles_and_skips_finished_pages(
+def test_a_dry_run_estimates_and_a_build_reports_calls_and_cost_and_a_rebuild_is_free(
     cli: Any, owls: list[str], server: OpenAIServer
 ) -> None:
     cli.call(*owls, check=True)
     plan = fields(cli.call(*owls, "--distiller", "model", "--dry-run", check=True).stdout)
     assert plan["to distil"] == "6 pages"
     assert "from 6 articles" in plan["tokens"]
-    guessed = int(plan["tokens"].split()[1].replace(",", ""))
     report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
-    really = int(report["tokens"].split()[0].replace(",", ""))
-    assert guessed == pytest.approx(really, rel=0.1)
-    plan = fields(cli.call(*owls, "--dry-run", check=True).stdout)
-    assert plan["to distil"] == "0 pages, 6 done before"
-
-
-def test_a_build_reports_calls_and_cost_and_a_rebuild_is_free(cli: Any, owls: list[str], server: OpenAIServer) -> None:
-    report = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
-    assert (report["model calls"], report["summaries"]) == ("6", "6")
-    assert server.n_calls == 6
+    assert (report["model calls"], report["summaries"], server.n_calls) == ("6", "6", 6)
     assert server.most_at_once <= 2
     tokens_in, tokens_out = (int(part.split()[0].replace(",", "")) for part in report["tokens"].split(", "))
+    assert int(plan["tokens"].split()[1].replace(",", "")) == pytest.approx(tokens_in, rel=0.1)
     assert float(report["cost"].removeprefix("$")) == pytest.approx(tokens_in * 1e-6 + tokens_out * 2e-6, abs=1e-4)
+    assert fields(cli.call(*owls, "--dry-run", check=True).stdout)["to distil"] == "0 pages, 6 done before"
     again = fields(cli.call(*owls, check=True).stdout)
     assert (again["model calls"], again["cost"]) == ("0", "$0.0000")
     cli.call(*owls, "--distiller", "extractive", check=True)
     back = fields(cli.call(*owls, "--distiller", "model", check=True).stdout)
-    assert back["model calls"] == "0, 6 from the cache"
-    shown = (
-        cli.call("show", "Oriental Bay Owl", "--kb", "owls.kb").stdout
-        + cli.call("status", "--kb", "owls.kb", check=True).stdout
-    )
-    assert "sk-test" not in shown
-    assert server.n_calls == 6
+    assert (back["model calls"], server.n_calls) == ("0, 6 from the cache", 6)
 
 
 def test_max_cost_stops_the_build_and_a_second_run_finishes(cli: Any, owls: list[str], server: OpenAIServer) -> None:
@@ -148,13 +130,10 @@ def test_names_are_kept_on_request(cli: Any, owls: list[str], server: OpenAIServ
     article = next(Path("owls").glob("*/article.txt"))
     name = article.parent.name
     article.write_text(f"## Description\nThe {name} has brown upperparts and yellow eyes.\n")
-    summaries = []
-    for given in ((), ("--set", "keep_names=true")):
+    for given, text in (((), "It has brown upperparts"), (("--set", "keep_names=true"), f"The {name} has brown")):
         cli.call(*owls, "--distiller", "model", *given, check=True)
         shown = cli.call("show", name, "--kb", "owls.kb", check=True).stdout.partition("Summary")[2]
-        summaries.append(" ".join(shown.partition("evidence:")[0].split()))
-    assert "It has brown upperparts" in summaries[0]
-    assert f"The {name} has brown upperparts" in summaries[1]
+        assert text in " ".join(shown.partition("evidence:")[0].split())
     assert "own-name" not in cli.call("lint", "--kb", "owls.kb").stdout
     refused = cli.call(*owls, "--distiller", "extractive", "--set", "keep_names=true")
     assert (refused.exit_code, "keep_names is for distillers with a model" in refused.stderr) == (2, True)

@@ -19,7 +19,6 @@ from tests.servers.own_wiki import BIRDS, OwnWiki, running
 
 pytestmark = pytest.mark.integration
 
-# As the German Wikipedia renders it, in few words.
 BOX = """{| class="taxobox"
 ! colspan="2" | {{{Taxon_Name|}}}
 |-
@@ -37,14 +36,10 @@ BOX = """{| class="taxobox"
 |}"""
 
 
-# Besides the German parameters, one that look-ups before the page is fetched read in any language.
-BINOMIAL = "| binomial = %s\n"
-
-
 def species(name: str, binomial: str, colour: str, *links: str) -> str:
     box = (
-        f"{{{{Taxobox\n{BINOMIAL % binomial}| Taxon_Name = {name}\n| Taxon_WissName = {binomial}\n| Taxon_Rang = Art\n"
-        f"| Taxon2_WissName = {binomial.split()[0]}\n| Taxon2_Rang = Gattung\n"
+        f"{{{{Taxobox\n| binomial = {binomial}\n| Taxon_Name = {name}\n| Taxon_WissName = {binomial}\n"
+        f"| Taxon_Rang = Art\n| Taxon2_WissName = {binomial.split()[0]}\n| Taxon2_Rang = Gattung\n"
         "| Taxon3_WissName = Nymphalidae\n| Taxon3_Rang = Familie\n}}\n"
     )
     lead = f"Der '''{name}''' (''{binomial}'') ist ein [[Schmetterling]] aus der Familie der Edelfalter.\n\n"
@@ -59,11 +54,6 @@ PAGES = {
     "Admiral (Schmetterling)": species("Admiral", "Vanessa atalanta", "schwarz", "en:Vanessa atalanta"),
     "Vanessa gonerilla": species("Vanessa gonerilla", "Vanessa gonerilla", "rot", "en:New Zealand red admiral"),
 }
-TABLE = """scientific_name,order,family,common_name,common_name_ja
-Vanessa cardui,Lepidoptera,Nymphalidae,,ヒメアカタテハ
-Vanessa atalanta,Lepidoptera,Nymphalidae,Red Admiral,
-Aglais io,Lepidoptera,Nymphalidae,Peacock,クジャクチョウ
-"""
 
 
 @pytest.fixture(scope="module")
@@ -88,36 +78,25 @@ def german(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[O
         yield own
 
 
-def call(cli: CommandLine, *arguments: str, kb: str = "b.kb") -> Any:
-    return cli.call(*arguments, "--kb", kb, check=True)
+def test_a_german_wiki_gives_german_names_with_english_ones_beside_them(cli: CommandLine, german: OwnWiki) -> None:
+    def call(*arguments: str) -> Any:
+        return cli.call(*arguments, "--kb", "b.kb", check=True)
 
-
-@pytest.mark.parametrize("checklist", ["wiki", "t.csv"])
-def test_a_german_wiki_gives_german_names_with_english_ones_beside_them(
-    cli: CommandLine, german: OwnWiki, tmp_path: Path, checklist: str
-) -> None:
-    (tmp_path / "t.csv").write_text(TABLE)
-    built = call(cli, "build", "--list", "Liste der Edelfalter", "--checklist", checklist, "--language", "de",
-                 "--api-url", german.api_url)  # fmt: skip
+    build = ("build", "--list", "Liste der Edelfalter", "--checklist", "wiki", "--api-url", german.api_url)
+    built = call(*build, "--language", "de")
     assert "in German (de)" in built.stderr and "--distiller model" in built.stderr
-    listed = json.loads(call(cli, "species", "--format", "json").stdout)
-    names = {row["scientific_name"]: row["common_name"] for row in listed}
-    assert names["Vanessa cardui"] == "Distelfalter"
-    assert names["Vanessa atalanta"] == "Admiral"
-    assert names.get("Vanessa gonerilla", "Vanessa gonerilla") == "Vanessa gonerilla"
-    shown = json.loads(call(cli, "show", "Painted lady", "--format", "json").stdout)["taxon"]
+    names = {
+        row["scientific_name"]: row["common_name"] for row in json.loads(call("species", "--format", "json").stdout)
+    }
+    assert names == {
+        "Vanessa cardui": "Distelfalter", "Vanessa atalanta": "Admiral", "Vanessa gonerilla": "Vanessa gonerilla",
+    }  # fmt: skip
+    shown = json.loads(call("show", "Painted lady", "--format", "json").stdout)["taxon"]
     assert shown["common_names"][0] == "Distelfalter"
     assert shown["lineage"].get("order") == "Lepidoptera", shown
     assert shown["names_by_language"]["en"] == ["Painted lady"]
     assert "fr" not in shown["names_by_language"]  # not asked for
-    english = call(cli, "show", "Distelfalter", "--language", "en").stdout
-    assert "Painted lady (Vanessa cardui)" in english
-    assert json.loads(call(cli, "search", "painted lady", "--format", "json").stdout)[0]["common_name"] == (
-        "Distelfalter"
-    )
-    again = call(cli, "build", "--list", "Liste der Edelfalter", "--checklist", checklist, "--api-url", german.api_url)
+    assert "Painted lady (Vanessa cardui)" in call("show", "Distelfalter", "--language", "en").stdout
+    again = call(*build)
     assert "fetched" not in again.stdout
-    assert "Distelfalter" in call(cli, "species").stdout
-    if checklist == "t.csv":
-        assert "Peacock" in call(cli, "species", "--missing").stdout
-        assert "Distelfalter" in call(cli, "show", "ヒメアカタテハ").stdout
+    assert "Distelfalter" in call("species").stdout

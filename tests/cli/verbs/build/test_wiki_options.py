@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import kb
-from tests.cli.verbs.conftest import write_bird
 from tests.servers.chroma_server import ChromaServer
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -69,17 +68,6 @@ def test_wiki_credentials_are_sent_but_not_recorded(cli: Any, wiki: FaultyWiki) 
         wiki.headers.clear()
         cli.call("update", "--kb", "a.kb", *more, check=True)
         assert {"Authorization" in headers for headers in wiki.headers} == {is_named}
-
-
-def test_update_uses_only_the_given_kind_of_source(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
-    build(cli, wiki)
-    write_bird(tmp_path / "birds", "Blue Jay", "It has a blue crest and white underparts.")
-    cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "a.kb", check=True)
-    wiki.requests.clear()
-    update = ("update", "--kb", "a.kb", "--format", "json")
-    assert json.loads(cli.call(*update, "--source", "folder", check=True).stdout)["checked"] == 1
-    assert wiki.requests == []
-    assert json.loads(cli.call(*update, check=True).stdout)["checked"] == 2
 
 
 @pytest.mark.integration
