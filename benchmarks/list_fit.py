@@ -38,7 +38,7 @@ def identify(
     """Return the top-1 accuracy and the fit of the list; without a share no list is used."""
     taxon_ids = frozenset(taxon.taxon_id for taxon in store.taxa() if taxon.scientific_name in listed)
     recognizer = wiring.make_recognizer(
-        store, preset="default", n=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR,
+        store, preset="default", k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR,
         species_list=None if share is None else SpeciesList(taxon_ids=taxon_ids, off_list_share=share),
     )  # fmt: skip
     fit = ListFit(listed, OFF_LIST_SHARE)

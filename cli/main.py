@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from cli.common import exit_codes, options
+from cli.common import exit_codes, options, output
 from cli.common.settings import Invocation
 from data.errors import FieldmarkError, did_you_mean
 
@@ -88,7 +88,8 @@ class CommandGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _discard_stdout()
+            # The interpreter flushes stdout once more at exit, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(exit_codes.BROKEN_PIPE)
         return result
 
@@ -111,22 +112,22 @@ class CommandGroup(click.Group):
             sys.exit(error.exit_code)
         except click.ClickException as error:
             usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else None
-            _print_error(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (more with --help)")
+            output.fail(error.format_message(), usage and f"{usage.removeprefix('Usage: ')} (more with --help)")
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
-            _print_error("Stopped.", "Finished work is kept; run the same command again to resume.")
+            output.fail("Stopped.", "Finished work is kept; run the same command again to resume.")
             sys.exit(exit_codes.INTERRUPTED)
         except FieldmarkError as error:
             _print_traceback(invocation)
-            _print_error(str(error), error.hint)
+            output.fail(str(error), error.hint)
             sys.exit(error.exit_code)
         except OSError as error:
             _print_traceback(invocation)
-            _print_error(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), _hint(error))
+            output.fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), _hint(error))
             sys.exit(3)
         except Exception as error:
             _print_traceback(invocation)
-            _print_error(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
+            output.fail(f"{type(error).__name__}: {error}", "This is a bug in Fieldmark; --debug shows the traceback.")
             sys.exit(exit_codes.DEFECT)
 
 
@@ -162,24 +163,11 @@ def _hint(error: OSError) -> str | None:
     return None
 
 
-def _print_error(message: str, hint: str | None) -> None:
-    from cli.common import output
-
-    output.fail(message, hint)
-
-
 def _print_traceback(invocation: Invocation) -> None:
     if invocation.debug:
         import traceback
 
-        from cli.common import output
-
         click.echo(output.printable(traceback.format_exc()), err=True)
-
-
-def _discard_stdout() -> None:
-    """Point stdout at nothing: the interpreter flushes it once more at exit and would complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _store(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
@@ -236,17 +224,11 @@ commands = CommandGroup(
     "7 done in part. Settings: flag > --set > --settings FILE > FIELDMARK_* > fieldmark.toml > default.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_version,
-            help="Show the version.",
-        ),
+        click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+                     help="Show the version."),
         *_common_options(),
     ],
-)
+)  # fmt: skip
 
 
 def main() -> NoReturn:

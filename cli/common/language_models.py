@@ -71,13 +71,7 @@ def open_distiller(
 
 
 @contextmanager
-def connect_model(
-    settings: Settings,
-    kind: str,
-    *,
-    budget: Budget,
-    offline: bool,
-) -> Iterator[Connection]:
+def connect_model(settings: Settings, kind: str, *, budget: Budget, offline: bool) -> Iterator[Connection]:
     """Connect to the model of `[llm.KIND]`, with the reply cache in FIELDMARK_HOME; `offline` uses that alone.
 
     Raises:

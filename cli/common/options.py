@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from cli.common.settings import Invocation, Settings, keys_of, of_table, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
+from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from kb.lookup.context_settings import ContextSettings
@@ -57,14 +58,17 @@ class Number(click.FloatRange):
         try:
             return float(super().convert(value, param, ctx))
         except click.BadParameter:
-            self.fail(f"expected a number {self.range_in_words()}, such as 0.5, got {str(value)!r}.", param, ctx)
-
-    def range_in_words(self) -> str:
-        """Return the range in words: `from 0 to 1`, `of at least 0`."""
-        return f"of at least {self.min:g}" if self.max is None else f"from {self.min:g} to {self.max:g}"
+            bounds = f"of at least {self.min:g}" if self.max is None else f"from {self.min:g} to {self.max:g}"
+            self.fail(f"expected a number {bounds}, such as 0.5, got {str(value)!r}.", param, ctx)
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def profile_option(command: CommandT) -> CommandT:
+    """Add `--profile`, for verbs that make a knowledge base."""
+    text = "Encoders of a new knowledge base.  [default: starter for birds, general for other groups]"
+    return click.option("--profile", type=click.Choice(PROFILES), help=text)(command)
 
 
 def cost_options(command: CommandT) -> CommandT:

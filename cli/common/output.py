@@ -199,12 +199,7 @@ def note_width() -> int:
 
 
 def first_few(names: Sequence[str], *, rest: str = "") -> str:
-    """Return at most ten names, and the number of others; `rest` says where these are.
-
-    Example:
-        >>> first_few(["a", "b"])
-        'a; b'
-    """
+    """Return at most ten names, and the number of others; `rest` says where these are."""
     n = len(names) - MOST_NAMES
     return "; ".join(names[:MOST_NAMES]) + (f"; and {n:,} more{rest}" if n > 0 else "")
 

@@ -63,10 +63,5 @@ def open_photos(folder: Path, encoder: ImageEncoder, settings: Settings, *, quie
 
 
 def reasons_text(reasons: dict[str, int]) -> str:
-    """Return kinds of errors with their numbers.
-
-    Example:
-        >>> reasons_text({"is empty": 2, "is not an image": 1})
-        '2 is empty, 1 is not an image'
-    """
+    """Return kinds of errors with their numbers."""
     return ", ".join(f"{n:,} {kind}" for kind, n in reasons.items())

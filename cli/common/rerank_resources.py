@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.run_plan import RunPlan
-    from rerank.scheduling import FairChat
     from rerank.settings import CaptionSettings, VisretSettings
     from rerank.visret.generators import Generator, NamedVectors
 
@@ -163,21 +162,6 @@ class OpenResources:
         return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
 
 
-def _connected(
-    settings: Settings, models: Sequence[str], stack: ExitStack, *, budget: Budget, offline: bool
-) -> tuple[list[Connection], dict[str, FairChat]]:
-    """Connect to models, closed with the stack; return the connections, and kind -> model that queries share fairly."""
-    from rerank.scheduling import FairChat
-
-    opened = [stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in models]
-    is_limited = budget.limit_usd is not None
-    chats = {
-        name: FairChat(each, n_in_flight=settings.llm[name].max_concurrent, finishes_first=is_limited)
-        for name, each in zip(models, opened, strict=True)
-    }
-    return opened, chats
-
-
 @contextmanager
 def open_resources(
     settings: Settings,
@@ -198,6 +182,7 @@ def open_resources(
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.prompting import Prompts
+    from rerank.scheduling import FairChat
 
     if plan.method == "similarity":
         encoders = wiring.load_encoders(wiring.profile_of(settings)).text_image if encoder is None else (encoder,)
@@ -226,7 +211,14 @@ def open_resources(
             if plan.generator == "anchors":
                 own = wiring.load_encoders(profile).text_image[0] if encoder is None else encoder
                 anchors = named_anchors(store, own.space)
-        connections, chats = _connected(settings, plan.models, stack, budget=budget, offline=offline)
+        connections = [
+            stack.enter_context(connect_model(settings, name, budget=budget, offline=offline)) for name in plan.models
+        ]
+        is_limited = budget.limit_usd is not None
+        chats = {  # which queries share fairly
+            name: FairChat(each, n_in_flight=settings.llm[name].max_concurrent, finishes_first=is_limited)
+            for name, each in zip(plan.models, connections, strict=True)
+        }
         if plan.generator is not None:
             visret = plan.settings.visret
             generator, images = open_generator(settings, visret, stack, anchors=anchors, budget=budget, offline=offline)

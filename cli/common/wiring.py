@@ -11,28 +11,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.common import options
 from cli.common.output import log_to_stderr, note, warn
 from cli.common.settings import Settings
-from data.engines.contract import LOCAL
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
 from kb.lookup.context_settings import ContextSettings
-from recognize.settings import MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
+from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, Checklist, Encoders, SpeciesScorer, TextImageEncoder
-    from data.engines.contract import Engine
-    from data.places.gazetteer import Place
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
     from kb.lookup.gathering import Explainer
     from kb.sources.web.web_source import WebSource
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize import Recognizer, SpeciesList
+    from recognize import Recognizer
 
 IS_WANTED = {"always": True, "if-needed": None, "never": False}
 """Mode of a source of context -> whether it is required, used where it is set, or left out."""
@@ -208,12 +205,9 @@ def find_contexts(
     store: KnowledgeBase,
     queries: Sequence[str],
     sources: ContextSources,
-    *,
-    learn: bool,
-    turn: Lock | None = None,
-    on_unwritten: Callable[[str], None] = lambda _: None,
+    **more: Any,  # noqa: ANN401  # checked by `contexts`
 ) -> Iterator[Context]:
-    """Yield the context of each query, in order; `on_unwritten` gets queries without a usable reply of the model."""
+    """Yield the context of each query, in order; `more` are arguments of `kb.lookup.context.contexts`."""
     from kb.lookup.context import contexts
 
     return contexts(
@@ -226,30 +220,13 @@ def find_contexts(
         chat=sources.chat,
         require_chat=sources.require_chat,
         prompts=sources.prompts,
-        learn=learn,
-        turn=turn,
-        on_unwritten=on_unwritten,
         on_failed=sources.failed.add,
+        **more,
     )
 
 
-def make_recognizer(
-    store: KnowledgeBase,
-    *,
-    preset: str,
-    n: int,
-    min_confidence: float,
-    unknown_prior: float | None,
-    species_list: SpeciesList | None = None,
-    place: Place | None = None,
-    place_odds: float = PLACE_ODDS,
-    n_chunks: int | None = None,
-    fast: bool = False,
-    engine: Engine = LOCAL,
-) -> Recognizer:
-    """Return the recognizer of a knowledge base, with `n` candidates per photo.
-
-    With `fast` it looks for no birds in photos.
+def make_recognizer(store: KnowledgeBase, *, fast: bool = False, **settings: Any) -> Recognizer:  # noqa: ANN401
+    """Return the recognizer of a knowledge base, with the settings of `Recognizer`; with `fast` it looks for no birds.
 
     Raises:
         SpaceMismatch: if the knowledge base was built with other encoders.
@@ -259,17 +236,7 @@ def make_recognizer(
 
     encoders = encoders_of(store)
     made = recognize.Recognizer(
-        store,
-        replace(encoders, detector=None, observer=None) if fast else encoders,
-        preset=preset,
-        k=n,
-        min_confidence=min_confidence,
-        unknown_prior=unknown_prior,
-        species_list=species_list,
-        place=place,
-        place_odds=place_odds,
-        n_chunks=n_chunks,
-        engine=engine,
+        store, replace(encoders, detector=None, observer=None) if fast else encoders, **settings
     )
     if made.misfit:
         instead = "Answers have no confidence" if made.calibration is None else "Confidence is estimated"
@@ -333,8 +300,6 @@ def species_scorer(store: KnowledgeBase, *, on_photo: Callable[[int], None] = la
     from recognize.scorer import RecognizerScorer
 
     def make() -> Recognizer:
-        return make_recognizer(
-            store, preset="default", n=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1
-        )
+        return make_recognizer(store, k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1)
 
     return RecognizerScorer(store, make, state=store.generation, on_photo=on_photo)

@@ -16,7 +16,7 @@ from cli.common.reports import bird_model_text
 from data.errors import UsageError
 from data.records import HIGHER_RANKS
 from data.words import plural
-from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE, PROFILES
+from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 @click.option("--lineage", multiple=True, metavar="RANK=NAME",
               help="Class, order, family or genus of a species that is in no checklist; may be repeated.")  # fmt: skip
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent of requests for pages.")
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    help="Encoders of a new knowledge base.  [default: starter for birds, general for other groups]",
-)
+@options.profile_option
 @options.format_option("text", "json")
 def add(
     kb: Path | None,

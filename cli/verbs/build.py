@@ -22,7 +22,6 @@ from data.records import STAGES
 from kb import reasons
 from kb.distill.distiller_names import DISTILLERS
 from kb.pipeline.settings import BuildSettings
-from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
@@ -48,11 +47,7 @@ if TYPE_CHECKING:
               help="Take web pages and files instead: a species or term, and an address, in each row.")  # fmt: skip
 @options.checklist_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of species.")
-@click.option(
-    "--profile",
-    type=click.Choice(PROFILES),
-    help="Encoders of a new knowledge base.  [default: starter for birds, general for other groups]",
-)
+@options.profile_option
 @click.option("--only", type=click.Choice(STAGES), metavar="STAGE", help=f"Run one stage: {', '.join(STAGES)}.")
 @click.option("--distiller", type=click.Choice(DISTILLERS),
               help="Writer of the summaries; the models need [llm.text].  "

@@ -84,7 +84,8 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist) -> tu
     """
     from kb.checklist.species_lists import match_names
 
-    labels = _folders(path) if path.is_dir() else _table(path)
+    is_table = not path.is_dir()
+    labels = _table(path) if is_table else [(photo.path, (photo.label,)) for photo in read_class_folders(path)]
     rows = list(dict.fromkeys(names for _, names in labels))
     matches = match_names(rows, taxa, checklist)
     taxon_of = dict(zip(rows, matches.of_rows, strict=True))
@@ -102,10 +103,6 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist) -> tu
             hint="Labels are scientific or English names of species; kb taxa --file FILE shows their matches.",
         )
     return [photo for photo, _ in found], [taxon_id for _, taxon_id in found]
-
-
-def _folders(path: Path) -> Labels:
-    return [(photo.path, (photo.label,)) for photo in read_class_folders(path)]
 
 
 def _table(path: Path) -> Labels:

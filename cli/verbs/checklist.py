@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from kb.checklist.stored.stored_checklist import StoredChecklist
 
 RESERVED = ("avilist", "wiki")
-MAX_LANGUAGES = 8
-MAX_TOP_TAXA = 8
+MOST = 8  # languages and taxa in a report
 
 
 @click.group()
@@ -126,13 +125,13 @@ def _text(found: StoredChecklist) -> str:
             "species": f"{found.n_species:,}",
             "taxa": f"{int(found.meta['n_taxa']):,}",
             "synonyms": f"{int(found.meta['n_synonyms']):,}",
-            "common names": _first(common, MAX_LANGUAGES, "languages"),
-            "species below": _first(top, MAX_TOP_TAXA, "taxa"),
+            "common names": _first(common, "languages"),
+            "species below": _first(top, "taxa"),
             "rows skipped or repaired": "\n".join(found.problems) or None,
         }
     )
 
 
-def _first(texts: list[str], n: int, noun: str) -> str | None:
-    more = [f"{len(texts) - n:,} more {noun}"] if len(texts) > n else []
-    return ", ".join([*texts[:n], *more]) or None
+def _first(texts: list[str], noun: str) -> str | None:
+    more = [f"{len(texts) - MOST:,} more {noun}"] if len(texts) > MOST else []
+    return ", ".join([*texts[:MOST], *more]) or None

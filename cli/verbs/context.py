@@ -134,12 +134,8 @@ def context(
 def context_text(context: Context, *, has_model: bool = False, meant: Sequence[str] = ()) -> str:
     """Return the passage with its sources and, where a model is set, its author; or that nothing was found.
 
-    Where the answer of a search model has marks such as [2], sources are numbered.
-
-    Args:
-        context: the answer.
-        has_model: whether a model is set.
-        meant: names to suggest if nothing was found.
+    Where the answer of a search model has marks such as [2], sources are numbered. `meant` are names to suggest if
+    nothing was found.
     """
     if not context.found:
         quoted = " or ".join(f'"{name}"' for name in meant)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +59,7 @@ def demo(workdir: Path | None) -> None:
         with timed("2. Look up a term"):
             show_term(store, encoders)
         with timed("3. Find birds by a description"):
-            show_trials(ask_in_words(store, encoders))
+            show_trials(store, ask_in_words(store, encoders))
         with timed("4. Fit the confidence to this knowledge base"):
             show_calibration(path, store, encoders)
         with timed("5. Identify birds in pictures"):
@@ -132,14 +131,23 @@ def show_drawings(store: KnowledgeBase, encoders: Encoders, folder: Path) -> Non
     output.write(f"   {len(drawings)} drawings in {folder}")
     output.write("   They are made by code, no photos: the birds of the reference drawings in other poses, light and")
     output.write("   paper. They show that all parts work together, not how well it names photos.")
-    show_trials(ask_with_drawings(store, encoders, drawings))
+    show_trials(store, ask_with_drawings(store, encoders, drawings))
 
 
-def show_trials(trials: Sequence[Trial]) -> None:
-    """Print the rank of the right species for each question, and the total."""
-    for trial in trials:
-        output.write(f"   {line_of(trial)}")
-    output.write(f"   {total(trials)}")
+def show_trials(store: KnowledgeBase, trials: Iterable[Trial]) -> None:
+    """Print the rank of the right species for each question, its score or confidence, and the total."""
+    ranks, n = list[int | None](), len(store.taxon_ids)
+    for question, right, answers in trials:
+        [entry] = store.species([right])
+        rank = [*answers].index(right) + 1 if right in answers else None
+        name, value = entry.taxon.common_name, answers[right][1] if right in answers else "-"
+        place = f"rank {rank:>2} of {n}" if rank else f"not among {n}"
+        first = next(iter(answers.values()), ("nothing", ""))[0]
+        beside = "" if rank == 1 else f"  (first: {first})"
+        output.write(f"   {place} {value:>9}  {name:<25} {question}{beside}")
+        ranks.append(rank)
+    five = sum(rank is not None and rank <= 5 for rank in ranks)
+    output.write(f"   {ranks.count(1)} of {len(ranks)} first, {five} of {len(ranks)} among the first five")
 
 
 def next_steps(path: Path, pictures: Path) -> str:
@@ -170,91 +178,38 @@ DESCRIPTIONS: tuple[tuple[str, str], ...] = (
 """Descriptions in other words than the summaries, and their species."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A question, its right species, and the rank that this species got."""
-
-    question: str
-    right: str
-    rank: int | None
-    """1 is the best; None if the right species is not among the answers."""
-    n: int
-    """Number of species in the knowledge base."""
-    value: str
-    """Score or confidence of the right species."""
-    first: str
-    """The first answer."""
+Trial = tuple[str, str, Mapping[str, tuple[str, str]]]
+"""A question, its right species, and the answers: taxon_id -> (common name, score or confidence), best first."""
 
 
-def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> list[Trial]:
-    """Return a trial for each description."""
+def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> Iterator[Trial]:
+    """Yield a trial for each description."""
     import kb
 
-    trials = []
     for text, right in DESCRIPTIONS:
         matches = kb.search(store, text, encoders.sentence, n=len(store.taxon_ids))
-        ranked = {match.taxon_id: (match.common_name, f"{match.score:.3f}") for match in matches}
-        trials.append(trial_of(store, text, right, ranked))
-    return trials
+        yield text, right, {match.taxon_id: (match.common_name, f"{match.score:.3f}") for match in matches}
 
 
-def ask_with_drawings(store: KnowledgeBase, encoders: Encoders, drawings: Sequence[tuple[Path, str]]) -> list[Trial]:
-    """Return a trial for each `(picture file, right taxon_id)`."""
+def ask_with_drawings(store: KnowledgeBase, encoders: Encoders, drawings: Mapping[Path, str]) -> Iterator[Trial]:
+    """Yield a trial for each picture file and its species."""
     from recognize import Recognizer
     from recognize.answer_text import percent
 
-    recognizer = Recognizer(store, encoders, k=len(store.taxon_ids))
-    trials = []
-    for (path, right), row in zip(drawings, recognizer.identify([path for path, _ in drawings]), strict=True):
-        ranked = {
+    rows = Recognizer(store, encoders, k=len(store.taxon_ids)).identify(list(drawings))
+    for (path, right), row in zip(drawings.items(), rows, strict=True):
+        yield path.name, right, {
             each.taxon_id: (each.common_name, "-" if each.confidence is None else percent(each.confidence))
             for each in row.candidates
-        }
-        trials.append(trial_of(store, path.name, right, ranked))
-    return trials
+        }  # fmt: skip
 
 
-def trial_of(store: KnowledgeBase, question: str, right: str, ranked: Mapping[str, tuple[str, str]]) -> Trial:
-    """Return the trial with the answers, taxon_id -> (common name, score or confidence), best first."""
-    [entry] = store.species([right])
-    return Trial(
-        question=question,
-        right=entry.taxon.common_name,
-        rank=[*ranked].index(right) + 1 if right in ranked else None,
-        n=len(store.taxon_ids),
-        value=ranked[right][1] if right in ranked else "-",
-        first=next(iter(ranked.values()), ("nothing", ""))[0],
-    )
-
-
-def write_drawings(folder: Path) -> list[tuple[Path, str]]:
-    """Write the drawings that are not reference photos into a folder; return each file and its taxon_id."""
+def write_drawings(folder: Path) -> dict[Path, str]:
+    """Write the drawings that are not reference photos into a folder; return file -> species."""
     from data.starter.drawings import read_drawings
 
     folder.mkdir(parents=True, exist_ok=True)
-    drawings = []
-    for drawing in read_drawings():
-        if drawing.purpose == "query":
-            path = folder / f"{drawing.plate}.png"
-            path.write_bytes(drawing.png())
-            drawings.append((path, drawing.taxon_id))
-    return drawings
-
-
-def line_of(trial: Trial) -> str:
-    """Return the rank and score or confidence of the right species, and the first answer if it is another.
-
-    Example:
-        >>> line_of(Trial(question="jay.png", right="Blue Jay", rank=3, value="0.250", n=20, first="Mallard"))
-        'rank  3 of 20     0.250  Blue Jay                  jay.png  (first: Mallard)'
-    """
-    place = f"rank {trial.rank:>2} of {trial.n}" if trial.rank else f"not among {trial.n}"
-    beside = "" if trial.rank == 1 else f"  (first: {trial.first})"
-    return f"{place} {trial.value:>9}  {trial.right:<25} {trial.question}{beside}"
-
-
-def total(trials: Sequence[Trial]) -> str:
-    """Return the number of right species in first place, and among the first five."""
-    first = sum(trial.rank == 1 for trial in trials)
-    five = sum(trial.rank is not None and trial.rank <= 5 for trial in trials)
-    return f"{first} of {len(trials)} first, {five} of {len(trials)} among the first five"
+    drawings = {folder / f"{each.plate}.png": each for each in read_drawings() if each.purpose == "query"}
+    for path, drawing in drawings.items():
+        path.write_bytes(drawing.png())
+    return {path: drawing.taxon_id for path, drawing in drawings.items()}

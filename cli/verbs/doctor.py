@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import groupby
@@ -100,17 +100,14 @@ def _probes(settings: Settings) -> list[Probe]:
 def _text(settings: Settings, probes: list[Probe]) -> str:
     parts = [output.as_fields(_installation(settings))]
     for (endpoint, model), some in groupby(probes, lambda found: (found.endpoint, found.model)):
-        parts.append("\n".join([f"[llm.{endpoint}] {model}", *(line for found in some for line in _lines(found))]))
+        lines = [f"[llm.{endpoint}] {model}"]
+        for found in some:  # and what Fieldmark does without the ability
+            lines.append(f"  {'yes' if found.is_there else 'no':<5}{found.ability}: {found.seen}")
+            lines += [output.wrapped(found.without, indent=" " * 7)] if found.without else []
+        parts.append("\n".join(lines))
     if not probes:
         parts.append("No model set: [llm.text], [llm.vision], [llm.search], [llm.image] in fieldmark.toml.")
     return "\n\n".join(parts)
-
-
-def _lines(found: Probe) -> Iterator[str]:
-    """Yield the result of a probe, and what Fieldmark does without the ability."""
-    yield f"  {'yes' if found.is_there else 'no':<5}{found.ability}: {found.seen}"
-    if found.without:
-        yield output.wrapped(found.without, indent=" " * 7)
 
 
 _COLUMNS = ("role", "encoder", "package", "weights", "size", "where")

@@ -70,7 +70,8 @@ def feedback(
     resumed = _resumed(file, words, method)
     if resumed is None and (not words or folder is None):
         raise UsageError("A new session needs a query and --images.", hint='kb feedback "a red bird" --images photos/')
-    chosen = resumed.method if resumed else method or _default_method(settings)
+    by_default: FeedbackMethod = "cot" if {"vision", "text"} <= set(settings.llm) else "rocchio"
+    chosen = resumed.method if resumed else method or by_default
     of_method = _settings(resumed, preset, file)
     if captioner is not None and text_form(chosen, of_method) is None:
         raise UsageError(f"--captioner is for methods that write text, not for {chosen}.")
@@ -105,10 +106,6 @@ def _session_file(settings: Settings, query: str | None, folder: Path | None) ->
 
     name = sha256_hex(f"{folder}\n{query}")[:16]
     return settings.home / "feedback" / f"{name}.json"
-
-
-def _default_method(settings: Settings) -> FeedbackMethod:
-    return "cot" if {"vision", "text"} <= set(settings.llm) else "rocchio"
 
 
 def _resumed(file: Path, query: str | None, method: str | None) -> Session | None:

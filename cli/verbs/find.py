@@ -24,7 +24,7 @@ from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 
 if TYPE_CHECKING:
     from data.contracts import ImageCollection
-    from data.records import Job, RankedImage
+    from data.records import RankedImage
 
 FORMATS: Final = ("table", "jsonl", "trec", "html")
 LIKELY: Final = 50
@@ -74,6 +74,8 @@ def find(
     import asyncio
 
     from cli.common.named_species import named_search
+    from data.records import Job
+    from rerank.job import query_id_of
     from rerank.reranker import Tally
     from rerank.visible_words import check_length
 
@@ -86,7 +88,8 @@ def find(
         visret=options.method_settings("rerank.visret", VisretSettings),
     )
     plan = plan_run(method, methods, endpoints=settings.llm)
-    job = _job(text, photo)
+    name, reference = ("", None) if photo is None else (photo.stem, str(photo.absolute()))
+    job = Job(query_id=query_id_of(text or name), text=text, candidates=(), reference_image=reference)
     made = wiring.load_text_image_encoder(encoder or settings.profile)
     with ExitStack() as stack:
         collection = stack.enter_context(open_photos(images, made, settings, quiet=quiet))
@@ -138,23 +141,8 @@ def find(
         ctx.exit(exit_codes.PARTLY)
 
 
-def _job(text: str, photo: Path | None) -> Job:
-    """Return the query as a job without candidates."""
-    from data.records import Job
-    from rerank.job import query_id_of
-
-    name, reference = ("", None) if photo is None else (photo.stem, str(photo.absolute()))
-    return Job(query_id=query_id_of(text or name), text=text, candidates=(), reference_image=reference)
-
-
 def _text(
-    rows: Sequence[RankedImage],
-    collection: ImageCollection,
-    *,
-    form: str,
-    title: str,
-    notes: Sequence[str],
-    tag: str,
+    rows: Sequence[RankedImage], collection: ImageCollection, *, form: str, title: str, notes: Sequence[str], tag: str
 ) -> str:
     if form == "jsonl":
         from data.codec import to_json

@@ -233,7 +233,7 @@ def _opened(
     recognizer = wiring.make_recognizer(
         store,
         preset=given.preset,
-        n=(method.reader_candidates or given.n) if given.reader else given.n,
+        k=(method.reader_candidates or given.n) if given.reader else given.n,
         n_chunks=method.reader_chunks(given.preset) if given.reader else None,
         min_confidence=given.min_confidence,
         unknown_prior=method.unknown_prior,
@@ -352,12 +352,15 @@ def _missing_parts(row: Identification) -> Iterator[str]:
 def _say_resumed(run: Run, counts: Counts) -> None:
     n, n_done = len(run.names), len(run.names) - len(run.todo)
     output.note(notes.resumed_text(plural(n, run.unit), n_done, counts.n_failed, counts.missing))
-    cards = run.given.cards
-    if cards is not None and (n_without := notes.n_without_card(cards, run.sink.done.intersection(run.names))):
-        output.note(
-            f"--cards writes no pages for {run.unit}s that were done before ({n_without:,} have none); "
-            "--set resume=false writes all"
-        )
+    if run.given.cards is not None:
+        from recognize.explanation.cards.page import card_path
+
+        n = sum(not card_path(image, run.given.cards).exists() for image in run.sink.done.intersection(run.names))
+        if n:
+            output.note(
+                f"--cards writes no pages for {run.unit}s that were done before ({n:,} have none); "
+                "--set resume=false writes all"
+            )
 
 
 def _report(run: Run, counts: Counts) -> None:
@@ -372,7 +375,10 @@ def _report(run: Run, counts: Counts) -> None:
         output.note(f"{n_cards} in {given.cards}: open {given.cards / 'index.html'} in a browser")
     if fit is not None:
         if fit.n_changed and not run.quiet:
-            output.note(notes.changed_text(fit))
+            output.note(
+                f"Without the list, {fit.n:,} of {plural(fit.n_photos, 'photo')} {'is' if fit.n == 1 else 'are'} "
+                f"identified to species; the list puts another species first in {fit.n_changed:,} of them"
+            )
         for warning in notes.fit_warnings(fit):
             output.warn(warning)
     if given.place is not None and counts.n_placed and not counts.n_with_range:

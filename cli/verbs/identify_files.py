@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from recognize import Recognizer
 
 SUFFIXES: dict[str, rows.Form] = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
 LISTS = (".csv", ".tsv")
 
 

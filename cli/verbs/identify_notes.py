@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,13 +34,6 @@ def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[
     parts = [f"{n:,} {how}" for how, n in counts.items() if n]
     retry = f"; {', '.join(parts)} (use --set retry_failed=true to retry)" if parts else ""
     return f"Resuming: {n_done:,} of {all_of_them} done before{retry}"
-
-
-def n_without_card(folder: Path, images: Iterable[str]) -> int:
-    """Return the number of photos without a page in a folder of cards."""
-    from recognize.explanation.cards.page import card_path
-
-    return sum(not card_path(image, folder).exists() for image in images)
 
 
 def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
@@ -146,16 +139,6 @@ def boost_text(prior: ListPrior) -> str:
     )
 
 
-def short_list_warnings(prior: ListPrior) -> Iterator[str]:
-    """Yield a warning for a list that is probably too short."""
-    n, odds = int(prior.listed(None).sum()), math.exp(prior.log_odds(None))
-    if n < FEW_LISTED and odds > LARGE_ODDS:
-        yield (
-            f"The list has only {plural(n, 'species', 'species')} of this knowledge base, each favoured "
-            f"{odds:,.0f} to 1. List every species to expect, or raise the setting off_list_share"
-        )
-
-
 def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quiet: bool) -> ListFit | None:
     """Report how much listed species are favoured; return the counts of the list's effect, None without a list."""
     listed, prior = recognizer.species_list, recognizer.prior
@@ -165,17 +148,13 @@ def list_fit(store: KnowledgeBase, recognizer: Recognizer, share: float, *, quie
 
     if not quiet:
         output.note(boost_text(prior))
-    for warning in short_list_warnings(prior):
-        output.warn(warning)
+    n, odds = int(prior.listed(None).sum()), math.exp(prior.log_odds(None))
+    if n < FEW_LISTED and odds > LARGE_ODDS:
+        output.warn(
+            f"The list has only {plural(n, 'species', 'species')} of this knowledge base, each favoured "
+            f"{odds:,.0f} to 1. List every species to expect, or raise the setting off_list_share"
+        )
     return ListFit({taxon.scientific_name for taxon in store.taxa() if taxon.taxon_id in listed.taxon_ids}, share)
-
-
-def changed_text(fit: ListFit) -> str:
-    """Return how many photos the list changed."""
-    return (
-        f"Without the list, {fit.n:,} of {plural(fit.n_photos, 'photo')} {'is' if fit.n == 1 else 'are'} identified "
-        f"to species; the list puts another species first in {fit.n_changed:,} of them"
-    )
 
 
 def fit_warnings(fit: ListFit) -> Iterator[str]:

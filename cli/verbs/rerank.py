@@ -110,7 +110,9 @@ def rerank(
     from rerank.forecast import forecast
     from rerank.job import check_ids, read_jobs
 
-    _check_method(method, {"--samples": samples, "--web": web, "--context": context})
+    for option, value in {"--samples": samples, "--web": web, "--context": context}.items():
+        if value is not None and method != "decompose":
+            raise UsageError(f"{option} is for --method decompose, not for {method}.")
     stem = _checked_stem(stem, job)
     settings = options.settings(kb=kb)
     methods = _settings_of_methods(preset_settings(preset, method), context=context, samples=samples, depth=depth)
@@ -147,25 +149,15 @@ def rerank(
         result = _ranked(jobs, method, resources, writer, quiet=quiet)
         if not quiet:
             output.note(summary(result, opened))
-    _warn(result)
-    if result.tally.is_void:
-        ctx.exit(exit_codes.ALL_FAILED)
-    if not result.is_complete or opened.incomplete:
-        ctx.exit(exit_codes.PARTLY)
-
-
-def _warn(result: RunResult) -> None:
     result.raise_if_all_failed()
     if failed := result.failed:
         output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {result.reasons}")
     for line in result.tally.warnings():
         output.warn(line)
-
-
-def _check_method(method: str, of_decompose: Mapping[str, object]) -> None:
-    for option, value in of_decompose.items():
-        if value is not None and method != "decompose":
-            raise UsageError(f"{option} is for --method decompose, not for {method}.")
+    if result.tally.is_void:
+        ctx.exit(exit_codes.ALL_FAILED)
+    if not result.is_complete or opened.incomplete:
+        ctx.exit(exit_codes.PARTLY)
 
 
 def _settings_of_methods(
@@ -237,12 +229,7 @@ def context_of_run(
 
 
 def photo_vectors(
-    jobs: Sequence[Job],
-    encoders: Sequence[TextImageEncoder],
-    settings: Settings,
-    *,
-    depth: int | None,
-    quiet: bool,
+    jobs: Sequence[Job], encoders: Sequence[TextImageEncoder], settings: Settings, *, depth: int | None, quiet: bool
 ) -> Mapping[PhotoFile, FloatArray]:
     """Return the vectors of all photos, encoded on the cluster of the settings; none where this machine encodes."""
     if settings.engine == "local":

@@ -31,7 +31,6 @@ def show(name: str, kb: Path | None, form: str) -> None:
 
     Example: kb show "Northern Cardinal"
     """
-    from data.codec import to_json
     from data.records import Term
     from kb.lookup.entries import find_entry
     from kb.lookup.species_list import members_of
@@ -42,13 +41,10 @@ def show(name: str, kb: Path | None, form: str) -> None:
         except BadInput:
             if not (members := members_of(store, name)):
                 raise
-            if form == "json":
-                output.write(output.as_json([to_json(each) for each in members]))
-            else:
-                output.write(species_table(members))
+            output.write_record(form, members, lambda: species_table(members))
             return
     if isinstance(found, Term):
-        output.write(output.as_json({"term": to_json(found)}) if form == "json" else term_text(found))
+        output.write_record(form, {"term": found}, lambda: term_text(found))
     else:
         output.write(output.as_json(species_payload(found)) if form == "json" else species_text(found))
 

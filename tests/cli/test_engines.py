@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-import kb
 import recognize
 from cli.common.engines import LOADERS
-from data.contracts import Encoders
 from data.engines import ray_engine
 from data.engines.ray_worker import Worker
 from data.engines.shards import Shard
 from data.errors import SourceUnavailable
 from kb.pipeline.stages.encode_tasks import EncodeAnchors
-from kb.sources.starter import StarterSource
 from kb.store.layout import Layout
 from tests.conftest import CommandLine
 from tests.servers.ray_cluster import RayCluster
-from training.plates.catalogue import PLATES
 
 
 def on(cluster: RayCluster) -> list[str]:
@@ -89,14 +84,3 @@ def test_photos_are_identified_and_indexed_the_same_on_a_cluster(
         found[-1] += [json.dumps(row) for row in without_times(searched.stdout)]
         shutil.rmtree(Path(os.environ["FIELDMARK_HOME"]) / "collections")
     assert found[0] == found[1]
-
-
-@pytest.mark.integration
-def test_a_build_has_the_same_digest_on_a_cluster(built_kb: Path, tmp_path: Path, ray_cluster: RayCluster) -> None:
-    source, drawn = StarterSource(with_vectors=False), {plate.taxon_id for plate in PLATES}
-    taxa = [taxon for taxon in source.taxa() if taxon.taxon_id in drawn]
-    encoders: Encoders = recognize.load_encoders("starter")
-    with closing(ray_engine.RayEngine(ray_cluster.address, results=tmp_path / "shards", loaders=LOADERS)) as engine:
-        kb.build(tmp_path / "a.kb", taxa, source, encoders, terms=source.terms(), engine=engine)
-    assert kb.verify(tmp_path / "a.kb") == kb.verify(built_kb)
-    assert list((tmp_path / "shards").iterdir()) == []

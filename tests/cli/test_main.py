@@ -17,40 +17,23 @@ from data.errors import FieldmarkError
 from kb.sources.http_client import user_agent
 
 ROOT = Path(__file__).resolve().parents[2]
-EXIT_CODES = {
-    errors.UsageError("x"): 2,
-    errors.ConfigError("x"): 2,
-    errors.MissingContents("x"): 2,
+x = errors
+PLAIN = {
+    1: [x.ChromaDiffers], 2: [x.UsageError, x.ConfigError, x.MissingContents],
+    3: [x.MissingContact, x.KnowledgeBaseLocked, x.NoEvidence, x.KeyRejected, x.NotCached],
+    5: [x.UnknownTaxon, x.BadImage, x.NothingReadable],
+    6: [
+        x.SourceUnavailable, x.RateLimited, x.MalformedAnswer, x.TooLarge, x.PageNotFound, x.Disallowed,
+        x.PrivateAddress, x.TooManyUnscored, x.CutOff, x.BadRequest, x.Refused, x.ConnectionRefused, x.ReplyLost,
+        x.TooFewTokens, x.ServerFault, x.StillLoading,
+    ],
+    7: [x.CostStop],
+}  # fmt: skip
+EXIT_CODES: dict[FieldmarkError, int] = {kind("x"): code for code, kinds in PLAIN.items() for kind in kinds} | {
     errors.MissingDependency("torch", extra="models"): 3,
     errors.MissingKnowledgeBase(Path("x.kb")): 3,
-    errors.MissingContact("a.wiki"): 3,
     errors.SpaceMismatch(expected=["a"], given=["b"]): 3,
-    errors.KnowledgeBaseLocked("x"): 3,
-    errors.UnknownTaxon("x"): 5,
     errors.AmbiguousTaxon("x", choices=["a", "b"], where="a list"): 5,
-    errors.BadImage("x"): 5,
-    errors.NothingReadable("x"): 5,
-    errors.SourceUnavailable("x"): 6,
-    errors.RateLimited("x"): 6,
-    errors.MalformedAnswer("x"): 6,
-    errors.TooLarge("x"): 6,
-    errors.PageNotFound("x"): 6,
-    errors.Disallowed("x"): 6,
-    errors.PrivateAddress("x"): 6,
-    errors.TooManyUnscored("x"): 6,
-    errors.NoEvidence("x"): 3,
-    errors.CutOff("x"): 6,
-    errors.BadRequest("x"): 6,
-    errors.Refused("x"): 6,
-    errors.ConnectionRefused("x"): 6,
-    errors.ReplyLost("x"): 6,
-    errors.TooFewTokens("x"): 6,
-    errors.ServerFault("x"): 6,
-    errors.StillLoading("x"): 6,
-    errors.KeyRejected("x"): 3,
-    errors.NotCached("x"): 3,
-    errors.CostStop("x"): 7,
-    errors.ChromaDiffers("x"): 1,
 }
 
 

@@ -1,11 +1,15 @@
-"""Tables keep words and numbers whole, however narrow the terminal is."""
+"""Tables keep words and numbers whole, however narrow the terminal is; messages; progress without a terminal."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from cli.common import output
+from cli.common import output, progress
+from data.records import Progress
 
 COLUMNS = ["#", "common name", "scientific name", "score", "text", "text_part", "visual_part"]
 ROWS = [
@@ -63,12 +67,13 @@ def test_cells_and_fields_have_no_markup_control_characters_or_negative_zeros(te
         ["run", "[/birds]", "(12)", "a:smile:", "[31mred"], ["0.000", "a2J", "[b]"],
     ]  # fmt: skip
     assert output.as_fields({"text": "a purple\x1b[2J\x9b2J head", "none": None}) == "text  a purple[2J2J head"
-
-
-def test_fields_wrap_below_their_values(terminal: Any) -> None:
     terminal(30)
-    lines = output.as_fields({"term": "ear tufts", "definition": "Upright feathers on the head"}).splitlines()
-    assert lines == ["term        ear tufts", "definition  Upright feathers", "            on the head"]
+    assert output.as_fields({"term": "ear tufts", "definition": "Upright feathers on the head"}).splitlines() == [
+        "term        ear tufts", "definition  Upright feathers", "            on the head",
+    ]  # fmt: skip
+    name = "a\x1b\x7f\x9b\u202eb"
+    written = output.as_json({"name": name})
+    assert not set(name[1:-1]) & set(written) and json.loads(written) == {"name": name}
 
 
 def test_results_and_messages_reach_a_terminal_without_control_characters(
@@ -90,9 +95,47 @@ def test_results_and_messages_reach_a_terminal_without_control_characters(
     assert capsys.readouterr().out == "a\u202eb,1\na[2Jb,1\n"
 
 
-def test_json_keeps_control_characters_in_escapes(capsys: pytest.CaptureFixture[str]) -> None:
-    name = "a\x1b\x7f\x9b\u202eb"
-    output.write(output.as_json({"name": name}))
-    written = capsys.readouterr().out
-    assert not set(name[1:-1]) & set(written)
-    assert json.loads(written) == {"name": name}
+def progress_lines(
+    capsys: pytest.CaptureFixture[str], *steps: tuple[str, Iterable[int], int], quiet: bool = False
+) -> list[str]:
+    with progress.stage_progress(quiet=quiet) as report:
+        for stage, counts, total in steps:
+            for done in counts:
+                report(Progress(stage=stage, done=done, total=total, failed=done // 3))
+    out = capsys.readouterr()
+    assert out.out == ""
+    return out.err.splitlines()
+
+
+def test_a_finished_stage_is_one_line_and_an_empty_one_none(capsys: pytest.CaptureFixture[str]) -> None:
+    stages = (("fetch", range(4), 3), ("distil", [2], 2), ("resolve", range(2), 0), ("anchor", [0], 0))
+    assert progress_lines(capsys, *stages) == ["fetch 3 of 3, 1 failed, 0 s", "distil 2 of 2, 0 s", "resolve 1, 0 s"]
+    assert progress_lines(capsys, *stages, quiet=True) == []
+
+
+def test_a_long_stage_prints_its_progress_and_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 6))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    lines = progress_lines(capsys, ("fetch", [1, 2, 2, 2, 2], 6))
+    assert lines[0] == "fetch 2 of 6, 18 s, about 36 s left"
+    assert len(lines) == 3
+
+
+def test_counted_yields_every_item_and_counts_the_failed_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    found = list(progress.counted(iter([1, -1, 2, -2]), 4, "photos", quiet=False, failed=lambda item: item < 0))
+    assert found == [1, -1, 2, -2]
+    assert capsys.readouterr().err == "photos 4 of 4, 2 failed, 0 s\n"
+
+
+def test_json_progress_is_printed_once_per_second_and_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock) / 4)
+    list(progress.counted(range(10), 10, "photos", quiet=False, form="jsonl"))
+    reports = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["done"] for line in reports] == [5, 9, 10]
+    assert reports[0].keys() == {"progress", "done", "total", "failed", "seconds", "left_s"}
+    assert reports[-1]["left_s"] == 0

@@ -45,8 +45,7 @@ def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp
         own = of_table("identify", IdentifySettings(place_odds=1.5), values, {"place_odds": flag and 9})
         return language, own.place_odds
 
-    assert resolve().language is None
-    assert of_table("identify", IdentifySettings(place_odds=1.5), {}).place_odds == 1.5
+    assert found() == (None, 1.5)
     layers["folder"] = below
     assert found() == ("of the project", 2)
     layers["environment"] = {"FIELDMARK_LANGUAGE": "of the environment", "FIELDMARK_KB": "", "FIELDMARK_TEST_WIKI": "x"}
@@ -90,13 +89,11 @@ def test_set_takes_keys_with_and_without_the_verb_and_borrowed_ones() -> None:
     ("text", "error", "hint"),
     [
         ('contcat = "x"', r'Unknown setting "contcat" in .*fieldmark\.toml', 'Did you mean "contact"?'),
-        ("foo = 1", "Unknown", "Known: kb, api_url, contact, "),
         ("[identify]\nqqqqqqqq = 1", r"identify\.qqqqqqqq", "Known: identify.burst_seconds, "),
         ("[foo]\nfoo = 1", "Unknown", "Known tables: [context], [llm.text], "),
         ("profile = 3", "expected one of starter, general, paper, best, .*, got 3", ""),
         ('licences = "all"', "\"licences\" in .*: expected one of free, any, got 'all'", ""),
         ("profile = ", "is not TOML", ""),
-        ('[identify]\nplace_odds = "2"', "expected a number from 1, got '2'", ""),
         ("[identify]\nunknown_prior = 1.0", "a number above 0 and below 1, got 1.0", ""),
         ("[rerank.decompose]\nmax_unscored = 2.0", r"\[rerank\.decompose\]: ", ""),
         ("[llm.txt]\nmodel = 'm'", r'Unknown setting "llm\.txt\.model"', 'Did you mean "llm.text.model"?'),
@@ -104,8 +101,6 @@ def test_set_takes_keys_with_and_without_the_verb_and_borrowed_ones() -> None:
         ("[llm.text]\nbase_url = 'http://x/v1'", r"The table \[llm\.text\] has no model", "Add model = "),
         ("[llm.text]\nmodel = 'm'\nprice_in = 'sk-1'", r'price_in" in .*: expected a number\.', ""),
         ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
-        ("[llm.text]\nmodel = 'm'\njson = 'yes'", 'json" in .*: expected one of schema, object, text', ""),
-        ("llm = 'gpt'", 'Unknown setting "llm" in', ""),
     ],
 )
 def test_an_invalid_file_fails_with_its_source_and_the_expected_value(
@@ -124,7 +119,6 @@ def test_an_invalid_file_fails_with_its_source_and_the_expected_value(
 def test_an_invalid_environment_variable_is_named_with_the_nearest_one(tmp_path: Path) -> None:
     for variable, text, error, hint in (
         ("FIELDMARK_CONTCAT", "x", 'Unknown setting "FIELDMARK_CONTCAT" in the environment.', "FIELDMARK_CONTACT"),
-        ("FIELDMARK_LLM_TXT_MODEL", "x", "Unknown", "FIELDMARK_LLM_TEXT_MODEL"),
         ("FIELDMARK_PAGE_PAUSE_S", "-1", "in the environment (FIELDMARK_PAGE_PAUSE_S): expected a number from 0", ""),
         ("FIELDMARK_LLM_TEXT_EXTRA_BODY", "top_k=9", "expected a table; as text, a JSON object.", ""),
     ):
@@ -184,7 +178,7 @@ def test_the_api_key_is_read_from_the_named_variable_and_never_shown() -> None:
     assert key_of(Endpoint(model="m"), {"OPENAI_API_KEY": "sk-1"}, kind="text") == ""
     with pytest.raises(MissingRequirement, match=r"\[llm\.text\] is read from MY_KEY, which is not set"):
         key_of(named, {}, kind="text")
-    for key in ("“sk-secret”", "sk-sec ret", "sk-secret…", "sk-\nsecret"):
+    for key in ("“sk-secret”", "sk-sec ret"):
         with pytest.raises(MissingRequirement, match=r"MY_KEY of \[llm\.text\] contains spaces or charac") as caught:
             key_of(named, {"MY_KEY": key}, kind="text")
         assert "sec" not in f"{caught.value} {caught.value.hint}"

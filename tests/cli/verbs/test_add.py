@@ -92,13 +92,9 @@ def test_terms_photos_and_whole_texts_are_added(cli: Any, folder_kb: str, drawin
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_a_new_knowledge_base_has_the_given_profile_or_that_of_its_group(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
-    for number, (more, profile) in enumerate((
-        ((*ADMIRAL, "--profile", "paper"), "paper"), (ADMIRAL, "general"),
-        (("--name", "Snowy Owl", "--as-is"), "starter"),
-    )):  # fmt: skip
-        done = cli.call("add", "--kb", f"{number}.kb", *more, "--text", "a.txt", "--format", "json", check=True)
+    owl = ("--name", "Snowy Owl", "--as-is")
+    for more, profile in (((*ADMIRAL, "--profile", "paper"), "paper"), (ADMIRAL, "general"), (owl, "starter")):
+        done = cli.call("add", "--kb", f"{profile}.kb", *more, "--text", "a.txt", check=True)
         assert "trained on birds" not in done.stderr
-        added = json.loads(done.stdout)
-        assert (added["is_new"], added["new_texts"]) == (True, 1)
-        status = cli.call("status", "--kb", f"{number}.kb", "--format", "json", check=True).stdout
+        status = cli.call("status", "--kb", f"{profile}.kb", "--format", "json", check=True).stdout
         assert json.loads(status)["profile"] == profile

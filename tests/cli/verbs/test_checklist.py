@@ -68,6 +68,7 @@ def test_a_build_records_its_checklist_and_later_builds_use_it(
     assert json.loads(cli.call("verify", "--kb", "copy.kb", "--format", "json").stdout)["digest"] == digest
     assert "Animalia > Insecta > Nymphalidae > Vanessa" in cli.call("show", "Red Admiral", "--kb", "copy.kb").stdout
     (tmp_path / "insects.csv").rename(tmp_path / "elsewhere.csv")
+    cli.call("build", "--source", "folder:mine", "--kb", "copy.kb", check=True)  # with the checklist of the bundle
 
     kept = tmp_path / "copy.kb" / "checklist.sqlite"
     content = kept.read_bytes()

@@ -18,7 +18,7 @@ ZORB = "<p>A <b>zorblin</b> is a gland of frogs that swells in spring.</p><h2>De
 
 @pytest.fixture
 def own_kb(built_kb: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(built_kb, tmp_path / "own.kb"))
+    return shutil.copytree(built_kb, tmp_path / "own.kb")
 
 
 def test_each_query_of_a_file_gets_one_output_line(cli: Any, built_kb: Path, tmp_path: Path) -> None:
@@ -65,8 +65,7 @@ def test_a_wiki_page_is_fetched_once_and_stored(cli: Any, own_kb: Path) -> None:
 
 def test_an_optional_source_that_fails_costs_only_itself(cli: Any, own_kb: Path, tmp_path: Path) -> None:
     """The rest of the passage comes, with exit code 7; where the search is to be asked always, the query fails."""
-    half = Answer(text="A zorblin is a", finish="error")
-    with OpenAIServer(half) as server:
+    with OpenAIServer(Answer(text="A zorblin is a", finish="error")) as server:
         (tmp_path / "fieldmark.toml").write_text(f'[llm.search]\nmodel = "s"\nbase_url = "{server.base_url}"\n')
         query = ("context", "frogs in amplexus with a zorblin", "--kb", own_kb)
         found = cli.call(*query)

@@ -1,7 +1,10 @@
-"""`kb find`: rankings, forms of output, species by name, and queries that mean nothing."""
+"""`kb find`: rankings, forms of output, species by name, queries that mean nothing, and methods with models."""
+
+from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import CommandLine
-from tests.servers.openai_server import OpenAIServer
+from tests.servers.openai_server import Call, OpenAIServer, Reaction
 
 RED = "a red bird with a black face"
 
@@ -107,3 +110,58 @@ def test_a_query_can_be_rewritten_by_a_model(cli: CommandLine, photos: Path, mon
         assert rows(run.stdout)[0]["evaluation"].endswith("a blue bird with a white belly")
         again = cli.call(*find, "--offline", check=True)
         assert rows(again.stdout) == [{**row, "cost_usd": 0.0} for row in rows(run.stdout)] and server.n_calls == 1
+
+
+def served(call: Call) -> Reaction:
+    return "a bird on a branch, seen from the side" if call.images else "a blue bird with spread wings"
+
+
+@pytest.fixture
+def find(cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Return a function that searches the drawings by a method, with models behind a server."""
+    Image.new("RGB", (40, 40), "blue").save(drawings / "blue.png")
+    with OpenAIServer(served) as server:
+        for kind in ("TEXT", "VISION", "IMAGE"):
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_MODEL", "m")
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_BASE_URL", server.base_url)
+        monkeypatch.setenv("FIELDMARK_LLM_IMAGE_PRICE_PER_REQUEST", "0.04")
+
+        def run(query: str, method: str, *more: str, toml: str = "") -> Any:
+            Path("fieldmark.toml").write_text(toml)
+            called = cli.call("find", query, "--images", drawings, "--method", method, "--format", "jsonl", *more)
+            return called, rows(called.stdout), server
+
+        yield run
+
+
+def test_a_collection_is_searched_by_drawings(find: Any) -> None:
+    run, found, server = find("a red bird", "visret", "--top", "2")
+    assert run.exit_code == 0, run.stderr
+    assert [call.payload.get("n") for call in server.calls] == [None, 3] and len(found) == 2
+    assert server.calls[1].payload["prompt"] == "Generate a small image of a blue bird with spread wings"
+    assert found[0]["evaluation"].startswith("instruction: a blue bird with spread wings; drawings: ")
+    assert found[0]["evaluation"] in run.stderr and "3 drawings; 2 model calls" in run.stderr
+    assert find("a red bird", "visret", "--offline", "--top", "2")[1] == [row | {"cost_usd": 0.0} for row in found]
+    assert find("a red bird", "visret", "--max-cost", "0.01", toml="[rerank.visret]\nimages = 4\n")[0].exit_code != 0
+    assert server.n_calls == 2
+
+
+def test_anchors_search_without_any_model(find: Any) -> None:
+    run, found, server = find("Blue Jay", "visret", "--set", "visret.generator=anchors")
+    assert run.exit_code == 0, run.stderr
+    assert "anchors of Blue Jay, no drawing" in run.stderr and server.n_calls == 0
+    assert found[0]["image_id"].startswith("cyanocitta-cristata")
+    whole = find("Blue Jay", "visret", "--set", "rerank.visret.generator=anchors", "--set", "visret.images=1")
+    assert "1 anchor of named species" in whole[0].stderr
+    wrong = find("Blue Jay", "visret", "--set", "visret.generators=anchors")[0]
+    assert wrong.exit_code == 2 and 'Did you mean "visret.generator"' in wrong.stderr
+
+
+def test_captions_of_the_collection_are_written_once(find: Any) -> None:
+    run, found, server = find("a bird on a branch", "captions")
+    n = server.n_calls
+    assert run.exit_code == 0 and n == len(found) and found[0]["evaluation"].startswith("caption: a bird on a branch")
+    assert (
+        f"{n} captions, compared with the query by starter-words" in run.stderr and f"captions {n} of {n}" in run.stderr
+    )
+    assert find("a red bird", "captions")[2].n_calls == n

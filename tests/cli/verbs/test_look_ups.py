@@ -6,13 +6,11 @@ import csv
 import io
 import json
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from cli.verbs.show import photo_lines
 from data.records import Anchor
-from kb.store.ledger import Ledger
 from tests.cli.verbs.conftest import build_folder, write_bird
 
 
@@ -102,18 +100,6 @@ def test_status_counts_species_and_lists_left_out_names_with_reasons(cli: Any, b
     ]  # fmt: skip
     table = cli.call("status", "--kb", "n.kb", "--left-out", check=True).stdout
     assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)
-
-
-def test_an_unfinished_build_is_reported(cli: Any, tmp_path: Path, drawings: Path) -> None:
-    """A killed build leaves a record of its stages in the ledger."""
-    path = tmp_path / "a.kb"
-    cli.call("build", "--source", "starter", "--limit", "3", "--only", "resolve", "--kb", path, check=True)
-    with closing(Ledger(path / "ledger.sqlite")) as ledger:
-        ledger.set_fact("building", "fetch, distil")
-    assert "not finished      the last build" in cli.call("status", "--kb", path, check=True).stdout
-    outcome = cli.call("identify", drawings, "--kb", path)
-    assert outcome.exit_code == 3
-    assert f"kb status --kb {path}" in outcome.stderr
 
 
 def test_taxa_finds_a_name_and_counts_species_in_the_knowledge_base(cli: Any, built_kb: Path) -> None:

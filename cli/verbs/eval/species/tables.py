@@ -100,10 +100,7 @@ def payload(
 
 def as_csv(evaluation: SpeciesEvaluation) -> str:
     """Return one row for each setup and measure; figures from 0 to 1."""
-    return csv_and_parquet.as_csv(CSV_COLUMNS, _csv_rows(evaluation))
-
-
-def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:
+    rows: list[list[object]] = []
     tests = {(test.setup, test.measure): test for test in evaluation.tests}
     names = _names(evaluation)
     for figures in evaluation.figures:
@@ -114,12 +111,13 @@ def _csv_rows(evaluation: SpeciesEvaluation) -> Iterator[list[object]]:
             if test is not None:
                 tested = [names[test.baseline], test.test.difference, *test.test.interval]
                 tested += [test.test.p_value, test.p_corrected]
-            yield [
+            rows.append([
                 *(setup.vocabulary, setup.preset, "+".join(figures.encoder_names), found.name),
                 *(evaluation.n, evaluation.n_species, figures.n_searched),
                 *(found.micro, *found.micro_interval, found.macro, *found.macro_interval),
                 *(*tested, setup.anchors),
-            ]
+            ])  # fmt: skip
+    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)
 
 
 def as_text(evaluation: SpeciesEvaluation, *, kb: str, dataset: str) -> str:

@@ -1,17 +1,25 @@
-"""`kb build` from the starter, a folder and a real wiki: reports and exit codes."""
+"""`kb build` from the starter, a folder and wikis: reports, exit codes, options of wikis, and Ctrl-C."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kb
+from kb.sources.http_client import Timeouts
 from tests.cli.verbs.conftest import fields
 from tests.drawn_birds import drawn_bird
+from tests.servers.chroma_server import ChromaServer
+from tests.servers.faulty_wiki import Fault, FaultyWiki
 
 
 @pytest.mark.usefixtures("toy_paper_profile")
@@ -51,7 +59,6 @@ def test_what_cannot_be_built_is_refused_before_any_request(cli: Any, tmp_path: 
         (("--taxon", "Strigiformes"), 3, "FIELDMARK_CONTACT"),
         (("--taxon", "Tyto alba", "--api-url", "http://127.0.0.1:9/api.php"), 6, "127.0.0.1:9"),
         (("--source", "starter", "--kb", "mine"), 2, "mine"),
-        ((), 2, "Specify --taxon, --list, --category or --names."),
     ):
         outcome = cli.call("build", *arguments)
         assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)
@@ -81,12 +88,7 @@ def test_owls_are_built_from_a_real_wiki_and_left_out_names_are_reported(cli: An
     report = fields(outcome.stdout)
     assert int(report["species"]) >= 3
     assert report["species"] == report["articles"]
-    assert "no page" in report["left out"]
-    assert "not a bird" in report["left out"]
-    assert "not asked for" not in report["left out"]
-    assert int(report["requests"]) > 0
-    status = json.loads(cli.run("status", "--kb", "owls.kb", "--format", "json", check=True).stdout)
-    assert status["species"] == int(report["species"])
+    assert "no page" in report["left out"] and "not a bird" in report["left out"]
     again = cli.run("build", "--taxon", "Strigiformes", "--api-url", wiki_api_url, "--kb", "owls.kb", check=True)
     assert int(fields(again.stdout)["requests"]) < int(report["requests"])
     assert "fetch" not in again.stderr, "stored bodies are not fetched again"
@@ -144,3 +146,88 @@ def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_report
     shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "p.kb", "--format", "json", check=True).stdout)
     assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
     assert cli.call("verify", "--kb", "p.kb").exit_code == 0
+
+
+OWL = (
+    "<p>The <b>barn owl</b> (<i>Tyto alba</i>) is an owl.</p><h2>Description</h2>"
+    "<p>It has a white face and a golden back.</p>"
+)
+
+
+@pytest.fixture
+def wiki() -> Iterator[FaultyWiki]:
+    with FaultyWiki().running() as served:
+        served.pages["Western Barn Owl"] = served.wikitext["Western Barn Owl"] = OWL
+        served.pages["Tyto alba"] = served.wikitext["Tyto alba"] = OWL
+        yield served
+
+
+def build(cli: Any, wiki: FaultyWiki, *more: str) -> Any:
+    return cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", wiki.api_url, *more, check=True)
+
+
+def test_build_and_update_send_the_given_contact_and_record_the_language(cli: Any, wiki: FaultyWiki) -> None:
+    build(cli, wiki, "--language", "de")
+    with kb.open("a.kb") as store:
+        assert [origin["language"] for origin in store.origins().values()] == ["de"]
+    for command in (("update",), ("build", "--taxon", "Tyto alba", "--api-url", wiki.api_url)):
+        wiki.headers.clear()
+        cli.call(*command, "--kb", "a.kb", "--contact", "me@example.org", check=True)
+        assert {"me@example.org" in headers["User-Agent"] for headers in wiki.headers} == {True}
+
+
+def test_a_list_page_or_category_selects_species(cli: Any, wiki: FaultyWiki) -> None:
+    wiki.pages["Snowy Owl"] = OWL.replace("barn owl", "snowy owl").replace("Tyto alba", "Bubo scandiacus")
+    wiki.pages["List of owls"] = '<ul><li><a href="/wiki/Western_Barn_Owl">Western barn owl</a></li></ul>'
+    wiki.categories["Category:Owls"] = ["Western Barn Owl"]
+    for chosen in (("--list", "List of owls"), ("--category", "Owls")):
+        cli.call("build", *chosen, "--api-url", wiki.api_url, check=True)
+        with kb.open("list-of-owls.kb" if chosen[0] == "--list" else "owls.kb") as store:
+            assert store.taxon_ids == ("tyto-alba",)
+
+
+def test_wiki_credentials_are_sent_but_not_recorded(cli: Any, wiki: FaultyWiki) -> None:
+    private = wiki.api_url.replace("://", "://ann:secret@")
+    cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", private, check=True)
+    for more, is_named in (((), False), (("--api-url", private), True)):
+        wiki.headers.clear()
+        cli.call("update", "--kb", "a.kb", *more, check=True)
+        assert {"Authorization" in headers for headers in wiki.headers} == {is_named}
+
+
+@pytest.mark.integration
+def test_the_chroma_setting_selects_the_server(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
+    server = ChromaServer(tmp_path / "server")
+    server.start()
+    try:
+        build(cli, wiki, "--set", f"chroma={server.address}")
+        with kb.open("a.kb") as store:
+            assert store.info.chroma == server.address
+        assert json.loads(cli.call("status", "--kb", "a.kb", "--format", "json", check=True).stdout)["species"] == 1
+    finally:
+        server.stop()
+
+
+@pytest.mark.integration
+def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
+    names = ("Northern cardinal", "Blue jay", "House sparrow", "Common raven", "Barn swallow", "Snowy owl", "Mallard")
+    (tmp_path / "names.csv").write_text("\n".join(("common", *names)))
+    with FaultyWiki().running() as wiki:
+        wiki.pages |= {name: f"<p>The {name} is a bird.</p><p>Its crown is red.</p>" for name in names}
+        build = [*cli.command(), "build", "--names", "names.csv", "--api-url", wiki.api_url, "--kb", "a.kb"]
+        process = subprocess.Popen(
+            build, cwd=tmp_path, env=cli.environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        until = time.monotonic() + 240
+        while sum(request.get("action") == "parse" for request in wiki.requests) < 2 and time.monotonic() < until:
+            if wiki.requests:  # pages are looked up; their bodies are slow
+                wiki.always = Fault(stall_s=60)
+            time.sleep(0.01)
+        interrupted = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=120)
+        assert process.returncode == 130
+        assert "run the same command again to resume" in complaint
+        assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # otherwise it waited for a reply
+        wiki.always = None
+        assert "species           7" in cli.run(*build[1:], check=True).stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,28 +27,26 @@ def notes(tmp_path: Path) -> str:
     return "folder:notes"
 
 
-def species(cli: CommandLine, *more: str) -> dict[str, bool]:
-    rows = json.loads(cli.call("species", "--kb", "b.kb", "--format", "json", *more, check=True).stdout)
-    return {row["scientific_name"]: row["is_included"] for row in rows}
-
-
-def status(cli: CommandLine) -> Any:
-    return json.loads(cli.call("status", "--kb", "b.kb", "--format", "json", check=True).stdout)
+def state(cli: CommandLine) -> tuple[str, dict[str, bool]]:
+    """Return the checklist, and scientific name -> whether the knowledge base has it."""
+    status, species = (
+        json.loads(cli.call(*verb, "--kb", "b.kb", "--format", "json", check=True).stdout)
+        for verb in (["status"], ["species", "--missing"])
+    )
+    return status["checklist"], {row["scientific_name"]: row["is_included"] for row in species}
 
 
 def test_a_table_of_names_is_the_checklist_until_a_later_one(cli: CommandLine, notes: str) -> None:
     built = cli.call("build", "--source", notes, "--names", "butterflies.csv", "--kb", "b.kb", check=True)
     assert "butterflies.csv: columns that are not used: habitat\n" in built.stderr
-    assert status(cli)["checklist"] == "butterflies"
-    assert species(cli, "--missing") == {"Aglais io": True, "Vanessa atalanta": True, "Pieris rapae": False}
+    assert state(cli) == ("butterflies", {"Aglais io": True, "Vanessa atalanta": True, "Pieris rapae": False})
     shown = cli.call("show", "Pieris rapae", "--kb", "b.kb")
     assert shown.exit_code == 5 and "known by name only (butterflies); left out: no page." in shown.stderr
     assert "kb add takes your own text" in shown.stderr
     assert "matched as" in cli.call("taxa", "Kleiner Kohlweißling", "--kb", "b.kb", check=True).stdout
     Path("more.csv").write_text("scientific_name,common_name,class\nMorpho menelaus,Blue Morpho,Insecta\n")
     cli.call("build", "--source", "folder:notes", "--names", "more.csv", "--kb", "b.kb", check=True)
-    assert status(cli)["checklist"] == "more"
-    assert species(cli) == {"Morpho menelaus": True, "Aglais io": True, "Vanessa atalanta": True}
+    assert state(cli) == ("more", {"Morpho menelaus": True, "Aglais io": True, "Vanessa atalanta": True})
 
 
 def test_a_misspelt_addition_is_named_and_families_count_species_without_a_folder(cli: CommandLine, notes: str) -> None:

@@ -85,11 +85,10 @@ def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggeste
         assert "extra_body = {chat_template_kwargs = {enable_thinking = false}} saves most" in text
         # With these settings, no reply is cut off.
         settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
-        n_before = server.n_calls
+        server.calls.clear()
         cli.call("doctor", check=True)
-        texts = [call.text for call in server.calls[n_before:] if "gulls" not in call.text]
-        assert len(texts) == len(set(texts))
-        assert {call.payload["max_tokens"] for call in server.calls[n_before:] if "gulls" not in call.text} == {8192}
+        asked = [(call.text, call.payload["max_tokens"]) for call in server.calls if "gulls" not in call.text]
+        assert len(asked) == len(set(asked)) and {n for _, n in asked} == {8192}
 
 
 def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path) -> None:
@@ -143,7 +142,7 @@ def test_an_image_generator_draws_one_picture(cli: Any, tmp_path: Path) -> None:
         assert outcome.exit_code == 3 and "no   answers: " in outcome.stdout and "Unknown model" in outcome.stdout
 
 
-def test_doctor_encoders_lists_profiles_without_loading_models(
+def test_doctor_encoders_lists_profiles_and_exits_with_3_if_the_one_in_use_is_not_ready(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -157,10 +156,6 @@ def test_doctor_encoders_lists_profiles_without_loading_models(
     dino = profiles["paper"]["encoders"][3]
     assert (dino["name"], dino["role"], dino["package"]) == ("vit_large_patch14_dinov2.lvd142m", "visual", "timm")
     assert (dino["place"], dino["download_bytes"]) == ("missing", 4 * 304_367_616)
-
-
-def test_an_unusable_configured_profile_exits_with_3(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     (tmp_path / "fieldmark.toml").write_text('profile = "paper"')
     outcome = cli.call("doctor", "encoders")
     assert outcome.exit_code == 3
