@@ -68,7 +68,6 @@ def test_a_run_that_resumes_reads_missing_reference_photos_again(built_kb: Path,
 def test_photos_are_identified_and_indexed_the_same_on_a_cluster(
     cli: CommandLine, drawings: Path, built_kb: Path, ray_cluster: RayCluster
 ) -> None:
-    """With an unreadable photo, and bursts."""
     (drawings / "broken.jpg").write_bytes(b"no photo")
     for number in range(8):
         shutil.copy(drawings / "bubo-scandiacus.png", drawings / f"owl {number}.png")

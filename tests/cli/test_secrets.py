@@ -122,7 +122,6 @@ def test_errors_and_tracebacks_do_not_show_the_key(
 
 @pytest.mark.integration
 def test_ps_does_not_show_the_key(cli: Any, build: list[str], server: OpenAIServer) -> None:
-    """Neither of `kb` nor of a process that it starts."""
     server.script = lambda call: Answer(text=str(distil(call)), after_s=2)
     running = subprocess.Popen(
         [*cli.command(), *build], cwd=cli.folder, env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE

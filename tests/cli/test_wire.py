@@ -21,27 +21,18 @@ from kb.lookup.entries import FoundSpecies
 GOLDEN = Path(__file__).with_name("golden")
 
 CARDINAL = r.Taxon(
-    taxon_id="cardinalis-cardinalis",
-    scientific_name="Cardinalis cardinalis",
-    rank="species",
-    common_names=("Northern Cardinal",),
+    taxon_id="cardinalis-cardinalis", scientific_name="Cardinalis cardinalis", rank="species",
+    common_names=("Northern Cardinal",), ids={"avibase": "C0C4A5B1", "ebird": "norcar"},
     lineage={"class": "Aves", "order": "Passeriformes", "family": "Cardinalidae", "genus": "Cardinalis"},
-    ids={"avibase": "C0C4A5B1", "ebird": "norcar"},
-)
+)  # fmt: skip
 SOURCE = r.Source(
     title="Northern cardinal", url="http://wiki.test/Northern_cardinal", revision=7, licence="CC BY-SA 4.0"
 )
 ANCHOR = r.Anchor(
-    anchor_id="ab" * 32,
-    subject_id=CARDINAL.taxon_id,
-    sha256="ab" * 32,
-    file="Male cardinal.jpg",
-    page_url="http://wiki.test/File:Male_cardinal.jpg",
-    author="A. Photographer",
-    licence="CC BY 4.0",
+    anchor_id="ab" * 32, subject_id=CARDINAL.taxon_id, sha256="ab" * 32, file="Male cardinal.jpg", caption="A male",
+    page_url="http://wiki.test/File:Male_cardinal.jpg", author="A. Photographer", licence="CC BY 4.0",
     licence_url="http://licences.test/by/4.0",
-    caption="A male",
-)
+)  # fmt: skip
 SUMMARY = r.Summary(
     statements=(r.Statement(text="The male is red with a black mask.", evidence=(r.Span(start=4, end=39),)),),
     distiller="extractive/1",
@@ -57,22 +48,13 @@ OK = r.Identification(
     ),
     candidates=(
         r.Candidate(
-            taxon_id=CARDINAL.taxon_id,
-            scientific_name=CARDINAL.scientific_name,
-            common_name="Northern Cardinal",
-            score=1.25,
-            scores={"text": 0.25, "visual": 1.0},
-            confidence=0.83,
-            family="Cardinalidae",
-            order="Passeriformes",
+            taxon_id=CARDINAL.taxon_id, scientific_name=CARDINAL.scientific_name, common_name="Northern Cardinal",
+            score=1.25, scores={"text": 0.25, "visual": 1.0}, confidence=0.83, family="Cardinalidae",
+            order="Passeriformes", summary=SUMMARY.text,
             anchors=(r.AnchorMatch(id="ab" * 32, similarity=0.75, credit=ANCHOR.credit),),
-            summary=SUMMARY.text,
         ),
         r.Candidate(
-            taxon_id="piranga-rubra",
-            scientific_name="Piranga rubra",
-            common_name="Summer Tanager",
-            score=0.5,
+            taxon_id="piranga-rubra", scientific_name="Piranga rubra", common_name="Summer Tanager", score=0.5,
             scores={"text": 0.5, "visual": None},
         ),
     ),

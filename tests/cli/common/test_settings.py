@@ -9,19 +9,14 @@ import pytest
 
 from cli.common.language_models import key_of
 from cli.common.settings import (
-    TABLES,
     general_hints,
-    keys_of,
     of_table,
     read_values,
     resolve,
     set_keys,
-    settings_class,
     type_in_words,
 )
-from cli.main import VERBS
 from data.errors import ConfigError, MissingRequirement
-from docs import generate
 from kb.endpoints.endpoint import Endpoint, Prices
 from recognize.settings import IdentifySettings
 from rerank.settings import DecomposeSettings
@@ -128,19 +123,16 @@ def test_an_invalid_environment_variable_is_named_with_the_nearest_one(tmp_path:
         assert caught.value.hint == (f'Did you mean "{hint}"?' if hint else None)
 
 
-@pytest.mark.parametrize(
-    ("pair", "message"),
-    [
+def test_an_invalid_set_is_a_usage_error(cli: Any) -> None:
+    for pair, message in (
         ("contcat=x", 'Unknown setting "contcat" in --set.\nhint: Did you mean "contact"?'),
         ("place_odds", 'Expected --set KEY=VALUE, got "place_odds".'),
         ("place_odds=0.9", "Setting \"identify.place_odds\" in --set: expected a number from 1, got '0.9'."),
         ("identify.burst_seconds=inf", "expected a number from 0, got 'inf'"),
         ("reader_candidates=27", "expected a whole number from 1 to 26, got '27'"),
-    ],
-)
-def test_an_invalid_set_is_a_usage_error(cli: Any, pair: str, message: str) -> None:
-    outcome = cli.call("identify", "a.jpg", "--set", pair)
-    assert (outcome.exit_code, message in outcome.stderr) == (2, True), outcome.stderr
+    ):
+        outcome = cli.call("identify", "a.jpg", "--set", pair)
+        assert (outcome.exit_code, message in outcome.stderr) == (2, True), outcome.stderr
 
 
 def test_help_lists_the_settings_of_the_command(cli: Any) -> None:
@@ -188,10 +180,3 @@ def test_types_are_put_in_words() -> None:
     assert type_in_words(tuple[float, ...]) == "a list, each a number"
     assert type_in_words(Path | None) == "a path"
     assert type_in_words(general_hints()["page_pause_s"]) == "a number from 0"
-
-
-def test_every_table_belongs_to_a_command_and_every_setting_is_documented_once() -> None:
-    assert {table.split(".")[0] for table in TABLES} <= set(VERBS)
-    documented = [each for table in TABLES for each in generate.documented_fields(settings_class(table))]
-    assert [field.name for field, text in documented if not text] == []
-    assert [key for table in TABLES for key in keys_of(table) if key in general_hints()] == []

@@ -22,9 +22,8 @@ def test_search_finds_a_bird_by_its_description(cli: Any, built_kb: Path) -> Non
     found = found_by(cli, "search", "white owl with yellow eyes", "--kb", built_kb, "--top", "3")
     assert len(found) == 3 and "bubo-scandiacus" in [match["taxon_id"] for match in found]
     assert [set(match) for match in found] == [{"taxon_id", "scientific_name", "common_name", "rank", "score"}] * 3
-    for verb in ("search", "context", "show"):
-        outcome = cli.call(verb, " ")
-        assert (outcome.exit_code, "xpected" in outcome.stderr) == (2, True), verb
+    outcome = cli.call("search", " ")
+    assert (outcome.exit_code, "expected words" in outcome.stderr) == (2, True)
 
 
 def test_a_species_without_an_entry_is_reported_with_its_relatives(cli: Any, built_kb: Path) -> None:
@@ -44,7 +43,6 @@ def test_show_finds_a_species_and_quotes_its_evidence(cli: Any, built_kb: Path) 
     assert found["taxon"]["taxon_id"] == "bubo-scandiacus"
     quotes = [span["quote"] for statement in found["summary"]["statements"] for span in statement["evidence"]]
     assert quotes and all(quote.strip() for quote in quotes)
-    assert all(anchor["credit"] for anchor in found["anchors"] if anchor["sha256"])
     assert "Snowy Owl" in cli.call("show", "Strigiformes", "--kb", built_kb, check=True).stdout
     outcome = cli.call("show", "Psittaciformes", "--kb", built_kb)
     assert outcome.exit_code == 5
@@ -109,7 +107,6 @@ def test_taxa_finds_a_name_and_counts_species_in_the_knowledge_base(cli: Any, bu
         "lineage": {"class": "Aves", "order": "Passeriformes", "family": "Cardinalidae", "genus": "Cardinalis"},
         "matched_as": "",
     }]  # fmt: skip
-    assert "Aves > Passeriformes > Cardinalidae > Cardinalis" in cli.call("taxa", "Northern Cardinal").stdout
     text = cli.call("taxa", "Strigiformes", "--kb", built_kb, check=True).stdout
     assert "in knowledge base" in text and text.split()[-1] == "2"  # the drawn Snowy Owl and Western Barn Owl
 

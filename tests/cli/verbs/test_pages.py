@@ -66,6 +66,7 @@ def test_contact_pause_and_private_addresses_are_settings(cli: Any, site: UglySi
     assert (useless.exit_code, "no sentence describes Mallard" in useless.stderr) == (5, True)
     assert "Nothing was added" in useless.stderr and not (tmp_path / "a.kb").exists()
     site.requests.clear()
+    site.times.clear()
     refused = cli.call(*add)
     assert (refused.exit_code, "private_addresses=true" in refused.stderr, site.requests) == (6, True, [])
     more = ("--set", "private_addresses=true", "--set", "page_pause_s=0.1", "--contact", "ann@example.org")
@@ -81,8 +82,6 @@ def test_options_that_do_not_fit_pages_are_refused(cli: Any, site: UglySite, tmp
     for arguments, message in (
         ((*add, "--as-is"), "--as-is"),
         ((*add, "--licence", "CC0"), "--licence"),
-        ((*add, "--author", "Ann"), "--author"),
-        ((*add, "--url", "https://example.org/"), "--url"),
         (term, "A term takes one --text or its --page"),
         ((*build, "--taxon", "Anas"), "--pages and --taxon cannot be combined"),
         ((*build, "--source", "starter"), "--pages and --source cannot be combined"),

@@ -68,12 +68,6 @@ def test_verify_repairs_a_missing_index_and_exits_with_1_for_missing_articles(
     assert outcome.stdout.startswith("problem   ") and "\nok        no\n" in outcome.stdout
 
 
-def test_an_unknown_name_gets_a_suggestion_and_removed_names_are_printed(cli: Any, folder_kb: str) -> None:
-    outcome = cli.call("remove", "--kb", folder_kb, "Snowy Oul")
-    assert (outcome.exit_code, "Did you mean Snowy Owl" in outcome.stderr) == (5, True)
-    assert found_by(cli, "remove", "--kb", folder_kb, "Snowy Owl")["names"] == ["Bubo scandiacus"]
-
-
 def test_lint_shows_the_same_finding_in_every_format(cli: Any, faulty_kb: Path) -> None:
     found = json.loads(cli.call("lint", "--kb", faulty_kb, "--format", "json").stdout)
     assert (found["ok"], found["counts"]) == (False, {"error": 1, "warning": 0, "note": 0})
@@ -83,9 +77,7 @@ def test_lint_shows_the_same_finding_in_every_format(cli: Any, faulty_kb: Path) 
     (row,) = csv.DictReader(io.StringIO(cli.call("lint", "--kb", faulty_kb, "--format", "csv").stdout))
     assert row == {column: str(finding[column]) for column in CSV_COLUMNS}
     table = cli.call("lint", "--kb", faulty_kb).stdout
-    assert "unsupported" in table and re.search(
-        r"^error +unsupported +1\n\d sentences of 1 species checked$", table, re.M
-    )
+    assert re.search(r"^error +unsupported +1\n\d sentences of 1 species checked$", table, re.M)
 
 
 def test_severity_decides_which_findings_exit_with_1(cli: Any, mallard: Path) -> None:
@@ -97,7 +89,7 @@ def test_severity_decides_which_findings_exit_with_1(cli: Any, mallard: Path) ->
     assert set(re.findall(r"\d+", RULES_HELP)) == {str(limit) for limit in (MIN_WORDS, MAX_WORDS, MAX_FACT_WORDS)}
 
 
-def test_an_exported_bundle_is_imported_with_the_same_digest_and_a_forged_one_is_refused(
+def test_an_exported_bundle_is_imported_with_the_same_digest_and_species_are_removed(
     cli: Any, folder_kb: str, tmp_path: Path
 ) -> None:
     exported = found_by(cli, "export", "--kb", folder_kb, "out")
@@ -111,6 +103,9 @@ def test_an_exported_bundle_is_imported_with_the_same_digest_and_a_forged_one_is
     (tmp_path / "out" / "species.parquet").write_bytes(b"x")
     assert cli.call("import", "out", "--kb", "other.kb").exit_code == 5
     assert not (tmp_path / "other.kb").exists()
+    outcome = cli.call("remove", "--kb", folder_kb, "Snowy Oul")
+    assert (outcome.exit_code, "Did you mean Snowy Owl" in outcome.stderr) == (5, True)
+    assert found_by(cli, "remove", "--kb", folder_kb, "Snowy Owl")["names"] == ["Bubo scandiacus"]
 
 
 def test_a_bundle_of_another_profile_needs_re_encode(cli: Any, folder_kb: str) -> None:
@@ -126,16 +121,12 @@ def test_a_bundle_of_another_profile_needs_re_encode(cli: Any, folder_kb: str) -
 
 def test_bench_measures_the_steps_of_look_ups(cli: Any, built_kb: Path) -> None:
     found = found_by(cli, "bench", "--kb", built_kb, "--runs", "2")
-    with kb.open(built_kb) as store:
-        n_species = len(store.taxon_ids)
-    assert (found["kb"], found["runs"], found["species"]) == (str(built_kb), 2, n_species)
+    assert (found["kb"], found["runs"], found["species"]) == (str(built_kb), 2, 20)
     assert list(found["steps"]) == ["open", "identify a photo", "search", "context"]
     assert all(0 < step["median_s"] <= step["slowest_s"] for step in found["steps"].values())
     lines = cli.call("bench", "--kb", built_kb, "--runs", "1", check=True).stdout.splitlines()
-    assert lines[0] == f"{built_kb}: {n_species} species; runs of each step: 1"
-    assert [line.split()[0] for line in lines[1:] if line and line[0] != "─"] == [
-        "step", "open", "identify", "search", "context",
-    ]  # fmt: skip
+    assert lines[0] == f"{built_kb}: 20 species; runs of each step: 1"
+    assert [line.split()[0] for line in lines[4:]] == ["open", "identify", "search", "context"]
 
 
 def test_drawn_birds_are_credited_to_fieldmark_in_every_format(cli: Any, built_kb: Path) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 import kb
+from cli.verbs.build_selection import BuildArguments
+from data.errors import UsageError
 from kb.sources.http_client import Timeouts
 from tests.cli.verbs.conftest import fields
 from tests.drawn_birds import drawn_bird
@@ -65,21 +67,34 @@ def test_what_cannot_be_built_is_refused_before_any_request(cli: Any, tmp_path: 
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.txt"]
 
 
-def test_a_folder_of_articles_is_a_source_of_species_and_terms(cli: Any, tmp_path: Path) -> None:
+def test_a_folder_of_articles_and_photos_is_a_source_of_species_and_terms(cli: Any, tmp_path: Path) -> None:
+    def found_by(*verb: str) -> Any:
+        return json.loads(cli.call(*verb, "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
+
     texts = {"Snowy Owl": "A large white owl with yellow eyes.", "Terms/Osmeterium": "An osmeterium is a forked organ."}
     for name, text in {**texts, "Mallard": "A green duck."}.items():
         (tmp_path / "birds" / name).mkdir(parents=True)
         (tmp_path / "birds" / name / "article.txt").write_text(f"## Description\n{text}\n")
-    (tmp_path / "birds" / "Garden gnome").mkdir()
+    for name in ("Garden gnome", "Western Barn Owl", "Eurasian Scops-Owl"):
+        (tmp_path / "birds" / name).mkdir()
+    for seed in range(4):
+        (tmp_path / "birds" / "Western Barn Owl" / f"{seed}.png").write_bytes(drawn_bird("tyto-alba", seed))
     (tmp_path / "terms.txt").write_text("osmeterium\n")
     source = ("build", "--source", f"folder:{tmp_path / 'birds'}", "--taxon", "Strigiformes", "--terms", "terms.txt")
-    report = fields(cli.call(*source, check=True).stdout)
-    assert (report["species"], report["summaries"], report["terms"]) == ("1", "1", "1")
-    assert report["notes"] == "no reference photos 1"
-    assert report["left out"] == "not in the checklist 1"
-    shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "strigiformes.kb", "--format", "json", check=True).stdout)
-    assert "white" in shown["summary"]["text"]
+    built = cli.call(*source, check=True)
+    report = fields(built.stdout)
+    assert (report["species"], report["summaries"], report["terms"]) == ("2", "1", "1")
+    assert report["notes"] == "no reference photos 1, no summary 1"
+    assert (report["left out"], report["photos skipped"]) == ("no page 1, not in the checklist 1", "beyond the limit 1")
+    assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist." in built.stderr
+    assert [(row["name"], row["reason"]) for row in found_by("status", "--left-out")] == [
+        ("Otus scops", "no page"), ("Garden gnome", "not in the checklist"), ("Tyto alba: 3.png", "beyond the limit"),
+    ]  # fmt: skip
+    assert "white" in found_by("show", "Snowy Owl")["summary"]["text"]
+    shown = found_by("show", "Western Barn Owl")
+    assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
     assert "forked organ" in cli.call("show", "osmeterium", "--kb", "strigiformes.kb", check=True).stdout
+    assert cli.call("verify", "--kb", "strigiformes.kb").exit_code == 0
 
 
 @pytest.mark.integration
@@ -126,26 +141,6 @@ def test_numbers_of_anchors_and_of_failures_are_settings(cli: Any, owls: Path, t
     assert n_photos() == 2
     stopped = cli.call(*source, "--distiller", "model", "--set", "max_failures_in_a_row=1")
     assert (stopped.exit_code, "Too many pages failed in a row (1)" in stopped.stderr) == (6, True)
-
-
-def test_a_folder_of_photos_builds_a_species_and_only_its_own_folders_are_reported(cli: Any, tmp_path: Path) -> None:
-    for name in ("Snowy Owl", "Merlin", "Peacock butterfly"):
-        (tmp_path / "birds" / name).mkdir(parents=True)
-    for seed in range(4):
-        (tmp_path / "birds" / "Snowy Owl" / f"{seed}.png").write_bytes(drawn_bird("bubo-scandiacus", seed))
-    built = cli.call("build", "--source", f"folder:{tmp_path / 'birds'}", "--kb", "p.kb", check=True)
-    assert re.search(r"^left out +no page 1, not in the checklist 1$", built.stdout, re.MULTILINE)
-    assert re.search(r"^photos skipped +beyond the limit 1$", built.stdout, re.MULTILINE)
-    assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist." in built.stderr
-    listed = cli.call("status", "--kb", "p.kb", "--left-out", "--format", "json", check=True).stdout
-    assert [(row["name"], row["reason"]) for row in json.loads(listed)] == [
-        ("Falco columbarius", "no page"),
-        ("Peacock butterfly", "not in the checklist"),
-        ("Bubo scandiacus: 3.png", "beyond the limit"),
-    ]
-    shown = json.loads(cli.call("show", "Snowy Owl", "--kb", "p.kb", "--format", "json", check=True).stdout)
-    assert (shown["marks"], shown["source"], len(shown["anchors"])) == (["no-summary"], None, 3)
-    assert cli.call("verify", "--kb", "p.kb").exit_code == 0
 
 
 OWL = (
@@ -231,3 +226,41 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # otherwise it waited for a reply
         wiki.always = None
         assert "species           7" in cli.run(*build[1:], check=True).stdout
+
+
+COMPLAINTS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({}, "Specify --taxon, --list, --category or --names"),
+    ({"category": "C", "names": Path("n.csv")}, "--category and --names cannot be combined"),
+    ({"list_page": ""}, "--list is empty"),
+    ({"source": "starter", "list_page": "L"}, "--list needs a wiki"),
+    ({"source": "starter", "names": Path("n.csv")}, "--names needs a wiki or a folder"),
+    ({"source": "starter", "has_api_url": True}, "--api-url needs a wiki"),
+    ({"source": "folder:x", "category": "C"}, "--category needs a wiki"),
+    ({"source": "folder:"}, "has no folder"),
+    ({"source": "encarta", "taxa": ("Aves",)}, "Unknown source 'encarta'"),
+    ({"taxa": ("Aves",), "is_dry_run": True, "only": "fetch"}, "--dry-run and --only cannot be combined"),
+    ({"source": "folder:x", "checklist": "wiki"}, "--checklist wiki needs a wiki"),
+    ({"pages": Path("p.csv"), "is_dry_run": True}, "--pages and --dry-run cannot be combined"),
+)
+
+
+def test_invalid_combinations_are_usage_errors() -> None:
+    for arguments, complaint in COMPLAINTS:
+        with pytest.raises(UsageError, match=complaint):
+            BuildArguments(**arguments)
+
+
+def test_the_default_path_is_named_after_the_selection() -> None:
+    for arguments, name in (
+        (BuildArguments(taxa=("Aves",)), "aves.kb"),
+        (BuildArguments(list_page="List of birds of Iceland", taxa=("Anatidae", "Laridae")),
+         "list-of-birds-of-iceland.kb"),
+        (BuildArguments(category="Category:Owls"), "category-owls.kb"),
+        (BuildArguments(names=Path("surveys/may 2026.csv")), "may-2026.kb"),
+        (BuildArguments(source="starter"), "starter.kb"),
+        (BuildArguments(source="folder:articles", taxa=("Aves",)), "aves.kb"),
+    ):  # fmt: skip
+        assert arguments.default_path == Path(name)
+    for taxa in (("Anatidae", "Laridae"), ("/",)):
+        with pytest.raises(UsageError, match="The knowledge base has no name"):
+            _ = BuildArguments(taxa=taxa).default_path
