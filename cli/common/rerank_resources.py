@@ -162,6 +162,7 @@ class OpenResources:
         return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
 
 
+# Long: it opens one resource after the other, as the plan says.
 @contextmanager
 def open_resources(
     settings: Settings,

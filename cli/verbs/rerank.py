@@ -149,15 +149,19 @@ def rerank(
         result = _ranked(jobs, method, resources, writer, quiet=quiet)
         if not quiet:
             output.note(summary(result, opened))
+    _warn(result)
+    if result.tally.is_void:
+        ctx.exit(exit_codes.ALL_FAILED)
+    if not result.is_complete or opened.incomplete:
+        ctx.exit(exit_codes.PARTLY)
+
+
+def _warn(result: RunResult) -> None:
     result.raise_if_all_failed()
     if failed := result.failed:
         output.warn(f"{len(failed):,} of {plural(result.n_images, 'photo')} could not be judged: {result.reasons}")
     for line in result.tally.warnings():
         output.warn(line)
-    if result.tally.is_void:
-        ctx.exit(exit_codes.ALL_FAILED)
-    if not result.is_complete or opened.incomplete:
-        ctx.exit(exit_codes.PARTLY)
 
 
 def _settings_of_methods(

@@ -40,7 +40,7 @@ def test_a_flag_beats_set_settings_file_environment_project_file_and_default(tmp
         own = of_table("identify", IdentifySettings(place_odds=1.5), values, {"place_odds": flag and 9})
         return language, own.place_odds
 
-    assert found() == (None, 1.5)
+    assert (resolve().language, of_table("identify", IdentifySettings(place_odds=1.5), {}).place_odds) == (None, 1.5)
     layers["folder"] = below
     assert found() == ("of the project", 2)
     layers["environment"] = {"FIELDMARK_LANGUAGE": "of the environment", "FIELDMARK_KB": "", "FIELDMARK_TEST_WIKI": "x"}
