@@ -40,23 +40,15 @@ def test_the_main_text_is_kept_without_menu_banner_and_footer() -> None:
 def test_a_wrong_or_missing_charset_does_not_garble_the_text() -> None:
     for path in ("/wrong-charset", "/meta-charset"):
         assert "Its café-coloured légs — «orange»." in read(path), path
-    read_as: tuple[tuple[bytes, str | None, str], ...] = (
-        ("légs".encode("utf-16"), None, "légs"),
-        ("légs".encode("utf-16-le"), "utf-16-le", "légs"),
-        ("légs".encode(), "no-such-charset", "légs"),
-        ("羽毛".encode("shift_jis"), "Shift_JIS", "羽毛"),
-        (b"\x93legs\x94 \x81", "utf-8", "“legs” \N{REPLACEMENT CHARACTER}"),
-    )
-    assert [decoded(content, stated) for content, stated, _ in read_as] == [text for _, _, text in read_as]
+    assert decoded("légs".encode("utf-16"), None) == decoded("légs".encode(), "no-such-charset") == "légs"
+    assert decoded("légs".encode("utf-16-le"), "utf-16-le") == "légs"
+    assert decoded(b"\x93legs\x94 \x81", "utf-8") == "“legs” \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_document_without_text_is_refused_with_the_reason() -> None:
-    reasons = {}
-    for path in REFUSED:
-        with pytest.raises(NotReadable) as caught:
+    for path, reason in REFUSED.items():
+        with pytest.raises(NotReadable, match=f"^{reason}$"):
             read(path)
-        reasons[path] = str(caught.value)
-    assert reasons == REFUSED
     for content, reason in ((PAGES["/bad.pdf"].content, "the PDF is damaged"), (pdf(""), "scanned")):
         with pytest.raises(NotReadable, match=reason):
             read_document(content)
@@ -64,8 +56,7 @@ def test_a_document_without_text_is_refused_with_the_reason() -> None:
 
 def test_a_pdf_is_known_by_its_bytes_and_its_headings_are_paragraphs() -> None:
     assert read("/pdf-as-html").endswith(HEN)
-    assert read("/paper.pdf").split("\n\n")[0] == "Mallard"
-    assert read("/paper.pdf").endswith(HEN)
+    assert read("/paper.pdf").startswith("Mallard\n\n") and read("/paper.pdf").endswith(HEN)
 
 
 def test_a_page_of_one_table_is_read_by_rows() -> None:
@@ -102,9 +93,8 @@ def test_a_file_is_read_by_its_ending() -> None:
 
 NAMES = {
     "free": (
-        "CC BY-SA 4.0", "CC BY 2.0", "CC-BY-SA-3.0", "cc by-sa 2.5", "CC BY-SA 3.0 de", "CC0", "CC-Zero", "CC0 1.0",
-        "Public domain", "PD-USGov", "pd", "GFDL", "GFDL 1.2", "Copyrighted free use", "FAL", "No restrictions",
-        "Attribution", "Open Government Licence v3.0",
+        "CC-BY-SA-3.0", "cc by-sa 2.5", "CC BY 3.0 de", "CC-Zero", "CC0 1.0", "Public domain", "PD-USGov", "GFDL 1.2",
+        "Copyrighted free use", "FAL", "No restrictions", "Attribution", "Open Government Licence v3.0",
     ),
     "not free": (
         "CC BY-NC 2.0", "CC BY-NC-SA 4.0", "CC BY-ND 4.0", "cc-by-nc-nd-3.0", "Fair use", "All rights reserved",
@@ -120,22 +110,17 @@ STATED = {
     f'<p>The text of this site is available under a <a href="{BY}">licence</a>.</p>': "CC BY 4.0",
     '<meta name="DC.rights.license" content="https://creativecommons.org/publicdomain/zero/1.0/">': "CC0 1.0",
     '<meta name="license" content="All rights reserved">': "All rights reserved",
-    f'<script type="application/ld+json">{{"@type": "Article", "license": "{BY}"}}</script>': "CC BY 4.0",
     f'<script type="application/ld+json">{{"@graph": [{{"license": {{"@id": "{BY}"}}}}]}}</script>': "CC BY 4.0",
     '<link rel="license" href="/terms">': "/terms",
-    # of a photo, or unclear
     f'<script type="application/ld+json">{{"@type": "ImageObject", "license": "{BY}"}}</script>': None,
     f'<figure><img><a rel="license" href="{BY}">CC BY</a></figure>': None,
     f'<p>Photo: Ann, <a href="{BY}">CC BY</a></p>': None,
     f'<link rel="license" href="{BY}"><a rel="license" href="{NC}">NC</a>': None,
     '<script type="application/ld+json">{broken</script>': None,
-    "<p>Nothing</p>": None,
-    # without a link
     "<footer>© Ann. Text licensed under CC BY 4.0.</footer>": "CC BY 4.0",
     "<p>Work licensed under Creative Commons Attribution-ShareAlike 4.0 International.</p>": "CC BY-SA 4.0",
     "<footer>Photos by Ann are licensed under CC BY 4.0</footer>": None,
     "<p>We like CC BY 4.0.</p>": None,
-    f'<footer>Licensed under <a href="{BY}">CC BY</a>.</footer>': "CC BY 4.0",
 }
 
 
@@ -147,16 +132,11 @@ def test_freedom_is_known_by_name_url_or_mark() -> None:
     assert licence_freedom("CC", "https://creativecommons.org/licenses/by-nc-sa/4.0/") == "not free"
     assert licence_freedom("", "http://creativecommons.org/publicdomain/zero/1.0/deed.en") == "free"
     assert licence_freedom("CC BY 4.0", is_marked_unfree=True) == "not free"
-
-
-def test_licences_have_short_names() -> None:
     long = "Creative Commons Attribution-Share Alike 4.0"
     assert short_licence(long, "https://creativecommons.org/licenses/by-sa/4.0/") == "CC BY-SA 4.0"
     assert short_licence("", "//creativecommons.org/publicdomain/zero/1.0/") == "CC0 1.0"
     assert short_licence("", "//creativecommons.org/publicdomain/mark/1.0/") == "Public domain"
     assert short_licence(" Our own  terms") == "Our own terms"
     assert short_licence("") is None
-
-
-def test_a_licence_is_taken_only_if_it_is_stated_for_the_text() -> None:
+    # One is taken only if it is stated for the text.
     assert {html: stated_licence(BeautifulSoup(html, "lxml")) for html in STATED} == STATED

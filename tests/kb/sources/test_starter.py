@@ -24,13 +24,6 @@ def source() -> StarterSource:
     return StarterSource(with_vectors=False)
 
 
-def fetched(source: StarterSource, taxa: list[Taxon]) -> dict[str, FetchedPage]:
-    pages = [page for _, page in source.locate(taxa) if isinstance(page, PageRef)]
-    bodies = {page.subject_id: body for page, body in source.fetch(pages) if isinstance(body, FetchedPage)}
-    assert len(bodies) == len(taxa)
-    return bodies
-
-
 def images(source: StarterSource, key: str, *, limit: int) -> tuple[AnchorImage, ...]:
     [(_, batch)] = source.fetch_anchors([(key, Article(source=Source(title=""), text=""))], limit=limit)
     assert isinstance(batch, AnchorBatch)
@@ -46,14 +39,16 @@ def test_shipped_species_are_located_and_others_left_out(source: StarterSource) 
 
 def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -> None:
     owl = next(taxon for taxon in source.taxa() if taxon.common_name == "Snowy Owl")
-    [body] = fetched(source, [owl]).values()
+    [(_, page)] = source.locate([owl])
+    assert isinstance(page, PageRef)
+    [(_, body)] = source.fetch([page])
+    assert isinstance(body, FetchedPage)
     assert (body.source.title, body.source.url, body.source.licence) == ("Snowy Owl", None, "Apache-2.0")
     article = source.parse(body)
     lead, description = article.sections
     assert (lead.title, lead.level, description.title, description.level) == ("", 1, "Description", 2)
-    assert article.section_text(lead) == (
-        "Snowy Owl (Bubo scandiacus) is a bird of the family Strigidae in the order Strigiformes."
-    )
+    family = "Snowy Owl (Bubo scandiacus) is a bird of the family Strigidae in the order Strigiformes."
+    assert article.section_text(lead) == family
     assert article.section_text(description).startswith("A very large, thickset white owl")
     summary = ExtractiveDistiller().distil(article, owl)
     assert summary is not None and summary.scope == "facts"  # not based on an article
@@ -85,13 +80,8 @@ def vectors_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "vectors.npz"
     monkeypatch.setattr(starter, "read_vectors", lambda: read_vectors(file))
     monkeypatch.setattr(starter, "read_bytes", lambda name: file.read_bytes() if name == FILE else read_bytes(name))
-    np.savez(
-        file,
-        spaces=np.array(["some-space/1"]),
-        taxon_ids=np.array(["pica-pica", "pica-pica"]),
-        anchor_ids=np.array(["m1", "m2"]),
-        vectors_0=np.eye(2, 4, dtype=np.float16),
-    )
+    vectors, taxa, anchors = np.eye(2, 4, dtype=np.float16), np.array(["pica-pica"] * 2), np.array(["m1", "m2"])
+    np.savez(file, spaces=np.array(["some-space/1"]), taxon_ids=taxa, anchor_ids=anchors, vectors_0=vectors)
     return file
 
 
@@ -102,13 +92,11 @@ def test_shipped_vectors_replace_drawings_but_for_other_encoders() -> None:
     other = StarterSource(spaces=["some-space/1", "another/1"])
     drawn = images(other, "pica-pica", limit=2)
     assert [image.anchor.credit for image in drawn] == ["Fieldmark, Apache-2.0"] * 2
-    assert [image.anchor.caption for image in images(other, "anas-platyrhynchos", limit=2)] == [
-        "Drawing of a male Mallard, made by code", "Drawing of a female Mallard, made by code",
-    ]  # fmt: skip
+    captions = [image.anchor.caption for image in images(other, "anas-platyrhynchos", limit=2)]
+    assert captions == [f"Drawing of a {sex} Mallard, made by code" for sex in ("male", "female")]
     assert sha256_hex(drawn[0].content or b"") == drawn[0].anchor.sha256 == drawn[0].anchor.anchor_id
     first, second = images(source, "pica-pica", limit=3)
     assert (first.anchor.anchor_id, first.content, first.anchor.credit) == ("m1", None, None)
-    assert first.vectors == {"some-space/1": (1.0, 0.0, 0.0, 0.0)}
-    assert second.anchor.anchor_id == "m2"
+    assert (first.vectors, second.anchor.anchor_id) == ({"some-space/1": (1.0, 0.0, 0.0, 0.0)}, "m2")
     assert len(images(source, "pica-pica", limit=1)) == 1
     assert images(source, "upupa-epops", limit=3) == (), "vectors of photos and drawings are never mixed"

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from data.errors import (
-    Disallowed,
-    MalformedAnswer,
-    MissingContact,
-    PageNotFound,
-    PrivateAddress,
-    RateLimited,
-    SourceError,
-    SourceUnavailable,
-    TooLarge,
-)
+from data import errors
+from data.errors import Disallowed, MalformedAnswer, MissingContact, PageNotFound, PrivateAddress, SourceUnavailable
 from kb.sources.http_client import RetryPolicy, is_public
 from kb.sources.page_keys import PageSettings
 from kb.sources.web.page_client import PageClient
-from tests.servers.ugly_site import Reply, UglySite, page
+from tests.servers.ugly_site import Reply, UglySite
 
 Connect = Callable[..., PageClient]
 
 
 @pytest.fixture
-def site() -> Iterator[UglySite]:
-    with UglySite().running() as running:
-        yield running
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
+def connect(request: pytest.FixtureRequest) -> Connect:
     """Return a maker of clients; by default without a pause, and with this machine allowed."""
-    clients = []
 
     def make(*, pause_s: float = 0.0, private_addresses: bool = True, contact: str | None = None) -> PageClient:
         settings = PageSettings(pause_s=pause_s, private_addresses=private_addresses)
-        clients.append(PageClient(contact=contact, settings=settings, retry=RetryPolicy(first_wait_s=0.01, tries=3)))
-        return clients[-1]
+        client = PageClient(contact=contact, settings=settings, retry=RetryPolicy(first_wait_s=0.01, tries=3))
+        request.addfinalizer(client.close)
+        return client
 
-    yield make
-    for client in clients:
-        client.close()
+    return make
 
 
 def test_robots_are_asked_once_and_obeyed_with_the_contact(site: UglySite, connect: Connect) -> None:
@@ -95,17 +78,17 @@ def test_a_request_is_repeated_and_an_error_says_what_happened(site: UglySite, c
     for path in ("/busy-once", "/broken-once"):
         assert connect().fetch(site.url(path)).content is not None
     assert site.asked == ["/busy-once", "/busy-once", "/broken-once", "/broken-once"]
-    errors: dict[str, tuple[type[SourceError], str, int]] = {
-        "/busy": (RateLimited, "retry after 3600 s", 1),
+    refusals: dict[str, tuple[type[errors.SourceError], str, int]] = {
+        "/busy": (errors.RateLimited, "retry after 3600 s", 1),
         "/broken": (SourceUnavailable, "500", 3),
         "/forbidden": (MalformedAnswer, "403", 1),
         "/nowhere": (PageNotFound, "404", 1),
         "/truncated": (SourceUnavailable, "closed the connection early", 3),
         "/loop": (MalformedAnswer, "endlessly", 6),
         "/to-file": (MalformedAnswer, "not allowed", 1),
-        "/bomb": (TooLarge, "20,000,000", 1),
+        "/bomb": (errors.TooLarge, "20,000,000", 1),
     }
-    for path, (error, message, n_asked) in errors.items():
+    for path, (error, message, n_asked) in refusals.items():
         before = len(site.asked)
         with pytest.raises(error, match=message):
             connect().fetch(site.url(path))
@@ -138,31 +121,15 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name that changes its address between check and connection gains nothing."""
-    answers = iter(["93.184.215.14", "127.0.0.1"])
-    asked = []
-
-    def getaddrinfo(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
-        asked.append(host)
-        return [(2, 1, 6, "", (next(answers), port))]
-
-    connected = []
+    answers, connected = iter(["93.184.215.14", "127.0.0.1"]), []
 
     def connect_tcp(_self: object, host: str, *_: object, **__: object) -> None:
         connected.append(host)
         raise OSError
 
-    monkeypatch.setattr("kb.sources.http_client.socket.getaddrinfo", getaddrinfo)
+    answer = lambda host, port, **_: [(2, 1, 6, "", (next(answers), port))]  # noqa: E731
+    monkeypatch.setattr("kb.sources.http_client.socket.getaddrinfo", answer)
     monkeypatch.setattr("httpcore.SyncBackend.connect_tcp", connect_tcp)
     with pytest.raises(OSError):
         connect(private_addresses=False).fetch("http://rebinding.example/")
-    assert (asked, connected) == (["rebinding.example"], ["93.184.215.14"])
-
-
-def test_an_unchanged_page_is_not_sent_again(site: UglySite, connect: Connect) -> None:
-    client = connect()
-    first = client.fetch(site.url("/mallard"))
-    assert (first.validators, first.kind, first.charset) == ({"If-None-Match": '"1"'}, "text/html", "utf-8")
-    assert client.fetch(site.url("/mallard"), first.validators).content is None
-    site.pages["/mallard"] = Reply(body=page("<p>New</p>"), headers={"ETag": '"2"'})
-    changed = client.fetch(site.url("/mallard"), first.validators).content
-    assert changed is not None and b"New" in changed
+    assert connected == ["93.184.215.14"] and list(answers) == ["127.0.0.1"]

@@ -27,12 +27,6 @@ from tests.servers.ugly_site import HEN, LOOKS, Reply, UglySite, page
 
 
 @pytest.fixture
-def site() -> Iterator[UglySite]:
-    with UglySite().running() as running:
-        yield running
-
-
-@pytest.fixture
 def source() -> Iterator[WebSource]:
     settings = PageSettings(pause_s=0, private_addresses=True)
     with closing(WebSource(PageClient(settings=settings, retry=RetryPolicy(tries=1)))) as source:
@@ -108,37 +102,35 @@ def test_a_source_without_pages_of_its_own_has_none_and_no_photos() -> None:
     article = source.parse(FetchedPage(page=page, body="Red.", media_type="text/plain", source=Source(title="A")))
     nothing = LeftOut(name="Nestor notabilis", reason="no page")
     assert list(source.locate([kea])) == list(source.newest([(kea, page)])) == [(kea, nothing)]
-    assert list(source.locate_terms([("cere", None)])) == [("cere", LeftOut(name="cere", reason="no page"))]
+    assert list(source.locate_terms([("cere", None)])) == [("cere", replace(nothing, name="cere"))]
     assert list(source.fetch_anchors([("a", article)], limit=3)) == [("a", AnchorBatch(images=()))]
     assert (source.photo_rules, source.origin, source.photo_versions(["a"]), source.is_one_place) == ("", {}, {}, True)
     assert (source.n_requests, source.n_photo_requests, source.text_vector("a", "b")) == (0, 0, None)
 
 
 def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wiki: FaultyWiki
 ) -> None:
     closed: list[str] = []
     for kind in (WikipediaSource, WebSource):
         monkeypatch.setattr(kind, "close", lambda self: closed.append(self.name))
     (tmp_path / "Merlin").mkdir()
-    with FaultyWiki().running() as wiki:
-        wikipedia = WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500)
-        sources: list[ArticleSource] = [FolderSource(tmp_path), StarterSource(), wikipedia]
-        for source in sources:
-            with reopened(source.origin) as again:
-                assert type(again) is type(source)
-                assert (again.name, again.origin) == (source.name, source.origin)
-        with reopened({"kind": "web"}) as again:
-            assert isinstance(again, WebSource)
-        with reopened({"kind": "starter"}, spaces=["another/1"]) as again:
-            assert again.name == StarterSource(spaces=["another/1"]).name != StarterSource().name
-        with pytest.raises(RuntimeError), reopened(wikipedia.origin):
-            raise RuntimeError
+    wikipedia = WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500)
+    sources: list[ArticleSource] = [FolderSource(tmp_path), StarterSource(), wikipedia]
+    for source in sources:
+        with reopened(source.origin) as again:
+            assert (type(again), again.name, again.origin) == (type(source), source.name, source.origin)
+    with reopened({"kind": "web"}) as again:
+        assert isinstance(again, WebSource)
+    with reopened({"kind": "starter"}, spaces=["another/1"]) as again:
+        assert again.name == StarterSource(spaces=["another/1"]).name != StarterSource().name
+    with pytest.raises(RuntimeError), reopened(wikipedia.origin):
+        raise RuntimeError
     assert closed == [wikipedia.name, "web pages", wikipedia.name]
 
 
 def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machine(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, wiki: FaultyWiki
 ) -> None:
     real = socket.getaddrinfo
 
@@ -146,18 +138,16 @@ def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machi
         return real("127.0.0.1" if host == "birds.example" else host, port, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
-    with FaultyWiki().running() as wiki:
-        wiki.pages["Merlin"] = "<p>A falcon.</p>"
-        address = wiki.api_url.replace("127.0.0.1", "birds.example")
-        record = WikipediaSource(address, contact=None).origin
-        with reopened({**record, FROM_BUNDLE: "yes"}) as source:
-            assert isinstance(source, WikipediaSource)
-            with pytest.raises(PrivateAddress, match="on this machine or its network") as caught:
-                source.client.parse_page("Merlin")
-            assert caught.value.hint is not None and "--api-url" in caught.value.hint
-        assert wiki.requests == []
-        for origin, api_url in ((record, None), ({**record, FROM_BUNDLE: "yes"}, address)):
-            with reopened(origin, api_url=api_url, contact="me@example.org") as source:
-                assert isinstance(source, WikipediaSource)
-                assert source.client.parse_page("Merlin")["title"] == "Merlin"
-        assert "me@example.org" in wiki.headers[-1]["User-Agent"]
+    wiki.pages["Merlin"] = "<p>A falcon.</p>"
+    address = wiki.api_url.replace("127.0.0.1", "birds.example")
+    record = WikipediaSource(address, contact=None).origin
+    with reopened({**record, FROM_BUNDLE: "yes"}) as source:
+        assert isinstance(source, WikipediaSource)
+        with pytest.raises(PrivateAddress, match="on this machine or its network") as caught:
+            source.client.parse_page("Merlin")
+        assert caught.value.hint is not None and "--api-url" in caught.value.hint
+    assert wiki.requests == []
+    with reopened({**record, FROM_BUNDLE: "yes"}, api_url=address, contact="me@example.org") as source:
+        assert isinstance(source, WikipediaSource)
+        assert source.client.parse_page("Merlin")["title"] == "Merlin"
+    assert "me@example.org" in wiki.headers[-1]["User-Agent"]
