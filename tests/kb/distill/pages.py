@@ -1,7 +1,5 @@
 """Articles on one wren, for the tests of distilling."""
 
-from __future__ import annotations
-
 from data.records import Article, Section, Source, Taxon
 
 WREN = Taxon(taxon_id="w-r", scientific_name="Wrena rubra", rank="species", common_names=("Red Wren",))

@@ -1,7 +1,5 @@
 """Extractive summaries in the words of the article, with evidence, in linear time; visual scores of sentences."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Distilling by group of organisms: rules, stages and sides apart, precision on labelled sentences, names, prompts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace
@@ -141,19 +139,14 @@ def test_summaries_of_texts_where_an_earlier_version_failed() -> None:
 
 def test_stages_and_sides_are_kept_apart_and_the_adult_comes_first() -> None:
     made = summary(BUTTERFLY, PAGE)
-    assert [statement.text for statement in made.statements] == [
-        "The wings are reddish orange with black markings.",
-        "Underside: the hindwing is dark brown with a pale outer half.",
-        "Larva: black with two yellow lines along each side.",
-        "The chrysalis is grey with golden spots.",
-    ]
+    assert made.text == (
+        "The wings are reddish orange with black markings. Underside: the hindwing is dark brown with a pale outer "
+        "half. Larva: black with two yellow lines along each side. The chrysalis is grey with golden spots."
+    )
     assert errors(BUTTERFLY, made, PAGE) == []
     young = "The young are yellow with red legs. The head has two dark lines. Later the body is green."
-    assert looks_of(BUTTERFLY, young, "Larva") == [
-        "The young are yellow with red legs.",
-        "Larva: the head has two dark lines.",
-        "Larva: later the body is green.",
-    ]
+    head = ["Larva: the head has two dark lines.", "Larva: later the body is green."]
+    assert looks_of(BUTTERFLY, young, "Larva") == ["The young are yellow with red legs.", *head]
 
 
 def test_headings_subjects_and_claims_are_read_in_the_words_of_a_group() -> None:
@@ -212,12 +205,10 @@ def test_the_prompt_names_the_group_its_parts_and_what_to_keep_apart(tmp_path: P
     for mode, n_passes in modes.items():
         chat = scripted(("The wings are reddish orange.", 1))
         asyncio.run(ModelDistiller(chat, mode=mode).distil_async(PAGE, BUTTERFLY))
-        prompts = [request.messages[0].text for request in chat.asked]
-        assert len(prompts) == n_passes
-        for prompt in prompts:
+        assert len(chat.asked) == n_passes
+        for prompt in (request.messages[0].text for request in chat.asked):
             assert "forewings and hindwings" in prompt and "caterpillar" in prompt and "bill" not in prompt
     # A user's prompt for all replaces those by group.
-    chat = scripted(("The wings are reddish orange.", 1))
     for file, prompt, sent in (
         ("distil.md", "Describe $scientific_name.", "Describe Aglais urticae."),
         ("distil_group.md", "Describe the $noun.", "Describe the insect."),

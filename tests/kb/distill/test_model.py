@@ -1,7 +1,5 @@
 """The model distiller: requests, retries, and incomplete, wrong or hijacked replies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -131,16 +129,14 @@ def test_the_second_pass_gets_only_the_first_summary_and_the_scope_is_that_of_it
         assert summary is not None and summary.scope == scope
 
 
-def test_the_distiller_name_depends_on_mode_prompts_and_model(tmp_path: Path) -> None:
+def test_the_distiller_name_depends_on_mode_prompts_and_names(tmp_path: Path) -> None:
     (tmp_path / "repair.md").write_text("Again: $problems")
-    renamed, plain = Scripted(), Scripted()
-    renamed.name = "other"
-    distillers = (
-        ModelDistiller(plain), ModelDistiller(plain, mode="model-two-pass"), ModelDistiller(renamed),
-        ModelDistiller(plain, prompts=DistilPrompts(tmp_path)), ModelDistiller(plain, keep_names=True),
-    )  # fmt: skip
-    assert len({distiller.name for distiller in distillers}) == len(distillers)
-    assert ModelDistiller(plain).name == distillers[0].name
+    chat = Scripted()
+    names = {
+        ModelDistiller(chat).name, ModelDistiller(chat, mode="model-two-pass").name,
+        ModelDistiller(chat, prompts=DistilPrompts(tmp_path)).name, ModelDistiller(chat, keep_names=True).name,
+    }  # fmt: skip
+    assert len(names) == 4
 
 
 def test_invalid_prompts_fail_before_any_request(tmp_path: Path) -> None:

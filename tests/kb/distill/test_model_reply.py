@@ -1,7 +1,5 @@
 """Checks of model replies: form, evidence, claims, names and lengths; claims of sentences; fences of articles."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

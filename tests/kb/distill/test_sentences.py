@@ -1,7 +1,5 @@
 """Sentence boundaries and spans, chunks within the limits of all encoders, and terms from lists and articles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,14 +25,10 @@ WHOLE = (
 )
 SPLIT = (
     *((text,) for text in WHOLE),
-    ("It is 20 cm.", "The wings are long."),
-    ("It weighs 30 g.", "Males are grey."),
-    ('It is "red."', "The bill is black!"),
-    ("Is it red?", "It is."),
-    ("It is white.[2][3]", "The tail is long."),
-    ("It lives in the U.S.", "It is big."),
-    ("A bracket (never closed.", "The next one."),
-)
+    ("It is 20 cm.", "The wings are long."), ("It weighs 30 g.", "Males are grey."), ("Is it red?", "It is."),
+    ('It is "red."', "The bill is black!"), ("It is white.[2][3]", "The tail is long."),
+    ("It lives in the U.S.", "It is big."), ("A bracket (never closed.", "The next one."),
+)  # fmt: skip
 
 
 def split(text: str, *places: int) -> list[str]:

@@ -1,7 +1,5 @@
 """Knowledge bases that the tests of look-ups share: each test gets a copy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

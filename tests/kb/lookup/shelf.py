@@ -1,7 +1,5 @@
 """A small in-memory knowledge base of six birds and four terms, and two butterflies."""
 
-from __future__ import annotations
-
 from data.records import Source, SpeciesEntry, Statement, Summary, Taxon, Term, taxon_id
 from tests.memory_store import BagOfWords, ShelfStore
 
@@ -28,13 +26,8 @@ def butterfly(name: str, common: str, *sentences: str) -> SpeciesEntry:
 
 
 CARDINALS = {"family": "Cardinalidae", "order": "Passeriformes"}
-CARDINAL = entry(
-    "Cardinalis cardinalis",
-    "Northern Cardinal",
-    "The male is red.",
-    "It has a red crest and a black face.",
-    **CARDINALS,
-)
+LOOKS = ("The male is red.", "It has a red crest and a black face.")
+CARDINAL = entry("Cardinalis cardinalis", "Northern Cardinal", *LOOKS, **CARDINALS)
 SPECIES = [
     CARDINAL,
     entry("Cardinalis sinuatus", "Pyrrhuloxia", "It is grey with a red crest and a yellow bill.", **CARDINALS),

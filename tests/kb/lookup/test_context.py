@@ -1,7 +1,5 @@
 """Context from the knowledge base, wiki, web and model, with checks and learnt terms."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """BM25 scores, the look-up index of a store with the shipped glossary, and its files in `cache/`."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path

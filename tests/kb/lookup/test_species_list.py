@@ -1,7 +1,5 @@
 """Species and terms of a knowledge base by name, and those that it lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,9 +1,7 @@
 """Marks of ordinary adults, left out of passages on individuals that look different, such as an albino."""
 
-from __future__ import annotations
-
 import kb
-from data.records import QueryPart, Source, Taxon, Term
+from data.records import QueryPart, Source, Term
 from kb.lookup.findings import query_parts
 from kb.lookup.passages import NOT_ORDINARY
 from kb.lookup.variants import (
@@ -166,12 +164,10 @@ def test_sentences_that_hold_for_a_variant() -> None:
 
 
 def test_words_of_early_stages_and_of_every_butterfly() -> None:
-    monarch = BUTTERFLIES[1].taxon
-    assert early_stages(monarch)["chrysalis"] == "pupa"
+    monarch, robin = BUTTERFLIES[1].taxon, SPECIES[0].taxon
+    assert early_stages(monarch)["chrysalis"] == "pupa" and not words_of_any([monarch, robin])
     known = words_of_any([monarch])
     assert [word in known for word in ("butterfly", "caterpillar", "osmeterium")] == [True, True, False]
-    bird = Taxon(taxon_id="a-b", scientific_name="Aves bella", rank="species", lineage={"class": "Aves"})
-    assert not words_of_any([monarch, bird])
 
 
 def sex_ages(query: str, *sentences: str) -> list[QueryPart]:

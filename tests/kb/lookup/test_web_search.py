@@ -1,7 +1,5 @@
 """Web search by a search model over a real HTTP server: answers kept whole, with their citations."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Terms from a wiki: only pages with a title in the query explain its words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
