@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+from recognize import recognizer
 from recognize.answer_text import percent
 from recognize.settings import PHOTO_PRESETS
 
@@ -24,37 +25,27 @@ def parsed(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-@pytest.fixture
-def no_shipped_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the profiles `paper` and `best`."""
-    from recognize import recognizer
-    from recognize.confidence.calibration import shipped_calibration
-
-    other = replace(shipped_calibration(), profile="other")
-    monkeypatch.setattr(recognizer, "shipped_calibration", lambda: other)
-
-
-def test_every_preset_ranks_with_stage_scores_and_an_estimated_confidence(
-    cli: Any, built_kb: Path, drawings: Path
-) -> None:
+def test_every_preset_answers_with_an_estimated_confidence(cli: Any, built_kb: Path, drawings: Path) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--format", "jsonl", "--top", "4")
     for preset in PHOTO_PRESETS:
         settings = ("--min-confidence", "0", "--set", "unknown_prior=0.01")
-        outcome = cli.call(*command, "--preset", preset, *settings, check=True)
-        (row,) = parsed(outcome.stdout)
+        (row,) = parsed(cli.call(*command, "--preset", preset, *settings, check=True).stdout)
         assert (row["status"], row["preset"], row["kb"]) == ("identified", preset, str(built_kb))
-        scores = [candidate["score"] for candidate in row["candidates"]]
-        assert len(scores) == 4 and scores == sorted(scores, reverse=True)
-        assert {"text"} <= row["candidates"][0]["scores"].keys()
-        assert row["answer"]["name"] == row["candidates"][0]["scientific_name"]
-        assert row["calibration"].startswith("estimated-"), preset
-        assert 0 <= row["answer"]["p_unknown"] <= 1 and 0 <= row["answer"]["confidence"] <= 1, preset
-        assert "estimated" not in outcome.stderr
+        assert len(row["candidates"]) == 4 and row["answer"]["name"] == row["candidates"][0]["scientific_name"]
+        assert row["calibration"].startswith("estimated-") and 0 <= row["answer"]["confidence"] <= 1, preset
 
 
 def test_paths_are_read_from_stdin_or_a_pattern_and_json_progress_is_on_stderr(
     cli: Any, built_kb: Path, drawings: Path
 ) -> None:
+    for name in ("a.txt", "d.cr2", "e.nef", "f.mp4"):
+        (drawings / name).write_bytes(b"x")
+    warnings = [
+        "warning: 2 RAW photos skipped: .cr2, .nef not supported; export JPEGs",
+        "warning: 1 video skipped: .mp4 not supported; save stills as JPEG",
+    ]
+    folder = cli.call("identify", drawings, "--kb", built_kb, "--format", "jsonl", "--quiet", check=True)
+    assert folder.stderr.splitlines() == warnings
     named = sorted(str(path) for path in drawings.glob("*.png"))
     command = ("identify", "--kb", built_kb, "--format", "jsonl", "--set", "progress=jsonl")
     piped = cli.call(*command, "-", "--quiet", stdin="\n".join(named) + "\n", check=True)
@@ -65,23 +56,11 @@ def test_paths_are_read_from_stdin_or_a_pattern_and_json_progress_is_on_stderr(
     assert (last["done"], last["total"], last["failed"], last["left_s"]) == (4, 4, 0, 0)
 
 
-def test_skipped_files_of_a_folder_are_counted_by_extension(cli: Any, built_kb: Path, drawings: Path) -> None:
-    for name in ("a.txt", "b.txt", "c.XMP", "d.cr2", "e.nef", "f.mp4", "LICENCE"):
-        (drawings / name).write_bytes(b"x")
-    command = ("identify", drawings, "--kb", built_kb, "--format", "jsonl")
-    skipped = "Skipped 7 files: 2 .txt, 1 without extension, 1 .cr2, 1 .mp4, 1 .nef, 1 .xmp"
-    warnings = [
-        "warning: 2 RAW photos skipped: .cr2, .nef not supported; export JPEGs",
-        "warning: 1 video skipped: .mp4 not supported; save stills as JPEG",
-    ]
-    assert cli.call(*command, check=True).stderr.splitlines()[:3] == [skipped, *warnings]
-    assert cli.call(*command, "--quiet", check=True).stderr.splitlines() == warnings
-
-
-@pytest.mark.usefixtures("no_shipped_calibration")
 def test_without_a_calibration_a_note_says_so_and_options_of_confidence_warn(
-    cli: Any, built_kb: Path, drawings: Path
+    cli: Any, built_kb: Path, drawings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    other = replace(recognizer.shipped_calibration(), profile="other")
+    monkeypatch.setattr(recognizer, "shipped_calibration", lambda: other)
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb)
     outcome = cli.call(*command, check=True)
     assert outcome.stdout.startswith(
@@ -118,39 +97,27 @@ def test_scores_and_evidence_are_added_to_the_table_and_other_formats_warn(
         assert cli.call(*command, "--format", "jsonl", *given, check=True).stderr == f"warning: {warning}\n"
 
 
-def test_a_second_run_adds_only_new_photos_unless_it_starts_over(cli: Any, built_kb: Path, drawings: Path) -> None:
-    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
-    cli.call(*command, check=True)
-    first = Path("out.csv").read_text()
-    shutil.copy(drawings / f"{CARDINAL}.png", drawings / "z-new.png")
-    again = cli.call(*command, check=True)
-    added = Path("out.csv").read_text().removeprefix(first)
-    assert added.startswith(f"{drawings}/z-new.png,") and added.count("\n") == 1
-    assert "4 of 5 photos done before" in again.stderr
-    assert again.stdout == ""
+def test_a_second_run_adds_new_photos_and_retries_unreadable_ones_on_request(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
     photo = drawings / f"{CARDINAL}.png"
-    anew = ("identify", photo, *command[2:], "--preset", "vr-rag-v2", "--set", "resume=false")
-    cli.call(*anew, check=True)
-    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
-    assert [(row["image"], row["preset"]) for row in table] == [(str(photo), "vr-rag-v2")]
-
-
-def test_an_unreadable_photo_is_an_error_row_until_it_is_retried(cli: Any, built_kb: Path, drawings: Path) -> None:
-    whole = (drawings / f"{CARDINAL}.png").read_bytes()
-    (drawings / "bad.png").write_bytes(whole[: len(whole) // 2])
-    command = ("identify", drawings, "--kb", built_kb, "--output", "out.jsonl")
+    (drawings / "bad.png").write_bytes(photo.read_bytes()[: photo.stat().st_size // 2])
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
     first = cli.call(*command)
     assert (first.exit_code, "warning: 1 of 5 photos skipped: unreadable" in first.stderr) == (7, True)
+    before = Path("out.csv").read_text()
+    shutil.copy(photo, drawings / "z-new.png")
     again = cli.call(*command)
-    assert again.exit_code == 7, "the row with the error is still there"
-    assert "Resuming: 5 of 5 photos done before; 1 unreadable (use --set retry_failed=true to retry)" in again.stderr
+    assert (again.exit_code, again.stdout) == (7, ""), "the row with the error is still there"
+    added = Path("out.csv").read_text().removeprefix(before)
+    assert added.startswith(f"{drawings}/z-new.png,") and added.count("\n") == 1
+    assert "Resuming: 5 of 6 photos done before; 1 unreadable (use --set retry_failed=true to retry)" in again.stderr
     retried = cli.call(*command, "--set", "retry_failed=true", "--set", "progress=jsonl")
-    assert retried.exit_code == 7
     last = json.loads(retried.stderr.splitlines()[-2])
     assert (last["progress"], last["done"], last["total"], last["failed"]) == ("photos", 1, 1, 1)
-    rows = parsed(Path("out.jsonl").read_text())
-    assert [(Path(row["image"]).name, row["status"], row["answer"]) for row in rows][-1] == ("bad.png", "error", None)
-    assert [row["status"] for row in rows[:-1]] == ["identified"] * 4
+    cli.call("identify", photo, *command[2:], "--preset", "vr-rag-v2", "--set", "resume=false", check=True)
+    table = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert [(row["image"], row["preset"]) for row in table] == [(str(photo), "vr-rag-v2")]
 
 
 def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -173,8 +140,6 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert f"+{boost:.3f} on their scores" in outcome.stderr
     table = cli.call(*command, "--scores", check=True).stdout
     assert "\n  Without the species list:\n    Northern Cardinal (Cardinalis cardinalis)" in table
-    header = next(line for line in table.splitlines() if "common name" in line)
-    assert header.split()[5:9] == ["score", "without", "list", "list"]
 
 
 def test_a_run_with_other_parameters_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -215,10 +180,6 @@ def test_cards_and_their_index_are_written_for_photos_of_any_name(cli: Any, buil
     assert any(path.name[:3] == "caf" and "Northern Cardinal" in path.read_text(encoding="utf-8") for path in pages)
     again = cli.call(*command, "others")
     assert "--cards writes no pages for photos that were done before (6 have none)" in again.stderr
-    assert not Path("others").exists()
-    Path("pages/index.html").unlink()
-    assert "--cards" not in cli.call(*command, "pages").stderr
-    assert Path("pages/index.html").read_text(encoding="utf-8") == index, "nothing is left to do, and it is restored"
 
 
 def test_the_share_of_unknown_species_is_estimated_from_all_photos_and_noted(
@@ -239,13 +200,10 @@ def test_the_share_of_unknown_species_is_estimated_from_all_photos_and_noted(
     assert f"{share}; rows of earlier runs keep their own estimate\n" in note
     anew, note = run(drawings, "--set", "resume=false")
     assert anew == [late] * len(together) and f"{share}\n" in note, "from all photos, as in one run"
-    new = shutil.copy(first, "new.png")
-    assert (
-        f"{percent(late)} of the photos" in (note := run(first, new)[1]) and "as in an earlier run of 4 photos" in note
-    )
+    note = run(first, shutil.copy(first, "new.png"))[1]
+    assert f"{percent(late)} of the photos" in note and "as in an earlier run of 4 photos" in note
     given, note = run(drawings, "--set", "unknown_prior=0.35", "--set", "resume=false")
     assert (set(given), "are estimated to show" in note) == ({0.35}, False)
-    assert "are estimated to show" not in run(drawings, "--quiet", "--set", "resume=false")[1]
 
 
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -261,7 +219,6 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, 
         ((".", "--output", "x.csv", "--format", "table"), 2, "--output takes no tables."),
         ((".", "--output", "out.txt"), 2, "Unknown format of --output out.txt."),
         ((".", "--min-confidence", "50%"), 2, "a number from 0 to 1, such as 0.5, got '50%'."),
-        ((".", "--max-cost", "cheap"), 2, "a number of at least 0, such as 0.5, got 'cheap'."),
         (("",), 2, "A photo argument is empty."),
         (("nowhere.jpg",), 5, "error: The photo is not readable.\n"),
         (("nowhere.jpg", "none.jpg"), 5, "error: None of the 2 photos is readable.\n"),
@@ -269,11 +226,7 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, 
         ((drawings, "--species-list", "auk.txt"), 5, "No species of auk.txt is in the knowledge base"),
         ((drawings, "--species-list", "none.txt"), 5, "File not found: none.txt"),
         ((drawings, "--reader"), 3, "[llm.vision]"),
-        (
-            (drawings, "--kb", "none.kb"),
-            3,
-            "error: No knowledge base at none.kb\nhint: Build one with kb build --kb n",
-        ),
+        ((drawings, "--kb", "none.kb"), 3, "No knowledge base at none.kb\nhint: Build one with kb build --kb n"),
     ):
         outcome = cli.call("identify", *arguments, *(() if "--kb" in arguments else ("--kb", built_kb)))
         assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import ExifTags, Image
 
 from data.starter.drawings import drawings_of
 from tests.cli.verbs.conftest import build_folder, write_bird
@@ -17,9 +16,6 @@ TEXTS = {
     "Snowy Owl": "A white owl with yellow eyes. It breeds in Greenland and winters in southern Canada.",
     "Great Horned Owl": "A white owl with yellow eyes. It is resident in Brazil.",
 }
-
-TO_SPECIES = ("--min-confidence", "0", "--set", "unknown_prior=0.001")
-"""Options that keep an answer at the species, however sure it is."""
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +34,15 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def identify(cli: Any, birds: Path) -> Any:
-    def run(*options: object, photo: Path = birds / "photo.png", form: str = "jsonl", code: int = 0) -> Any:
-        outcome = cli.call("identify", photo, "--kb", birds / "kb", "--format", form, *options)
+    def run(*options: object, form: str = "jsonl", code: int = 0) -> Any:
+        outcome = cli.call("identify", birds / "photo.png", "--kb", birds / "kb", "--format", form, *options)
         assert outcome.exit_code == code, outcome.stderr
         return json.loads(outcome.stdout) if form == "jsonl" and code == 0 else outcome
 
     return run
 
 
-def test_the_species_whose_text_names_the_place_is_first(identify: Any, tmp_path: Path) -> None:
+def test_the_species_whose_text_names_the_place_is_first(identify: Any) -> None:
     boosts = []
     for place, odds, first, text in (
         ("Greenland", "5", "Bubo scandiacus", "said to breed in Greenland"),
@@ -63,30 +59,11 @@ def test_the_species_whose_text_names_the_place_is_first(identify: Any, tmp_path
     assert identify("--place", "Greenland", "--set", "place_odds=1")["place_name"] is None
     outcome = identify("--place", "Greenlnd", code=5)
     assert 'Unknown place "Greenlnd"' in outcome.stderr and "Did you mean Greenland" in outcome.stderr
-    (tmp_path / "list.txt").write_text("Great Horned Owl\n", encoding="utf-8")
-    options = ("--species-list", tmp_path / "list.txt", "--set", "off_list_share=0.000001")
-    row = identify(*options, *TO_SPECIES, "--place", "Greenland")
-    scores = {each["scientific_name"]: each["scores"] for each in row["candidates"]}
-    assert scores["Bubo virginianus"]["list"] > 0 > scores["Bubo virginianus"]["place"]
-    assert scores["Bubo scandiacus"]["place"] > 0 == scores["Bubo scandiacus"]["list"]
-    assert row["answer_without_place"]["name"] == "Bubo virginianus", "the answer with the list alone"
-
-
-def test_gps_data_and_date_of_a_photo_give_place_and_month(identify: Any, birds: Path, tmp_path: Path) -> None:
-    exif = Image.Exif()
-    exif.get_ifd(ExifTags.IFD.GPSInfo).update({1: "N", 2: (72.0, 0.0, 0.0), 3: "W", 4: (40.0, 0.0, 0.0)})
-    exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2024:01:05 12:00:00"
-    with Image.open(birds / "photo.png") as picture:
-        picture.convert("RGB").save(tmp_path / "photo.jpg", exif=exif)
-    row = identify(photo=tmp_path / "photo.jpg")
-    assert row["place_name"] == "Greenland in January"
-    assert row["candidates"][0]["range_text"] == "said to breed in Greenland, but in another season"
-    assert identify("--place", "Brazil", photo=tmp_path / "photo.jpg")["place_name"] == "Brazil in January"
 
 
 def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any) -> None:
-    places = ("Greenland", "Brazil")
-    tables = [identify(*TO_SPECIES, "--place", place, "--scores", form="table").stdout for place in places]
+    options = ("--min-confidence", "0", "--set", "unknown_prior=0.001", "--scores")  # answers stay at the species
+    tables = [identify("--place", place, *options, form="table").stdout for place in ("Greenland", "Brazil")]
     assert "Snowy Owl favoured: said to breed in Greenland; the photo is from Greenland" in tables[0]
     assert "Great Horned Owl favoured: said to live all year in Brazil" in tables[1]
     first, second = TEXTS

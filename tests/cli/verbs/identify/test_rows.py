@@ -1,11 +1,15 @@
-"""Rows as text: safe for terminals and spreadsheets, and always writable."""
+"""Rows as text: safe for terminals and spreadsheets, always writable, and typed for pandas."""
 
 from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
+from typing import Any
 
+import pandas
 import pytest
+from pandas.api import types
 
 from cli.verbs import identify_rows as rows
 from data.records import Candidate, Identification, Reading
@@ -15,30 +19,49 @@ WREN = Candidate(
 )
 
 
-def row(image: str, *, reason: str = "") -> Identification:
+def row(image: str, reason: str) -> Identification:
     reading = Reading(choice=WREN.taxon_id, agreement=1.0, reason=reason)
     return Identification(image=image, candidates=(WREN,), preset="default", kb="birds.kb", reader=reading)
 
 
-def cells(line: str) -> dict[str, str]:
-    return dict(zip(rows.COLUMNS, next(csv.reader([line])), strict=True))
-
-
-def test_spreadsheet_formulas_are_escaped_in_csv() -> None:
+def test_formulas_and_control_characters_are_harmless() -> None:
     for text in ("=HYPERLINK(1)", "+1", "-1", "@SUM(1)"):
-        found = cells(rows.lines("csv", row(f"{text}.jpg", reason=text)))
+        cells = next(csv.reader([rows.lines("csv", row(f"{text}.jpg", text))]))
+        found = dict(zip(rows.COLUMNS, cells, strict=True))
         assert (found["image"], found["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
-
-
-def test_control_characters_are_removed_from_the_table() -> None:
-    text = rows.lines("table", row("a\x1b[2Jb.jpg", reason="a \x1b]0;wren\x07"), why="by \x9b31m")
+    text = rows.lines("table", row("a\x1b[2Jb.jpg", "a \x1b]0;wren\x07"), why="by \x9b31m")
     assert not {"\x1b", "\x07", "\x9b"}.intersection(text)
 
 
-@pytest.mark.parametrize("form", rows.FORMATS)
-def test_lone_surrogates_are_replaced(form: rows.Form) -> None:
-    text = rows.lines(form, row("caf\udce9.jpg", reason="sings \ud83d"))
-    assert text.encode("utf-8", "surrogateescape").count(b"caf\xe9.jpg") == 1
-    assert "sings \ufffd" in text
-    if form == "jsonl":
-        assert json.loads(text)["reader"]["reason"] == "sings \ufffd"
+def test_lone_surrogates_are_replaced() -> None:
+    for form in rows.FORMATS:
+        text = rows.lines(form, row("caf\udce9.jpg", "sings \ud83d"))
+        assert text.encode("utf-8", "surrogateescape").count(b"caf\xe9.jpg") == 1
+        assert "sings \ufffd" in text
+    assert json.loads(rows.lines("jsonl", row("a", "\ud83d")))["reader"]["reason"] == "\ufffd"
+
+
+def test_pandas_reads_the_same_rows_with_types_from_csv_and_parquet(
+    cli: Any, calibrated_kb: Path, drawings: Path
+) -> None:
+    (drawings / "bad.png").write_bytes(b"no picture")
+    n_rows_per: dict[rows.Rows, int] = {"photos": 5, "candidates": 4 * 5 + 1}
+    for per, n_rows in n_rows_per.items():
+        for form in ("csv", "parquet"):
+            command = ("identify", drawings, "--kb", calibrated_kb, "--rows", per, "--output", f"{per}.{form}")
+            assert cli.call(*command).exit_code == 7
+        from_csv, from_parquet = pandas.read_csv(f"{per}.csv"), pandas.read_parquet(f"{per}.parquet")
+        wanted = rows.columns_of(per)
+        assert list(from_csv.columns) == list(from_parquet.columns) == list(wanted)
+        assert len(from_csv) == len(from_parquet) == n_rows
+        for name, kind in wanted.items():
+            assert types.is_numeric_dtype(from_parquet[name]) == (kind != "text"), name
+            if from_csv[name].notna().any():
+                assert types.is_numeric_dtype(from_csv[name]) == (kind != "text"), name
+        named = ["image", "status", "answer_scientific_name", "preset"]
+        assert from_parquet[named].equals(from_csv[named])
+        assert from_csv["confidence"].notna().any()
+        assert list(from_csv.loc[from_csv["status"] == "error", "error"].notna()) == [True]
+    assert from_parquet[["rank", "taxon_id"]].equals(from_csv[["rank", "taxon_id"]])
+    assert from_parquet["score"].to_list() == pytest.approx(from_csv["score"].to_list(), abs=1e-5, nan_ok=True)
+    assert sorted(path.name for path in Path().glob("photos*")) == ["photos.csv", "photos.parquet"]

@@ -49,10 +49,8 @@ def test_a_short_list_gets_a_warning() -> None:
     for n_listed, n_species, n_warnings in ((9, 1_000, 1), (10, 1_000, 0), (5, 20, 0)):
         ids = tuple(f"species-{number}" for number in range(n_species))
         prior = ListPrior(SpeciesList(taxon_ids=frozenset(ids[:n_listed])), ids, temperature=1.0)
-        warnings = list(species_lists.short_list_warnings(prior))
-        assert [text.startswith(f"The list has only {n_listed} species of this") for text in warnings] == (
-            [True] * n_warnings
-        )
+        said = [text[:30] for text in species_lists.short_list_warnings(prior)]
+        assert said == ["The list has only 9 species of"] * n_warnings
 
 
 def test_a_list_that_does_not_fit_gets_a_better_share() -> None:

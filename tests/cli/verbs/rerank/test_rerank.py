@@ -19,7 +19,7 @@ from data.starter.drawings import drawings_of
 from tests.cli.verbs.rerank.conftest import COLOURS, answered, jobs_file, script
 from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
-from tests.servers.openai_server import Answer, OpenAIServer, Status
+from tests.servers.openai_server import Answer, OpenAIServer
 
 
 def test_encoders_judge_if_no_model_is_configured(cli: CommandLine, birds: Path, photos: Path) -> None:
@@ -151,19 +151,6 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: CommandLine, birds: P
     ):
         run = cli.call("rerank", *arguments, *(() if "--kb" in arguments else ("--kb", birds)))
         assert (run.exit_code, expected in run.stderr) == (code, True), (arguments, run.stderr)
-
-
-def test_provider_errors_exit_with_6_and_no_readable_photo_with_5(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
-) -> None:
-    with OpenAIServer(lambda call: Status(status=404, error={"message": "no model m"})) as server:
-        endpoint(server)
-        run = cli.call("rerank", jobs_file(photos), "--kb", birds)
-    assert run.exit_code == 6 and "no model m" in run.stderr
-    for path in photos.iterdir():
-        path.write_bytes(b"no picture")
-    run = cli.call("rerank", "photos", "--query", "a blue bird", "--judge", "encoder", "--no-context", "--kb", birds)
-    assert run.exit_code == 5 and run.stderr.count(".png is not an image") == 3
 
 
 def test_a_failed_query_is_missing_from_the_trec_run(
