@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from io import BytesIO
@@ -62,10 +63,9 @@ def answered(call: Call) -> str:
 def models(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A server behind `[llm.vision]` and `[llm.text]`."""
     with OpenAIServer(answered) as server:
-        for kind in ("VISION", "TEXT"):
-            values = {"MODEL": "m", "BASE_URL": server.base_url, "PRICE_IN": 1, "PRICE_OUT": 1}
-            for name, value in values.items():
-                monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_{name}", str(value))
+        values = {"MODEL": "m", "BASE_URL": server.base_url, "PRICE_IN": "1", "PRICE_OUT": "1"}
+        for kind, name in itertools.product(("VISION", "TEXT"), values):
+            monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_{name}", values[name])
         yield server
 
 

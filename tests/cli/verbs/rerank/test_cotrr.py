@@ -17,44 +17,38 @@ from tests.servers.openai_server import OpenAIServer
 
 
 @pytest.fixture
-def server() -> Iterator[Any]:
-    with OpenAIServer(brightest_first) as started:
-        yield started
-
-
-@pytest.fixture
-def folder(tmp_path: Path, server: Any) -> Any:
+def server(tmp_path: Path) -> Iterator[Any]:
+    """A model behind `[llm.vision]`, and a job of grey photos."""
     candidates = []
     for i, level in enumerate(LEVELS):
         Image.new("RGB", (40, 40), (level,) * 3).save(tmp_path / f"{level}.png")
         candidates.append(JobImage(image_id=str(level), path=f"{level}.png", score=1 - i / 10))
     job = Job(query_id="q1", text="frogs", candidates=tuple(candidates), relevant=(BEST[0],))
     (tmp_path / "jobs.jsonl").write_text(dumps(job) + "\n")
-    (tmp_path / "fieldmark.toml").write_text(
-        f'[llm.vision]\nmodel = "scripted"\nbase_url = "{server.base_url}"\nprice_in = 1.0\nprice_out = 2.0\n'
-    )
-    return tmp_path
+    with OpenAIServer(brightest_first) as started:
+        model = f'model = "m"\nbase_url = "{started.base_url}"\nprice_in = 1.0\nprice_out = 2.0\n'
+        (tmp_path / "fieldmark.toml").write_text(f"[llm.vision]\n{model}")
+        yield started
 
 
-def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, server: Any) -> None:
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--output", "lists", check=True)
     assert "6 evaluations; 2 rankings; position bias +0.00 (0 is none), agreement 1.00; 9 model calls" in done.stderr
-    rows = [json.loads(line) for line in (folder / "lists.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in Path("lists.jsonl").read_text().splitlines()]
     assert [row["image_id"] for row in rows] == BEST
     assert rows[0]["evaluation"].startswith("subject: good match (level ")
     measured = cli.call("eval", "rerank", "lists.jsonl", "--jobs", "jobs.jsonl", "--format", "json", check=True)
     assert json.loads(measured.stdout)["runs"][1]["by_query"]["q1"]["MRR"] == 1.0
     replayed = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--offline", check=True)
-    assert replayed.stdout == (folder / "lists.trec").read_text()
+    assert replayed.stdout == Path("lists.trec").read_text()
     assert server.n_calls == 9
     authors = ("--preset", "authors", "--set", "cotrr.top=2")
     done = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", *authors, check=True)
-    best = BEST[:2]  # the best two are named; the others follow in first-stage order
-    rest = [str(level) for level in LEVELS if str(level) not in best]
-    assert ([line.split()[2] for line in done.stdout.splitlines()], server.n_calls) == (best + rest, 10)
+    ranked = [*BEST[:2], *(str(level) for level in LEVELS if str(level) not in BEST[:2])]  # the rest in its order
+    assert ([line.split()[2] for line in done.stdout.splitlines()], server.n_calls) == (ranked, 10)
 
 
-def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, folder: Any, server: Any) -> None:
+def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, server: Any) -> None:
     def estimate(*more: Any) -> Any:
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
         n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])

@@ -91,16 +91,6 @@ def test_drawings_are_paid_once_and_settings_change_requests_and_scores(ranked: 
     assert server.n_calls == n_calls, "the same drawing"
 
 
-def test_a_refused_drawing_is_kept_and_the_query_ranks_by_its_text(ranked: Any, server: OpenAIServer) -> None:
-    server.script = lambda call: REFUSED if "images" in call.path else "a bird"
-    run, rows = ranked("visret")
-    assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr
-    assert rows[0]["evaluation"].endswith("; ranked by text similarity") and rows[0]["status"] == "ok"
-    n_calls = server.n_calls
-    ranked("visret")
-    assert server.n_calls == n_calls
-
-
 def test_drawings_come_from_a_folder_by_query_id(ranked: Any, tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     for name in ("q0-1.png", "q0-2.png"):
