@@ -1,7 +1,3 @@
-"""`python -m papers` in this process, and fixtures of `kb rerank` and `kb feedback`."""
-
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

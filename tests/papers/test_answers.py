@@ -1,7 +1,3 @@
-"""`python -m papers answers` against a scripted reader and judge: mechanics, not quality."""
-
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from papers.answers.replies import Verdict, read_answer, read_verdict
+from papers.answers.replies import Verdict, read_verdict
 from papers.answers.report import AnswerRow
 from tests.conftest import Outcome
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
@@ -164,18 +160,6 @@ def test_wrong_input_is_refused_before_anything_is_asked(papers: Papers, folder:
         done = papers("answers", *arguments)
         assert (done.exit_code, done.stdout, server.n_calls) == (code, "", 0), arguments
         assert message in done.stderr
-
-
-def test_the_answer_follows_the_last_mark() -> None:
-    for text, answer, reasoning in (
-        ("### Reasoning: dark feet.\n### Answer: Black.", "Black.", "dark feet."),
-        ("**Reasoning:** a\nb\n\n**Answer:** Black and\nwhite.", "Black and\nwhite.", "a\nb"),
-        ("Reasoning: the answer: unclear\nAnswer: green\nAnswer: black", "black", "the answer: unclear\nAnswer: green"),
-        ("It is black.", "It is black.", ""),  # no form at all: the whole reply is the answer
-        ("### Reasoning: nothing to see.\n### Answer:", "", "nothing to see."),
-    ):
-        read = read_answer(text)
-        assert (read.answer, read.reasoning) == (answer, reasoning), text
 
 
 def test_a_verdict_is_one_score_from_0_to_1_with_its_marks() -> None:

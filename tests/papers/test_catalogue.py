@@ -1,7 +1,3 @@
-"""Catalogue of published tables: well formed, and equal to the papers."""
-
-from __future__ import annotations
-
 import dataclasses
 import re
 import tomllib

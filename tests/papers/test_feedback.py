@@ -1,7 +1,3 @@
-"""`python -m papers feedback`: tables, plot and classes by folder."""
-
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

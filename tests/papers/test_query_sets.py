@@ -1,10 +1,5 @@
-"""Retrieval data sets in their published forms, as small files of our own, and what `kb` measures on them."""
-
-from __future__ import annotations
-
 import io
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -42,9 +37,6 @@ def lines(*entries: Any) -> str:
     return "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in entries)
 
 
-# --- forms ---
-
-
 def karpathy(split: str, n: int, **more: str) -> dict[str, Any]:
     sentences = [{"raw": f"caption {n} {i}", "sentid": 10 * n + i} for i in (0, 1)]
     return {"filename": f"{n}.jpg", "split": split, "sentences": sentences} | more
@@ -59,20 +51,11 @@ CIRCO = {
     "semantic_aspects": ["cardinality"],
 }  # fmt: skip
 CHAT = {"img": "unlabeled2017/000000000005.jpg", "dialog": ["a heron", "is it big? yes", "is it wet? no"]}
-VISDIAL = {
-    "split": "val2018",
-    "data": {
-        "questions": ["is it big", "is it wet"],
-        "answers": ["no", "yes"],
-        "dialogs": [
-            {
-                "image_id": 5,
-                "caption": "a heron",
-                "dialog": [{"question": 0, "answer": 1}, {"question": 1, "answer": 0}],
-            }
-        ],
-    },
-}
+TURNS = [{"question": 0, "answer": 1}, {"question": 1, "answer": 0}]
+VISDIAL = {"split": "val2018", "data": {
+    "questions": ["is it big", "is it wet"], "answers": ["no", "yes"],
+    "dialogs": [{"image_id": 5, "caption": "a heron", "dialog": TURNS}],
+}}  # fmt: skip
 GOOSE, HERON = "1_Aves_Branta_leucopsis", "2_Aves_Ardea_cinerea"
 ONE = {
     "images": {f"{GOOSE}/a.jpg": 0, f"{GOOSE}/b.jpg": 1}, "answer": ["black", "black (with white)"],
@@ -173,24 +156,6 @@ def test_invalid_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         read(write(tmp_path / "chat.json", [CHAT])).image_folder()
 
 
-def test_the_published_sets_have_the_pools_of_table_1(shared: Path) -> None:
-    found = read(shared / "benchmarks" / "visual_rag_me.jsonl")
-    assert (len(found.queries), len(found.questions)) == (100, 50)
-    assert round(sum(map(len, found.pools.values())) / 100) == 263
-    assert round(sum(len(query.relevant or ()) for query in found.queries) / 100, 1) == 20.8
-    for query in found.queries:  # every query is searched in the photos of its own species
-        names = {Path(image).parent.name.replace("_", " ") for image in found.pools[query.query_id]}
-        assert len(names) == 1 and names.pop().endswith(query.entity or "-")
-    hard = read(shared / "benchmarks" / "inquire_rerank_hard.json")
-    assert (hard.name, len(hard.queries)) == ("INQUIRE-Rerank-Hard", 59)
-    assert Counter(map(len, hard.pools.values())) == {100: 59}
-    assert sum(len(query.relevant or ()) for query in hard.queries) == 739
-    assert not [query.query_id for query in hard.queries if query.query_id.startswith("q-")]
-
-
-# --- COCO-Hard ---
-
-
 # --- INQUIRE-Rerank ---
 
 KNOWN = "cross orbweaver"  # a species name, and the whole text of INQUIRE's query 19
@@ -253,13 +218,11 @@ def test_rows_of_inquire_become_a_job_for_each_query_and_pictures_are_written_on
 
 def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
     cells: dict[str, Any] = {"query": KNOWN, "relevant": "1", "clip_score": 0.5, "inat24_image_id": "1"}
-    number, file = "expected a number as clip_score and 0 or 1", tmp_path / "test.parquet"
+    file = tmp_path / "test.parquet"
     for change, why in (
-        ({"clip_score": float("nan")}, number),
-        ({"relevant": "2"}, number),
-        ({"query": " "}, "expected text as query"),
-        ({"inat24_image_id": "../../x"}, "invalid image id"),
-    ):
+        ({"clip_score": float("nan")}, "expected a number as clip_score and 0 or 1"),
+        ({"query": " "}, "expected text as query"), ({"inat24_image_id": "../../x"}, "invalid image id"),
+    ):  # fmt: skip
         pq.write_table(pa.table({name: [cell] for name, cell in (cells | change).items()}), file)
         with pytest.raises(BadInput, match=why):
             read_rerank(file)
@@ -272,8 +235,6 @@ def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
     file.write_bytes(b"PAR1 cut off")
     with pytest.raises(BadInput, match="as a Parquet file"):
         read_rerank(file)
-    with pytest.raises(BadInput, match="contains no Parquet files"):
-        read_rerank(tmp_path / "none")
 
 
 # --- measured by kb, against references in NumPy ---
@@ -326,7 +287,7 @@ def test_cirr_is_measured_without_the_reference_and_within_the_sets(tmp_path: Pa
     assert head.split() == ["run", "R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3"]
 
 
-def test_visdial_counts_hits_of_earlier_rounds(tmp_path: Path, cli: CommandLine, measured: Any) -> None:
+def test_visdial_counts_hits_of_earlier_rounds(tmp_path: Path, measured: Any) -> None:
     random, n, rounds, images = Random(3), 25, 4, [f"u/{i:03d}.jpg" for i in range(N_IMAGES)]
     entries = [
         {"img": images[i], "dialog": [f"caption {i}", *(f"q{r}? a{i}" for r in range(1, rounds))]} for i in range(n)
@@ -342,9 +303,6 @@ def test_visdial_counts_hits_of_earlier_rounds(tmp_path: Path, cli: CommandLine,
         assert of_round["Hits@10"] == pytest.approx(hits[:, r].mean())
         assert of_round["R@10"] == pytest.approx((ranks < 10)[:, r].mean())
     assert "Hits@10, R@10 by round" in shown.stdout
-    write_run(tmp_path / "wrong.trec", {"001-0": ["1"]})
-    done = cli.call("eval", "rerank", "wrong.trec", "--jobs", "set.json")
-    assert done.exit_code == 5 and "not an image of the data set" in done.stderr and "'u/000.jpg'" in done.stderr
 
 
 @pytest.fixture
@@ -377,21 +335,13 @@ def test_a_converted_set_is_ranked_in_two_stages_and_within_its_sets(
     assert {row["image_id"]: row["first_stage_rank"] for row in found} == {"white": 1, "red": 2}
     subset = cli.call(*similarity, "--set", "within_subset=true", check=True)
     assert sorted(line.split()[2] for line in subset.stdout.splitlines()) == ["green", "red"]
-    measure = ("eval", "rerank", "sets.trec", "--jobs", "cirr.json", "--resamples", "100")
-    write(cirr / "sets.trec", subset.stdout)
-    assert "sets ranks the sets of CIRR alone" in cli.call(*measure, check=True).stderr
-    write(cirr / "sets.trec", first.stdout)
-    assert "CIRR" not in cli.call(*measure, check=True).stderr
-    write(cirr / "other.trec", "77 Q0 red 1 3 x\n")
     write(cirr / "unknown.trec", "1 Q0 pink 1 3 x\n")
-    for name, message in (("other", "none of the queries"), ("unknown", "'pink'")):
-        done = cli.call(*similarity, "--set", f"first_stage={name}.trec")
-        assert done.exit_code == 5 and message in done.stderr
+    done = cli.call(*similarity, "--set", "first_stage=unknown.trec")
+    assert done.exit_code == 5 and "'pink'" in done.stderr
     done = cli.call("rerank", "img_raw", "--query", "red", "--method", "similarity", "--set", "within_subset=true")
     assert done.exit_code == 2 and "within_subset" in done.stderr
     (cirr / "img_raw").rename(cirr.parent / "elsewhere")
     missing = papers("convert", file, "cirr.json", "--images", ".")
     assert missing.exit_code == 5 and "--images DIR" in missing.stderr
-    for folder in (cirr.parent / "elsewhere", cirr.parent / "elsewhere" / "dev"):  # as published, or the photos alone
-        papers("convert", file, "cirr.json", "--images", folder, check=True)
-        assert json.loads(Path("cirr.json").read_text())["collection"]["red"].endswith("/elsewhere/dev/red.png")
+    papers("convert", file, "cirr.json", "--images", cirr.parent / "elsewhere" / "dev", check=True)
+    assert json.loads(Path("cirr.json").read_text())["collection"]["red"].endswith("/elsewhere/dev/red.png")

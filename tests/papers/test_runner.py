@@ -1,7 +1,3 @@
-"""Steps that are finished before, made by hand, or interrupted; the commands are scripted."""
-
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

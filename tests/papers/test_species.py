@@ -1,7 +1,3 @@
-"""`python -m papers species`: retrieval against plain loops, readers against a scripted server, names in replies."""
-
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -26,7 +22,6 @@ from tests.conftest import Outcome
 from tests.drawn_birds import drawn_bird
 from tests.recognize.evaluation import test_comparison as hashed
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
-from tests.toy.store import MemoryStore, Sketch
 
 STORE, ENCODERS = hashed.STORE, hashed.ENCODERS
 N = 12
@@ -58,21 +53,6 @@ def test_retrieval_by_each_set_of_encoders_matches_plain_loops() -> None:
     assert {(row["vocabulary"], row["texts"], row["anchors"], row["n_photos"]) for row in rows} == {
         ("open", "descriptions", "kb", 60)
     }
-
-
-def test_names_as_texts_match_a_store_of_prompted_names() -> None:
-    by_name = MemoryStore(
-        {
-            name: Sketch(texts=[f"a photo of {name}"], pictures=hashed.sketch(i).pictures)
-            for i, name in enumerate(hashed.NAMES)
-        },
-        ENCODERS,
-    )
-    given = {"vocabularies": ("open", "bounded"), "anchors": ("kb",)}
-    found = list(retrieval_rows(STORE, ENCODERS, measured(60), texts="names", **given))  # type: ignore[arg-type]
-    same = list(retrieval_rows(by_name, ENCODERS, measured(60), texts="descriptions", **given))  # type: ignore[arg-type]
-    assert [{**row, "texts": ""} for row in found] == [{**row, "texts": ""} for row in same]
-    assert {row["vocabulary"] for row in found} == {"open", "bounded"}
 
 
 def id_of(name: str) -> str:

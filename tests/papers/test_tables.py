@@ -1,7 +1,3 @@
-"""`python -m papers PAPER TABLE` from the miniature data to the paper's figures beside ours; models are scripted."""
-
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -115,44 +111,6 @@ def test_the_four_modes_are_measured_and_a_stopped_run_continues(papers: Papers,
     n_all = server.n_calls
     again = papers(*command, "--format", "json", check=True)
     assert again.stdout == done.stdout and server.n_calls == n_all and again.stderr.count("finished before") == 5
-
-
-@pytest.mark.integration
-def test_the_gains_of_a_model_over_the_first_stage_are_measured(reproduced: Any, server: OpenAIServer) -> None:
-    cells = reproduced("cotrr", "gains")
-    assert [cell["published"] for cell in cells if cell["row"] == "CoTRR"] == [
-        "18.64", "13.85", "12.41", "16.1", "10.56",
-    ]  # fmt: skip
-    assert all(-100 <= float(cell["ours"]) <= 100 for cell in cells if cell["ours"])
-    assert any(float(cell["ours"] or 0) for cell in cells)
-    assert {cell["model"] for cell in cells if cell["ours"]} == {"vision m"}
-
-
-@pytest.mark.integration
-def test_retrieval_by_drawings_and_answers_from_it_are_measured(reproduced: Any, server: OpenAIServer) -> None:
-    cells = reproduced("visret", "6")
-    assert [cell["published"] for cell in cells if cell["row"] == "Original Query"][:3] == ["0.21", "0.583", "0.737"]
-    assert all(0 <= float(cell["ours"]) <= 1 for cell in cells if cell["row"].endswith("GPT-4o"))
-    assert {cell["ours"] for cell in cells if "Llama" in cell["row"]} == {""}
-    answers = reproduced("visret", "8")
-    ours = {(cell["row"], cell["column"]): cell["ours"] for cell in answers}
-    assert all(ours[row, f"{data} gpt-4o"] for row, _ in ours for data in ("Visual-RAG", "-ME"))
-    assert not any(ours[row, "-ME gpt-4.1"] for row, _ in ours)
-    # One request for the drawings of each query: those of the search serve the answers.
-    drawn = [call.payload["prompt"] for call in server.calls if call.path.endswith("/images/generations")]
-    assert len(drawn) == len(set(drawn)) and {prompt[:31] for prompt in drawn} == {"Generate a small image of the {"}
-
-
-@pytest.mark.integration
-def test_recall_by_turn_is_measured_and_the_laws_of_turns_hold(reproduced: Any, server: OpenAIServer) -> None:
-    cells = reproduced("interactive-retrieval", "table-2-clip")
-    ours = {(cell["row"], cell["column"]): float(cell["ours"]) for cell in cells}
-    texts = ("Captions Only", "With Summary", "Keywords Summary", "CoT Summary")
-    assert len({ours["Turn 0", column] for column in ("Single Turn", "Rocchio", *texts)}) == 1
-    assert len({ours["Turn 1", column] for column in texts}) == 1
-    assert {cell["model"] for cell in cells} == {"", "vision m", "text m, vision m"}
-    assert any(call.images for call in server.calls), "photos are captioned"
-    assert any("\nCaptions:\n" in call.text for call in server.calls), "queries are rewritten"
 
 
 @pytest.mark.integration

@@ -1,7 +1,3 @@
-"""Scripted chat models: replies are a function of the request. They test mechanics, not quality."""
-
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,3 @@
-"""Fused scores of drawings against a plain reading of the paper and of the authors' ranking."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Jobs from files and folders, and runs in TREC format."""
-
 import json
 from pathlib import Path
 from typing import Any

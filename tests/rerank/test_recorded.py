@@ -1,7 +1,3 @@
-"""Every method runs as recorded: rows, scores, costs, counts, warnings, and each request to the model."""
-
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Runs: their results, the depth of re-ranking, and the slots for calls."""
-
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
@@ -59,28 +55,6 @@ def order_of(arrivals: Any, *, n_slots: int = 1) -> Any:
 def test_groups_take_turns_and_within_a_group_the_higher_step_goes_first() -> None:
     assert order_of([("a", 0)] * 4 + [("b", 0)] * 2) == ["a0", "a1", "b4", "a2", "b5", "a3"]
     assert order_of([("a", 0), ("a", 0), ("a", 2), ("a", 1)]) == ["a0", "a2", "a3", "a1"]
-
-
-def test_a_cancelled_waiter_gives_its_place_or_its_new_slot_to_the_next() -> None:
-    async def main(*, has_slot: bool) -> Any:
-        slots, got = FairSlots(1), []
-
-        async def work(name: Any) -> None:
-            async with slots.slot("a"):
-                got.append(name)
-
-        async with slots.slot("a"):
-            tasks = [asyncio.create_task(work(i)) for i in range(3)]
-            await asyncio.sleep(0)
-            if not has_slot:
-                tasks[0].cancel()
-        if has_slot:
-            tasks[0].cancel()  # it owns the slot now, but has not run yet
-        await asyncio.gather(*tasks, return_exceptions=True)
-        async with asyncio.timeout(60), slots.slot("b"):
-            return got
-
-    assert asyncio.run(main(has_slot=False)) == asyncio.run(main(has_slot=True)) == [1, 2]
 
 
 def asked_of(script: Any, n: int) -> tuple[int, int]:

@@ -1,7 +1,3 @@
-"""Similarity re-ranking: text, reference image and modification in the query."""
-
-import tracemalloc
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,22 +84,6 @@ def test_photos_encoded_ahead_are_not_encoded_again(folder: Path) -> None:
     reranker = SimilarityReranker(encoder, root=folder, vectors=vectors)
     assert [[(row.image_id, row.score, row.error) for row in reranker.rerank(each)] for each in jobs] == alone
     assert encoder.n_images == 3
-
-
-def test_photos_encoded_ahead_are_not_held_in_memory(folder: Path) -> None:
-    class Wide(Counting):
-        dim = 1_000_000
-
-        def encode_images(self, images: Sequence[Image.Image]) -> Any:
-            return np.full((len(images), self.dim), 0.5, np.float32)
-
-    tracemalloc.start()
-    vectors = encode_ahead(Wide(), [job("a")], root=folder, folder=folder, depth=3)
-    held, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert sorted(path.stem for path, _ in vectors) == ["blue", "red", "yellow"], "below the depth none is encoded"
-    assert sum(each.nbytes for each in vectors.values()) == 12_000_000 and held < 4_000_000
-    assert all(np.all(each == 0.5) for each in vectors.values()) and len(list(folder.iterdir())) == len(COLOURS)
 
 
 def test_refused_photos_are_read_again_by_a_run_that_resumes() -> None:

@@ -1,6 +1,6 @@
 """A real HTTP server on loopback that speaks the OpenAI protocol, with a scripted model.
 
-The replies are scripted, so tests with it prove mechanics, cost and latency, never the quality of a model.
+The replies are scripted: tests with it prove mechanics, cost and latency, never the quality of a model.
 """
 
 from __future__ import annotations
@@ -46,13 +46,10 @@ class Call:
     @property
     def images(self) -> list[bytes]:
         """The pictures of all messages, out of their data URLs."""
-        found = []
-        for message in self.payload.get("messages", ()):
-            parts = message["content"] if isinstance(message["content"], list) else ()
-            for part in parts:
-                if part["type"] == "image_url":
-                    found.append(base64.b64decode(part["image_url"]["url"].split(",", 1)[1]))
-        return found
+        contents = [message["content"] for message in self.payload.get("messages", ())]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+        return [base64.b64decode(url.split(",", 1)[1]) for url in urls]
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -190,8 +187,7 @@ class OpenAIServer(LoopbackServer):
             _send(handler, 401, {"error": {"message": message, "code": "invalid_api_key"}})
             return
         if "response_format" in call.payload and not self.knows_json_schema:
-            error = {"message": "response_format is not supported", "param": "response_format"}
-            _send(handler, 400, {"error": error})
+            _send(handler, 400, {"error": {"message": "response_format is not supported", "param": "response_format"}})
             return
         reaction = self.script(call)
         if isinstance(reaction, str):
@@ -229,8 +225,7 @@ def _send(
 
 def completion(owner: OpenAIServer, call: Call, answer: Answer) -> dict[str, Any]:
     """Return a chat completion as OpenAI's API has it."""
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
-    message |= answer.message
+    message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal} | answer.message
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
     if call.payload.get("logprobs") and owner.gives_logprobs and answer.logprobs:
         n = call.payload.get("top_logprobs", 0)

@@ -1,5 +1,3 @@
-"""Collections: what the index of a folder learns and forgets, and what readers of it see."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Rankings in replies: parsing, counted repairs; windows over long lists; comparison and fusion of orders."""
-
 import time
 from collections import Counter
 from typing import Any

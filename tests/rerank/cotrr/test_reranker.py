@@ -1,7 +1,3 @@
-"""CoTRR: which model is asked, faults of one order, settings; rows and requests are on record (`recorded.py`)."""
-
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -123,27 +119,3 @@ def test_a_failed_order_is_counted_and_the_others_decide(root: Path) -> None:
     assert [row.image_id for row in rows] == ["navy", "gray"]
     assert (tally.counts["failed_rankings"], tally.counts["refused"], tally.is_complete) == (1, 1, False)
     assert tally.bias.effect is None  # one order is missing
-
-
-def test_long_reasons_are_truncated(root: Path) -> None:
-    judged = json.dumps({"overall": {"judgement": "poor match", "reason": "many " * 300}})
-    rows, _ = run(root, Model(lambda asked: judged), CotrrSettings(stages="evaluation"), names=("red",))
-    assert rows[0].evaluation == f"overall: poor match ({('many ' * 60)[:299]}…)"
-
-
-def test_photos_are_evaluated_side_by_side(root: Path) -> None:
-    class Held(Model):
-        """Answers no photo before all of them are asked about."""
-
-        n = 0
-        all_asked = asyncio.Event()
-
-        async def reply(self, request: Any) -> Any:
-            if any(message.images for message in request.messages):
-                self.n += 1
-                if self.n == len(NAMES):
-                    self.all_asked.set()
-                await asyncio.wait_for(self.all_asked.wait(), 60)
-            return await super().reply(request)
-
-    assert len(run(root, Held())[0]) == 3

@@ -1,5 +1,3 @@
-"""Answers about photos: scores, missing answers, and the text in the cache."""
-
 from dataclasses import replace
 from typing import Any
 

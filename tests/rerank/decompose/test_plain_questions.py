@@ -1,5 +1,3 @@
-"""Questions made from a query by rule, without a model."""
-
 from typing import Any
 
 from data.records import QueryPart
@@ -13,7 +11,6 @@ PARTS = {
     "male": QueryPart(kind="sex_age", text="male", name="male Northern Cardinal", looks="The male is red.",
                       unlike="The female is brown.", taxon_ids=("finch",)),
     "heron": QueryPart(kind="species", text="Great Blue Heron", name="Great Blue Heron", taxon_ids=("heron",)),
-    "ducks": QueryPart(kind="species", text="mallards", name="Mallard", taxon_ids=("mallard",)),
     "owls": QueryPart(kind="group", text="owls", name="owls", taxon_ids=("bubo", "tyto")),
 }  # fmt: skip
 # Query and its parts; below it the questions, each with statement, taxa and relation where they are not the usual ones.
@@ -27,21 +24,9 @@ a Great Blue Heron standing in water [heron]
   a Great Blue Heron | a photo of a Great Blue Heron | shown: heron
   a Great Blue Heron standing in water | standing in water
 
-Great Blue Heron standing in water [heron]
-  a Great Blue Heron | a photo of a Great Blue Heron | shown: heron
-  a Great Blue Heron standing in water | standing in water
-
-two mallards standing in water [ducks]
-  a Mallard | a photo of a Mallard | shown: mallard
-  two mallards standing in water | two standing in water
-
 Two owls in snow at night [owls]
   owls | a photo of owls | shown: bubo, tyto
   two owls in snow at night | Two in snow at night
-
-a Northern Cardinal tagged with green 26 [cardinal]
-  a Northern Cardinal | a photo of a Northern Cardinal | shown: finch
-  a Northern Cardinal tagged with green 26 | tagged with green 26
 
 Northern Cardinal feeding a chick, perched on a branch [cardinal]
   a Northern Cardinal | a photo of a Northern Cardinal | shown: finch
@@ -56,10 +41,6 @@ a Northern Cardinal or a Great Blue Heron standing in water [cardinal, heron]
   a Northern Cardinal or a Great Blue Heron | a photo of a Northern Cardinal or a Great Blue Heron | shown: finch, heron
   a Northern Cardinal or a Great Blue Heron standing in water | standing in water
 
-a bird with a crest, red crown, sitting in snow [crest]
-  a crest | a crest
-  a bird with a red crown, sitting in snow | red crown, sitting in snow
-
 Two frogs in amplexus
   two frogs in amplexus | Two frogs in amplexus | direct
 
@@ -69,9 +50,6 @@ a male Northern Cardinal [cardinal, male]
 
 a Great Blue Heron [heron]
   a Great Blue Heron | a Great Blue Heron | shown: heron | direct
-
-the bird is a Great Blue Heron [heron]
-  a Great Blue Heron | the bird is a Great Blue Heron | shown: heron | direct
 
 ?
    | ? | direct
@@ -88,19 +66,12 @@ a red crest and yellow bill and forked tail [crest, bill]
   a yellow bill | yellow bill
   a forked tail | forked tail
 
-a red crest and crown, a yellow bill [crest, bill]
-  a red crest and crown | a red crest and crown
-  a yellow bill | a yellow bill
-
 not a Great Blue Heron [heron]
   something other than a Great Blue Heron | a photo of a bird | not: a photo of a Great Blue Heron | absent: heron
 
 a red crown, no Great Blue Heron [heron]
   something other than a Great Blue Heron | a photo of a bird | not: a photo of a Great Blue Heron | absent: heron
   a red crown | a red crown
-
-Anything other than a Great Blue Heron [heron]
-  something other than a Great Blue Heron | a photo of a bird | not: a photo of a Great Blue Heron | absent: heron
 """
 
 

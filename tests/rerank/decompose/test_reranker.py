@@ -1,5 +1,3 @@
-"""Algorithm 1 and the four modes of Figure 3, with a judge that answers from a table and records its calls."""
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

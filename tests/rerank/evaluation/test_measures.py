@@ -1,6 +1,3 @@
-"""Figures of ranked lists: equal to trec_eval, scikit-learn and INQUIRE's definitions, to 1e-9."""
-
-import sys
 from typing import Any
 
 import ir_measures
@@ -9,7 +6,6 @@ import pytest
 from ir_measures import AP, RR, P, R, Success, nDCG
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from data.errors import MissingDependency
 from data.metrics.ranked import DEFINITIONS
 from rerank.evaluation.measures import RankedList
 from rerank.evaluation.measures import figures_of as all_figures_of
@@ -85,13 +81,6 @@ def test_average_precision_by_hand() -> None:
             assert [found[f"{name}"] for name in (f"AP@{k}", f"AP@{k} (INQUIRE)", f"mAP@{k}")] == pytest.approx(
                 expected
             )
-
-
-def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(MissingDependency, match="ir-measures is not installed") as raised:
-        figures_of(RankedList(image_ids=("a",), scores=(1.0,)), frozenset("a"), cutoffs=(1,))
-    assert "[eval]" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize("kind", ("ties", "none", "constant all"))

@@ -1,5 +1,3 @@
-"""Figures of runs, computed by hand."""
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,3 @@
-"""Interactive retrieval on vectors in memory: laws over all methods, Rocchio's readings, growth, sessions."""
-
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from itertools import product
@@ -25,7 +21,6 @@ from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
 
 METHODS: tuple[FeedbackMethod, ...] = get_args(FeedbackMethod)
-TEXT_METHODS: tuple[FeedbackMethod, ...] = ("captions", "summary", "keywords", "cot")
 QUERY = "a red bird with a white belly"
 ENCODER = toy_encoders().text_image[0]
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "brown", "grey")

@@ -1,5 +1,3 @@
-"""Yes/no answers in replies: spellings, probability mass, position; stated numbers, majority of samples."""
-
 import math
 from typing import Any
 

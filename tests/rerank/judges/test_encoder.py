@@ -1,5 +1,3 @@
-"""The encoder judge, with encoders that look vectors up in a table."""
-
 import asyncio
 import math
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""The vision judge and the probe of its endpoint, with a scripted model; whole runs are on record (`recorded.py`)."""
-
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import replace
@@ -11,9 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from data.records import ChatReply, Question, QuestionAnswer, TokenLogprobs
+from data.records import ChatReply, Question, TokenLogprobs
 from rerank import VisionJudge, VisionSettings
-from rerank.decompose.plain_questions import direct_question
 from rerank.judges.vision import plain_image, probe
 from rerank.settings import PRESETS
 from tests.rerank.scripted import ScriptedChat
@@ -55,21 +50,6 @@ def photo(tmp_path: Path) -> Any:
 def judged(judge: Any, photo: Any, question: Any = CREST, **more: Any) -> Any:
     given = {"query": "a crested bird in snow", "context": "", "earlier": ()} | more
     return asyncio.run(judge.judge(judge.look(photo), question, **given))
-
-
-def test_the_direct_question_has_the_wording_of_the_paper_and_a_written_one_comes_with_query_and_answers(
-    photo: Any,
-) -> None:
-    earlier = (QuestionAnswer(question="Is there a frog?", answer="yes", probability=1.0, obtained_by="logprobs"),)
-    same = Question(question="Does this image show a red frog?", statement="a red frog", negation="no frog")
-    judge, chat = judge_of(YES)
-    judged(judge, photo, direct_question("a red frog"), query="a red frog", earlier=earlier)
-    assert judged(judge, photo, same, query="a red frog", earlier=earlier, context="Frogs are wet.").cost_usd == 0.25
-    direct, written = (request.messages[0] for request in chat.requests[-2:])
-    assert direct.text == "Does this image show a red frog? Answer with yes or no."
-    for text in ('fit this description: "a red frog"', "- Is there a frog? Yes", "Frogs are wet.", same.question):
-        assert text in written.text
-    assert written.images == (judge.look(photo).jpeg,)
 
 
 def test_probabilities_come_from_the_spellings_and_the_place_that_the_settings_name(photo: Any) -> None:

@@ -1,7 +1,3 @@
-"""VisRet and its baselines over a collection: as the re-rankers rank the folder, and without drawings by text."""
-
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
