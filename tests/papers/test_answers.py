@@ -142,13 +142,11 @@ def test_refusals_cut_answers_and_unreadable_judgements_score_0_and_are_counted(
     assert (found["n"], found["accuracy"]["micro"]) == (4, 0.25)
     for line in ("1 unreadable judgement; counted as 0", "1 answer refused; counted", "1 answer cut off; counted"):
         assert line in done.stderr
-    assert "Counted as 0" in papers("answers", "vr.jsonl", check=True).stdout
 
 
 def test_wrong_input_is_refused_before_anything_is_asked(papers: Papers, folder: Path, server: OpenAIServer) -> None:
     (folder / "wrong.trec").write_text("0 Q0 a.jpg 1 1 x\n")
     cases: list[tuple[tuple[str, ...], int, str]] = [
-        (("clip.trec",), 2, "clip.trec has no questions with answers"),
         (("vr.jsonl", "wrong.trec"), 5, "wrong ranks 'a.jpg' for query '0', which is not an image of the query"),
         (("vr.jsonl", "clip.trec", "--images", "drawn"), 5, "hint: --images DIR"),
         (("vr.jsonl", "-k", "3"), 2, "are for the photos of a RUN"),
@@ -169,7 +167,6 @@ def test_a_verdict_is_one_score_from_0_to_1_with_its_marks() -> None:
         ("Score: .5 | (no hallucination, but redundant words)", Verdict(score=0.5)),
         ("The colour fits.\nScore: 0,5 | Redundant", Verdict(score=0.5, redundant=True)),
         ("Score: -0.5 | Likely Hallucination", Verdict(score=0, hallucination=True)),
-        ("0.5 | Redundant", Verdict(score=0.5, redundant=True)),
         *((text, None) for text in ("1. The colour fits.", "50 % | Redundant", "Score: 1 or, strictly, Score: 0.5",
                                     "Score: 5/10", "Score: 8 out of 10", "Score: 50%", "Score: 7", "Right.", "")),
     ):  # fmt: skip

@@ -19,12 +19,7 @@ from papers.commands import OF_PAPERS, Places, commands_of
 from papers.costs import cost_of_table, runs_of
 from papers.results import MEAN
 
-FILES = {
-    "vr-rag": "vr-rag.md",
-    "divide-and-conquer": "divide-and-conquer.md",
-    "visret": "visret.md",
-    "interactive-retrieval": "interactive-retrieval.md",
-}
+FILES = ("vr-rag", "divide-and-conquer", "visret", "interactive-retrieval")
 TABLES = [(paper, table) for paper in PAPERS for table in read_paper(paper).tables]
 # Rows that the papers' text or transposed tables hold in another form; read a second time by a person.
 READ_BY_HAND = {("vr-rag", "figure-4"), ("divide-and-conquer", "figure-4"), ("divide-and-conquer", "figure-5")}
@@ -156,7 +151,7 @@ def test_published_figures_stand_in_the_paper(shared: Path) -> None:
     for name, table in TABLES:
         if name not in FILES or (name, table) in READ_BY_HAND:
             continue
-        lines = [numbers(line) for line in (shared / "papers" / FILES[name]).read_text(encoding="utf-8").splitlines()]
+        lines = [numbers(line) for line in (shared / "papers" / f"{name}.md").read_text(encoding="utf-8").splitlines()]
         for row in read_paper(name).tables[table].rows:
             for piece in pieces(row, 3):
                 assert any(is_within(piece, line) for line in lines), (name, table, row.name, piece)

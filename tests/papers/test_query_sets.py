@@ -131,17 +131,14 @@ def test_questions_are_searched_in_the_photos_of_each_of_their_species(tmp_path:
 def test_invalid_files_are_refused_with_the_reason(tmp_path: Path) -> None:
     cases: list[tuple[str, Any, str]] = [
         ("x.json", [{**CIRR, "caption": " "}], "'caption' is empty"),
-        ("x.json", [{**CIRR, "img_set": 3}], "x.json, query 7: expected an object as 'img_set', got 3"),
         ("x.json", '[{"pairid": 7, "ref', "x.json is damaged or incomplete"),
         ("x.json", [{**CHAT, "dialog": []}], "expected texts as 'dialog'"),
         ("x.json", {"images": [karpathy("train", 1)]}, "no photos of the split 'test'"),
         ("x.jsonl", lines(ONE, "{"), "line 2: expected a JSON object"),
-        ("x.jsonl", lines({**ONE, "images": {}}), "line 1: a species has no images"),
         ("x.jsonl", lines({**ONE, "images": {"a.jpg": 2}}), "expected image paths with 0 or 1, got 'a.jpg': 2"),
         ("x.jsonl", lines({**ONE, "sn": ["a", "b"]}), "expected as many names in 'sn' as species, 1, got 2"),
         ("x.jsonl", '{"question": "a?", "answer": ["b"], "images": {"a.jpg": 0, "a.jpg": 1}}', "a key is repeated"),
         ("x.json", [{"query": "owl", "images": {"a": 2}}], "0 or 1 as relevant"),
-        ("x.json", '[{"query": "owl", "images": {"a": 1, "a": 0}}]', "a key is repeated"),
         ("deep.json", '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}", "deep"),
     ]
     for name, content, error in cases:
@@ -297,12 +294,11 @@ def test_visdial_counts_hits_of_earlier_rounds(tmp_path: Path, measured: Any) ->
     write_run(tmp_path / "run.trec", lists)
     ranks = np.array([[lists[f"{i:03d}-{r}"].index(images[i]) for r in range(rounds)] for i in range(n)])
     hits = np.maximum.accumulate(ranks < 10, axis=1)
-    means, shown = measured(write(tmp_path / "queries.json", entries))
+    means, _ = measured(write(tmp_path / "queries.json", entries))
     for r in range(rounds):
         of_round = means[("round", str(r)),]
         assert of_round["Hits@10"] == pytest.approx(hits[:, r].mean())
         assert of_round["R@10"] == pytest.approx((ranks < 10)[:, r].mean())
-    assert "Hits@10, R@10 by round" in shown.stdout
 
 
 @pytest.fixture

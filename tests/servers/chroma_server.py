@@ -1,7 +1,5 @@
 """A real `chroma run` server on loopback that can be stopped, restarted and emptied."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -23,7 +21,6 @@ class ChromaServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, timeout_s: float = 300) -> None:
-        """Start the server and return once it answers."""
         self.data.mkdir(parents=True, exist_ok=True)
         program = Path(sys.executable).with_name("chroma")
         command = [str(program), "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]

@@ -1,7 +1,5 @@
 """A made-up wiki over real HTTP with optional faults: busy, slow, broken, lagging, or not a wiki."""
 
-from __future__ import annotations
-
 import io
 import json
 import threading
@@ -27,7 +25,6 @@ class Fault:
     cut_at: int | None = None
     """Announce the whole body and hang up after this number of bytes."""
     stall_s: float = 0.0
-    """Seconds of silence before the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +37,6 @@ class File:
     height: int = 150
     metadata: dict[str, str] = field(default_factory=dict)
     url: str = ""
-    """Address of the content; default: on this server."""
 
 
 def busy(retry_after: str | None = None, *, status: int = 429) -> Fault:
@@ -52,10 +48,8 @@ def html_page() -> Fault:
 
 
 def lagging(retry_after: str = "0") -> Fault:
-    error = {"error": {"code": "maxlag", "info": "Waiting for a database server: 9 seconds lagged"}}
-    return Fault(
-        body=json.dumps(error).encode(), headers={"Content-Type": "application/json", "Retry-After": retry_after}
-    )
+    body = b'{"error": {"code": "maxlag", "info": "Waiting for a database server: 9 seconds lagged"}}'
+    return Fault(body=body, headers={"Content-Type": "application/json", "Retry-After": retry_after})
 
 
 def jpeg(colour: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (200, 150)) -> bytes:
@@ -76,15 +70,12 @@ class FaultyWiki(LoopbackServer):
         self.always: Fault | None = None
         self.requests: list[dict[str, str]] = []
         self.times: list[float] = []
-        """Arrival times of `requests`, by `time.monotonic`."""
         self.headers: list[dict[str, str]] = []
         self.photos_asked: list[str] = []
         self.most_at_once = 0
         self.delay_s = 0.0
         self.categories: dict[str, list[str]] = {}
-        """Title of a category -> titles of its pages and of the categories below it."""
         self.revisions: dict[str, int] = {}
-        """Title -> revision of edited pages; by default, the place of the page."""
         self.language = "en"
         self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
         self.n_pages: int | None = None
@@ -138,21 +129,12 @@ class FaultyWiki(LoopbackServer):
         length = None if given.cut_at is None else len(body)
         send(handler, given.status, {"Content-Type": kind, **given.headers}, body[: given.cut_at], length=length)
 
-    # --- the API -----------------------------------------------------------------------------------------------
-
     def _parse(self, fields: dict[str, str]) -> Any:
         title = self._target(fields["page"])
         if title not in self.pages:
             return {"error": {"code": "missingtitle", "info": "The page you specified doesn't exist."}}
-        return {
-            "parse": {
-                "title": title,
-                "revid": self._revision(title),
-                "text": self.pages[title],
-                "categories": [],
-                "properties": {},
-            }
-        }
+        found = {"title": title, "revid": self._revision(title), "text": self.pages[title]}
+        return {"parse": {**found, "categories": [], "properties": {}}}
 
     def _query(self, fields: dict[str, str]) -> Any:
         answer: dict[str, Any] = {}
@@ -181,12 +163,10 @@ class FaultyWiki(LoopbackServer):
             if start + self.page_limit < len(articles):
                 found["continue"] = {"gapcontinue": str(start + self.page_limit), "continue": "-||"}
         if fields.get("list") == "categorymembers":
-            answer["categorymembers"] = [
-                {"ns": 14, "title": title, "type": "subcat"}
-                if title.startswith("Category:")
-                else {"ns": 10 if title.startswith("Template:") else 0, "title": title, "type": "page"}
-                for title in self.categories.get(fields["cmtitle"], [])
-            ]
+            kinds = {"Category": {"ns": 14, "type": "subcat"}, "Template": {"ns": 10, "type": "page"}}
+            other = {"ns": 0, "type": "page"}
+            members = self.categories.get(fields["cmtitle"], [])
+            answer["categorymembers"] = [{"title": t, **kinds.get(t.partition(":")[0], other)} for t in members]
         return found
 
     def _revision(self, title: str) -> int:

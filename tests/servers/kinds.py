@@ -3,8 +3,6 @@
 A kind changes the reactions of a script, so that every method can be tried with every kind.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -30,13 +28,10 @@ class Kind:
     """Where the thoughts are: in the text between tags, of which a template may open the first, in a field, or only in
     the count of tokens; `stop` is the reason to finish even where they leave no tokens for the answer."""
     n_thoughts: int = 600
-    """Tokens of thoughts."""
     roles_alternate: bool = False
-    """Whether two messages of one role in turn are refused."""
     system: Literal["anywhere", "first", "alternates", "never"] = "anywhere"
     """Where a system message is accepted; `alternates`: it breaks the alternation of user and assistant."""
     ignores_schema: bool = False
-    """Whether JSON comes with words around it."""
     ignores_logprobs: bool = False
 
 

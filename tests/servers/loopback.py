@@ -1,7 +1,5 @@
 """An HTTP server on a free loopback port, with a thread per request; subclasses define the answers."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from abc import ABC, abstractmethod

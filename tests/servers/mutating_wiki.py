@@ -1,7 +1,5 @@
 """A wiki that sends one answer with one wrong value in it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -3,8 +3,6 @@
 The replies are scripted: tests with it prove mechanics, cost and latency, never the quality of a model.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import socket
@@ -28,24 +26,18 @@ class Call:
     """One received request."""
 
     number: int
-    """From 1 on, in the order of arrival."""
     path: str
     payload: dict[str, Any]
     headers: dict[str, str]
-    """Names in lower case."""
     at_s: float
-    """Arrival time by `time.monotonic()`."""
     is_answered: bool = False
-    """Whether the whole answer was handed to the operating system."""
 
     @property
     def text(self) -> str:
-        """The texts of all messages, one under the other."""
         return "\n".join(text_of(message) for message in self.payload.get("messages", ()))
 
     @property
     def images(self) -> list[bytes]:
-        """The pictures of all messages, out of their data URLs."""
         contents = [message["content"] for message in self.payload.get("messages", ())]
         parts = [part for content in contents if isinstance(content, list) for part in content]
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
@@ -53,7 +45,6 @@ class Call:
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """Return the text of one message."""
     content = message["content"]
     if isinstance(content, str):
         return content
@@ -73,9 +64,8 @@ class Answer:
     output_tokens: int | None = None
     has_usage: bool = True
     more: dict[str, Any] = field(default_factory=dict)
-    """Fields beside the usual ones, such as `citations`."""
+    """Fields beside the usual ones, such as `citations`; those of the message, such as `reasoning_content`."""
     message: dict[str, Any] = field(default_factory=dict)
-    """Fields of the message beside the usual ones, such as `reasoning_content`."""
     after_s: float = 0.0
 
 
@@ -86,7 +76,6 @@ class Status:
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     error: dict[str, Any] | str = field(default_factory=dict)
-    """The error object, or a text that is no JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +106,9 @@ Script = Callable[[Call], Reaction]
 
 
 class OpenAIServer(LoopbackServer):
-    """A server that reacts to each call as `script` says; use it in a `with` block.
+    """A server that reacts to each call as `script` (or a constant) says; use it in a `with` block.
 
-    Args:
-        script: call -> reaction; a text is short for an `Answer` with it. A constant is used for all calls.
-        key: if given, other keys get 401 with the sent key in the message, as from some providers.
-        gives_logprobs: whether log-probabilities are sent on request.
-        knows_json_schema: whether `response_format` is accepted; if not, 400.
-        port: 0 for any free port.
+    Keys other than `key` get 401 with the sent key in the message, as from some providers.
     """
 
     def __init__(
@@ -144,13 +128,11 @@ class OpenAIServer(LoopbackServer):
         self.calls: list[Call] = []
         self.now = 0
         self.most_at_once = 0
-        """Maximum number of simultaneous calls."""
         self._lock = threading.Lock()
         self._running = ExitStack()
 
     @property
     def n_calls(self) -> int:
-        """Number of requests, failed ones included."""
         return len(self.calls)
 
     def __enter__(self) -> Self:

@@ -1,7 +1,5 @@
 """A small, real MediaWiki that a test may edit, with pages of birds in our own words and drawn photos."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

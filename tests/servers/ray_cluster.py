@@ -5,8 +5,6 @@
 prints its address, then obeys the lines `kill` and `add` on stdin, and ends with its stdin.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -29,15 +27,12 @@ class RayCluster:
         self.address = self._answer()
 
     def kill_node(self) -> None:
-        """Kill the second node with all that runs there."""
         self._tell("kill")
 
     def add_node(self) -> None:
-        """Start another second node."""
         self._tell("add")
 
     def stop(self) -> None:
-        """End the cluster."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         try:
@@ -60,7 +55,6 @@ class RayCluster:
 
 
 def serve() -> None:
-    """Run the cluster."""
     from ray.cluster_utils import Cluster
 
     options: dict[str, Any] = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}

@@ -1,7 +1,5 @@
 """A "model" that distils by a rule: it repeats the numbered sentences of its prompt with a colour word."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,14 +1,12 @@
 """Methods that ask a model, with several kinds of servers: each gives what it gives with a plain one."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +25,9 @@ from kb.endpoints.retry import RetryPolicy
 from kb.lookup.findings import Findings
 from kb.lookup.writing import write_passage
 from recognize.reader.reader import Reader
-from rerank import DecomposeReranker
-from rerank.captions.texts import VisionCaptioner
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.decompose.questions import QuestionWriter
 from rerank.judges.vision import VisionJudge, plain_image
-from rerank.settings import DecomposeSettings, VisionSettings
+from rerank.settings import VisionSettings
 from tests.memory_store import BagOfWords, ShelfStore
 from tests.rerank.scripted import QUESTIONS, questions_reply
 from tests.servers import faulty_wiki
@@ -71,8 +66,6 @@ def word(yes: float) -> Answer:
 def model(call: Call) -> Answer | str:
     """Answer all methods, told apart by their prompts."""
     text, said = call.text, word(0.75)
-    if "caption of this photo" in text:
-        return "A grey frog sits there."
     if "Is this picture red?" in text:
         return word(0.9 if call.images[0] == plain_image("red") else 0.1)
     for known, reply in (
@@ -163,18 +156,13 @@ def passage(chat: Connection, _: Path) -> object:
     return write_passage(answer, Findings(terms=(term,)), store, chat).passage
 
 
-def caption(chat: Connection, folder: Path) -> object:
-    (folder / "frog.jpg").write_bytes(jpeg())
-    return wait_for(VisionCaptioner(chat).caption(folder / "frog.jpg")).text
-
-
 def plain(chat: Connection, _: Path) -> object:
     request = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
     return wait_for(chat.reply(request)).text.strip()
 
 
 METHODS: dict[str, Method] = {
-    "plain": plain, "caption": caption, "reader": read, "judge": judge(VisionSettings()),
+    "plain": plain, "reader": read, "judge": judge(VisionSettings()),
     "judge with reasons": judge(VisionSettings(reasons="before")),
     "judge, three questions": judge_together,
     "cotrr": cotrr, "distiller": distil, "passage": passage,
@@ -219,39 +207,3 @@ def test_every_method_gives_the_same_with_a_model_that_reasons_and_with_a_server
 ) -> None:
     expected, *found = (METHODS[method](chats(kind)[0], tmp_path) for kind in ("plain", "thinks: tags", "all at once"))
     assert found == [expected] * 2
-
-
-# --- tokens and cost of replies that were cut off: counted by every method, in its rows or its report ---
-
-
-@contextmanager
-def endless() -> Iterator[Connection]:
-    """Connect to a model that costs a dollar per token, and ends replies about photos in hidden thoughts."""
-
-    def react(call: Call) -> Answer:
-        if call.images and "picture red" not in call.text:
-            limit = call.payload["max_tokens"]
-            usage = {"prompt_tokens": len(call.text.split()), "completion_tokens": limit}
-            details = {"completion_tokens_details": {"reasoning_tokens": limit}}
-            return Answer(text="", finish="length", more={"usage": usage | details})
-        reaction = model(call)
-        reply = Answer(text=reaction) if isinstance(reaction, str) else reaction
-        return Answer(text=reply.text, logprobs=reply.logprobs, output_tokens=1)
-
-    with OpenAIServer(react) as server:
-        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=0, price_out=1e6)
-        with Connection(endpoint) as chat:
-            yield chat
-
-
-def test_rows_of_photos_count_replies_that_were_cut_off(tmp_path: Path) -> None:
-    for settings in (VisionSettings(), VisionSettings(reasons="before")):
-        with endless() as chat:
-            judge, decompose = VisionJudge(chat, settings=settings), DecomposeSettings(context=False)
-            with closing(
-                DecomposeReranker(judge, settings=decompose, writer=QuestionWriter(chat), root=tmp_path)
-            ) as one:
-                [row] = asyncio.run(one.rank(job(tmp_path, 90)))
-            spent = chat.budget.meter.spent_usd
-            assert row.status == "error" and spent > 2_048 + 8_192 + 32_768, "tokens of the tries"
-            assert row.cost_usd == spent - 2, "all but the two calls that probe the judge"

@@ -1,7 +1,5 @@
 """A web site with ugly pages over real HTTP; its requests are recorded."""
 
-from __future__ import annotations
-
 import gzip
 import time
 import zlib
@@ -85,11 +83,8 @@ class UglySite(LoopbackServer):
     def __init__(self) -> None:
         self.robots: str | None = None
         self.robots_status = 404
-        """Status without `robots`."""
         self.requests: list[tuple[str, dict[str, str]]] = []
-        """Path and headers of every request."""
         self.times: list[float] = []
-        """Arrival of each request, by `time.monotonic`."""
         self.pages: dict[str, Reply | list[Reply] | Callable[[], Reply]] = ugly_pages()
         super().__init__()
 
@@ -114,9 +109,8 @@ class UglySite(LoopbackServer):
 
     def _reply(self, path: str, handler: BaseHTTPRequestHandler) -> Reply:
         if path == "/robots.txt":
-            return (
-                Reply(status=self.robots_status) if self.robots is None else Reply(body=self.robots, kind="text/plain")
-            )
+            status, body = (self.robots_status, b"") if self.robots is None else (200, self.robots)
+            return Reply(status=status, body=body, kind="text/plain")
         found = self.pages.get(path, Reply(status=404, body="<html>Not found</html>"))
         if isinstance(found, list):
             found = found.pop(0) if len(found) > 1 else found[0]

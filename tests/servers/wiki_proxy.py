@@ -1,11 +1,7 @@
 """A reverse proxy on loopback before a real wiki: it measures the politeness of a client and can inject faults.
 
-Addresses of the wiki in its answers become the proxy's, so that photos pass through it too. It records the points that
-Wikimedia asks of its clients: concurrent requests, User-Agent, gzip, maxlag, titles per call, widths of thumbnails, and
-no request before the end of a Retry-After.
+Addresses of the wiki in its answers become the proxy's, so that photos pass through it too.
 """
-
-from __future__ import annotations
 
 import gzip
 import http.client
@@ -16,6 +12,7 @@ import select
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
@@ -33,7 +30,7 @@ _PASSED_ON = frozenset({"content-type", "retry-after", "location"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRequest:
-    """One request as received by the proxy; times in seconds of `time.monotonic`."""
+    """One request as received by the proxy."""
 
     kind: Literal["api", "photo"]
     path: str
@@ -41,7 +38,6 @@ class ProxyRequest:
     headers: dict[str, str]
     at: float
     n_running: int
-    """Number of requests in progress on its arrival, itself included."""
     fault: str | None = None
 
     @property
@@ -71,15 +67,12 @@ class ProxyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Faults as shares of all requests."""
+    """Faults as shares of all requests: 503 or 429, truncated bodies, silence, and HTML instead of the API's JSON."""
 
     busy: float = 0.0
-    """503 or 429 in turn, some with Retry-After."""
     cut: float = 0.0
-    """Truncated bodies, half of them with a Content-Length of the truncated size."""
     stall: float = 0.0
     html: float = 0.0
-    """A page of HTML with status 200 instead of the API's JSON."""
     retry_after_s: tuple[int, ...] = (0, 1)
 
 
@@ -105,18 +98,11 @@ class WikiProxy(LoopbackServer):
         self.api_url = f"{self.origin}{parts.path}"
 
     def begin(self, *, rates: Rates | None = None, seed: int = 0, busy_at: frozenset[int] = frozenset()) -> None:
-        """Reset the counts and change the faults: none by default.
-
-        Args:
-            rates: of injected faults.
-            seed: of the faults. A fault depends on the number of its request, so threads have little influence.
-            busy_at: numbers of requests (from 0) that are answered 429 with a Retry-After of `BUSY_S`.
-        """
+        """Reset the counts and change the faults; requests with the numbers `busy_at` get 429 and `BUSY_S`."""
         with self._lock:
             self.rates, self.seed, self.busy_at = rates or Rates(), seed, busy_at
             self.requests: list[ProxyRequest] = []
             self.too_early: list[ProxyRequest] = []
-            """Requests that came before the end of a Retry-After."""
             self._n_running, self._retry_sent_at, self._not_before = 0, 0.0, 0.0
 
     @property
@@ -124,7 +110,7 @@ class WikiProxy(LoopbackServer):
         return max(request.n_running for request in self.requests)
 
     def bodies(self) -> Counter[str]:
-        """Return how often the body of each page and photo was requested and sent completely."""
+        """Count the complete answers with the body of each page and photo."""
         return Counter(a.body_of for a in self.requests if a.body_of is not None and a.fault is None)
 
     def faults(self) -> Counter[str]:
@@ -149,7 +135,7 @@ class WikiProxy(LoopbackServer):
         done, requests = threading.Event(), self.requests
 
         def finish() -> None:
-            """Count the request as done, before the last byte leaves and the client may send its next request."""
+            # Before the last byte leaves and the client may send its next request.
             with self._lock:
                 if not done.is_set() and requests is self.requests:
                     done.set()
@@ -210,15 +196,12 @@ class WikiProxy(LoopbackServer):
             handler.close_connection = True
 
     def _forward(self, handler: BaseHTTPRequestHandler, form: str) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(self._upstream, timeout=60)
-        try:
+        with closing(http.client.HTTPConnection(self._upstream, timeout=60)) as connection:
             sent = {name: value for name, value in handler.headers.items() if name.lower() not in _KEPT_BACK}
             connection.request(handler.command, handler.path, body=form or None, headers=sent)
             answer = connection.getresponse()
             body = answer.read()
             headers = {name: value for name, value in answer.getheaders() if name.lower() in _PASSED_ON}
-        finally:
-            connection.close()
         if not headers.get("Content-Type", "").startswith("image/"):
             for slash in ("/", "\\/"):  # PHP escapes it in JSON
                 theirs, ours = (address.replace("/", slash).encode() for address in (self._origin, self.origin))
