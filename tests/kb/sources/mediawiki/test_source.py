@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -126,15 +125,6 @@ def test_a_large_wiki_is_queried_fifty_titles_at_a_time(wiki: FaultyWiki, source
     assert not any(request.get("generator") for request in wiki.requests)
 
 
-def test_two_taxa_never_share_a_page(wiki: FaultyWiki, source: WikipediaSource) -> None:
-    split = replace(
-        bird("Merlin"), taxon_id="falco-novus", scientific_name="Falco novus", synonyms=("Falco columbarius",)
-    )
-    (first, second) = source.locate([split, bird("Merlin")])
-    assert isinstance(first[1], LeftOut) and isinstance(second[1], PageRef)
-    assert (first[1].name, first[1].reason) == ("Falco novus", "duplicate page")
-
-
 def test_unclaimed_pages_report_duplicates_not_unrequested_species(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.pages["Our red friend"] = "<p>A bird.</p>"
     wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
@@ -174,8 +164,6 @@ def test_an_update_asks_for_revisions_and_matches_only_changed_pages(wiki: Fault
         "cardinalis-cardinalis": 92, "Upupa epops": "no page", "Falco columbarius": "disambiguation",
         "term:bill": 91, "term:lore": 91,
     }  # fmt: skip
-    [(_, moved)] = source.newest(known[:1])
-    assert moved == PageRef(subject_id="cardinalis-cardinalis", title="Red bird", revision=92)
 
 
 def test_fetch_leaves_out_pages_that_changed_subject(wiki: FaultyWiki, source: WikipediaSource) -> None:

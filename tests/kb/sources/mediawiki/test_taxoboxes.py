@@ -29,8 +29,6 @@ ROWS = {
     ("Genus:|Anopheles", "Species complex:|A. gambiae complex"): ("group", "A. gambiae complex"),
     ("Genus:|Saxifraga", "Species:|S. × urbium"): ("hybrid", "Saxifraga × urbium"),
     ("Genus:|Orcinus", "Species:|O. sp."): ("group", "Orcinus sp."),
-    ("Genus:|Brassica", "Species:|B. oleracea", "Cultivar group:|Capitata Group"):
-        ("cultivar", "Brassica oleracea Capitata Group"),
     ("Genus:|Falco", "Species:|Falco columbarius"): ("species", "Falco columbarius"),
     ("Genus:|Ninox", "Species:|ios"): ("species", "Ninox ios"),  # the shortest epithet
     ("Genus:|Branta", "Species:|canadensis (Linnaeus, 1758)"): ("species", "Branta canadensis"),
@@ -65,12 +63,9 @@ TEMPLATES = {
     "{{Infobox cultivar|name=Fuji|genus=Malus|species=M. domestica}}": ("cultivar", "Malus domestica"),
     "{{Ichnobox|taxon=Grallator}}": ("trace fossil", "Grallator"),
     "{{Taxobox|genus=''Viola''|sectio=''V.'' sect. ''Melanium''}}": ("group", "Viola sect. Melanium"),
-    "{{Speciesbox|genus=Orcinus|species=sp.}}": ("group", "Orcinus sp."),
     "{{Infraspeciesbox|taxon=Brassica oleracea|variety=capitata}}": ("subspecies", "var. capitata"),
     "{{Taxobox|genus=Quercus|section=Lobatae|subdivision_ranks=Species|subdivision=''Quercus rubra''}}":
         ("species", "Quercus rubra"),
-    "{{Taxobox|genus=Brassica|species=B. oleracea|grex=G|cultivar=Fuji|cultivar group=Capitata Group}}":
-        ("cultivar", "Brassica oleracea G"),
     "{{Taxobox begin | naam = Kikker}}\n{{Taxobox familie|Ranidae}}\n{{Taxobox soort|Rana|temporaria}}":
         ("species", "Rana temporaria"),
     "{{Zwierzę infobox\n |nazwa łacińska=Nymphalidae\n |rząd=[[motyle]]}}": ("family", "Nymphalidae"),
