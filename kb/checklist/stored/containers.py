@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import accumulate, chain, islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
@@ -24,6 +24,7 @@ MAX_UNPACKED_BYTES: Final = 32 * 2**30
 MAX_EXPANSION: Final = 200  # tables of names shrink 5 to 15 times
 SMALL_BYTES: Final = 16 * 2**20  # below this the expansion does not matter
 MAX_LINE: Final = 2**20
+MAX_SPAN: Final = 20  # lines of one cell
 _DAMAGE: Final = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 """Errors of `zipfile` for damaged files, and (`RuntimeError`) for kinds of compression and encryption that it lacks."""
 _UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
@@ -113,12 +114,9 @@ class Container:
             quote = None if delimiter == "\t" else '"'
             lines = chain([first], lines)
         if quote is None:
-            for number, line in enumerate(lines, 1):
-                cells = line.rstrip("\n").split(delimiter)
-                if '"' in line:
-                    if problems is not None and any(cell.startswith('"') and cell.count('"') % 2 for cell in cells):
-                        problems.add("quotation mark not closed", self.place(name, number))
-                    cells = [_unquoted(cell) for cell in cells]
+            for number, cells, is_open in _split(lines, delimiter):
+                if is_open and problems is not None:
+                    problems.add("quotation mark not closed", self.place(name, number))
                 if any(cells):
                     yield number, cells
             return
@@ -138,7 +136,9 @@ class Container:
         codec = "utf-8" if encoding.lower().endswith("ascii") else encoding
         with self._reading(name) as stream:
             try:
-                text = io.TextIOWrapper(stream, codec, "surrogateescape", newline=None)
+                head = cast(io.BufferedReader, stream).peek()
+                end = "\r" if b"\r" in head[:-1] and b"\n" not in head else "\n"
+                text = io.TextIOWrapper(stream, codec, "surrogateescape", newline=end)
             except LookupError as error:
                 raise BadInput(f"{self.place(name)}: {error}.", hint="Convert the file to UTF-8.") from error
             number = 0
@@ -154,7 +154,7 @@ class Container:
                     raise BadInput(f"{self.place(name, number)}: longer than {MAX_LINE:,} characters, expected a row.")
                 if not line.isascii() and _NOT_DECODED.search(line):
                     raise BadInput(f"{self.place(name, number)}: expected UTF-8 text.")
-                yield line
+                yield line.strip("\r\n").replace("\r", " ") + "\n"
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[BinaryIO]:
@@ -176,6 +176,33 @@ class Container:
                 hint="Unpack it yourself if you trust it, and give the folder.",
             )
         return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, self._zip.open(info)), 2**20))
+
+
+def _split(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str], bool]]:
+    """Yield line number and cells of each row of a table without declared quotes, and whether a quote stays open.
+
+    A quotation mark that opens a cell and is closed on a later line joins the lines, if the row then has as many cells
+    as the first one.
+    """
+    numbered = ((number, line.rstrip("\n")) for number, line in enumerate(lines, 1) if line.strip())
+    ahead: list[tuple[int, str]] = []
+    n_cells = 0
+    while row := ahead.pop(0) if ahead else next(numbered, None):
+        cells = row[1].split(delimiter)
+        n_cells = n_cells or len(cells)
+        is_open = '"' in row[1] and any(map(_is_open, cells))
+        if is_open and len(cells) <= n_cells:
+            ahead += islice(numbered, MAX_SPAN - len(ahead))
+            for n, text in enumerate(accumulate((line for _, line in (row, *ahead)), "{} {}".format)):
+                joined = text.split(delimiter)
+                if len(joined) == n_cells and not any(map(_is_open, joined)):
+                    cells, ahead, is_open = joined, ahead[n:], False
+                    break
+        yield row[0], [_unquoted(cell) for cell in cells] if '"' in row[1] else cells, is_open
+
+
+def _is_open(cell: str) -> bool:
+    return cell.startswith('"') and cell.count('"') % 2 == 1
 
 
 def _unquoted(cell: str) -> str:

@@ -13,6 +13,7 @@ from kb.checklist.name_files import are_named_in_parts
 from kb.checklist.stored.containers import Container
 from kb.checklist.stored.tables import (
     ID,
+    OF_TAXON,
     Table,
     checklist_of_tables,
     heading,
@@ -41,6 +42,8 @@ def read_archive(container: Container, meta: str) -> ChecklistFile:
             hint="Give the archive of a checklist; archives of occurrences have no taxonomy.",
         )
     core = _table(container, meta, cores[0])
+    if not {"scientificname", "canonicalname"} & set(core.columns) and not are_named_in_parts(core.columns):
+        raise BadInput(f"{container.place(meta)}: the core has no field scientificName, nor genus and specificEpithet.")
     others = [
         _table(container, meta, node)
         for node in root
@@ -77,6 +80,8 @@ def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
         raise BadInput(f"{container.place(meta)}: expected a number as index: {error}.") from error
     delimiter = _unescaped(node.get("fieldsTerminatedBy", ","))
     quote = _unescaped(node.get("fieldsEnclosedBy", '"'))
+    if len(delimiter) != 1 or len(quote) > 1:
+        raise BadInput(f"{container.place(meta)}: expected one character between fields, got {delimiter!r}.")
     return Table(
         files=tuple(file for file in files if file),
         columns=columns,
@@ -156,7 +161,7 @@ def open_checklist_file(path: Path) -> ChecklistFile:
     known = {heading(cell) for cell in cells}
     if "scientificname" in known or are_named_in_parts(known):
         if known & _DARWIN_CORE:
-            beside = [with_heading(container, name, coreid="id") for name in named if name != table]
+            beside = [with_heading(container, name, ids=OF_TAXON) for name in named if name != table]
             return checklist_of_tables(container, "Darwin Core", with_heading(container, table), beside)
         if "id" in known and known & {"parentid", "status"}:
             return checklist_of_tables(container, "ColDP", with_heading(container, table, status="taxonomicstatus"))
@@ -169,7 +174,7 @@ def open_checklist_file(path: Path) -> ChecklistFile:
 def _coldp(container: Container, usage: str) -> ChecklistFile:
     """Return the checklist in a ColDP folder or archive."""
     vernacular = container.table("VernacularName")
-    named = [with_heading(container, vernacular, taxonid="id", name="vernacularname")] if vernacular else []
+    named = [with_heading(container, vernacular, ids=OF_TAXON, name="vernacularname")] if vernacular else []
     core = with_heading(container, usage, status="taxonomicstatus")
     found = checklist_of_tables(container, "ColDP", core, named)
     known = set(core.columns) | ({"scientificname"} if are_named_in_parts(core.columns) else set())

@@ -33,6 +33,8 @@ from kb.checklist.stored.usage import (
 )
 
 ID: Final = "id"
+OF_TAXON: Final = ("taxonid", "coreid", ID)
+"""Columns with the id of the taxon in a table of common names, the first that is there."""
 SYNONYMS: Final = ("synonyms", "synonym")
 _NAMES: Final = ("scientificname", "canonicalname", "vernacularname")
 _OTHER_TERMS: Final = {
@@ -61,6 +63,8 @@ class Table:
     encoding: str = "utf-8"
     languages: Mapping[str, str] = field(default_factory=lambda: {"vernacularname": ""})
     """Column of common names -> their language; empty for that of the row."""
+    doubled: Sequence[tuple[str, int]] = ()
+    """Columns that may have the same term, of which a filled cell counts."""
     n_cells: int = 0
     """Of a plain table, in which longer rows are skipped and `#` begins a comment."""
 
@@ -70,20 +74,20 @@ def checklist_of_tables(container: Container, form: str, core: Table, others: Se
     problems = Problems()
     return ChecklistFile(
         form=form,
-        usages=partial(_usages, container, core, problems),
+        usages=partial(_usages, container, core, problems, parent_is_accepted=form == "ColDP"),
         common_names=partial(common_names, container, others),
         problems=problems,
     )
 
 
-def with_heading(container: Container, file: str, /, **other_terms: str) -> Table:
-    """Return a table whose first row names its terms; `other_terms` are column -> term."""
+def with_heading(container: Container, file: str, /, ids: Sequence[str] = (ID, "taxonid"), **other_terms: str) -> Table:
+    """Return a table whose first row names its terms; the first of `ids` is that of the taxon."""
     cells = next(container.rows(file), (0, []))[1]
     columns = {heading(cell): i for i, cell in reversed(list(enumerate(cells)))}
     terms = {term: (_OTHER_TERMS | other_terms).get(term, term) for term in columns}
     renamed = {terms[term]: at for term, at in columns.items() if terms[term] == term or terms[term] not in columns}
-    ids = [renamed[term] for term in (ID, "taxonid") if term in renamed]  # both refer to a row
-    return Table(files=(file,), columns={**renamed, **({ID: ids[0]} if ids else {})})
+    found = [renamed[term] for term in ids if term in renamed]
+    return Table(files=(file,), columns={**renamed, **({ID: found[0]} if found else {})})
 
 
 def plain_table(container: Container, name: str) -> Table | None:
@@ -93,13 +97,13 @@ def plain_table(container: Container, name: str) -> Table | None:
     named = next((found.index(each) for each in COLUMNS["scientific"] if each in found), None)
     if named is None and not are_named_in_parts(found):
         return None
-    columns = {_OTHER_TERMS.get(term, term): i for i, term in enumerate(found)}
-    columns = {term: i for term, i in columns.items() if term in _OF_PLAIN and i != named}
-    columns |= {} if named is None else {"scientificname": named}
+    terms = [(_OTHER_TERMS.get(term, term), i) for i, term in enumerate(found) if i != named]
+    doubled = [(term, i) for term, i in terms if term in _OF_PLAIN]
+    columns = dict(doubled) | ({} if named is None else {"scientificname": named})
     languages = {i: language_of(cell) for i, cell in enumerate(cells) if i != named}
     known = {f"common name {i}": language for i, language in languages.items() if language is not None}
     columns |= {term: int(term.split()[-1]) for term in known}
-    return Table(files=(name,), columns=columns, languages=known, n_cells=len(cells))
+    return Table(files=(name,), columns=columns, languages=known, doubled=doubled, n_cells=len(cells))
 
 
 def heading(term: str) -> str:
@@ -125,7 +129,8 @@ def higher_of(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((rank, row[rank]) for rank in LADDER if row.get(rank))
 
 
-def _usages(container: Container, core: Table, problems: Problems) -> Iterator[Usage]:
+def _usages(container: Container, core: Table, problems: Problems, *, parent_is_accepted: bool) -> Iterator[Usage]:
+    """Yield the names of a table; `parent_is_accepted` of a synonym in ColDP."""
     for file, number, row in rows_of(container, core, problems):
         named = row.get("canonicalname") or row.get("scientificname") or ""
         name = with_genus(named, row.get("genus", "")) or name_from_parts(row)
@@ -151,7 +156,7 @@ def _usages(container: Container, core: Table, problems: Problems) -> Iterator[U
             rank=row.get("taxonrank", "").lower(),
             status=status,
             parent=parent,
-            accepted=accepted or (parent if status == "synonym" else ""),  # ColDP has it as the parent
+            accepted=accepted or (parent if parent_is_accepted and status == "synonym" else ""),
             higher=higher_of(row),
             common_names=tuple(
                 (text, of_column or language)
@@ -181,7 +186,7 @@ def rows_of(
     container: Container, table: Table, problems: Problems | None = None
 ) -> Iterator[tuple[str, int, dict[str, str]]]:
     """Yield file, line and term -> value of each row, empty values left out; a row of headings is skipped."""
-    columns, n_cells = list(table.columns.items()), table.n_cells
+    columns, n_cells = [*table.columns.items(), *table.doubled], table.n_cells
     for file in table.files:
         rows = container.rows(
             file, delimiter=table.delimiter, quote=table.quote, encoding=table.encoding, problems=problems

@@ -103,6 +103,7 @@ def licence_name(text: str) -> str:
     words = re.sub(r"creative commons attribution", "cc by", text.lower())
     for word, short in (("non[ -]?commercial", "nc"), ("share[ -]?alike", "sa"), ("no[ -]?deriv(?:ative)?s", "nd")):
         words = re.sub(word, short, words)
+    words = re.sub(r"\bcc by[ a-z-]*\((?=cc[ -]by)", "", words)  # in words, and again in short
     if re.search(r"publicdomain/zero|\bcc[ -]?(?:0|zero)\b", words):
         return "CC0 1.0"
     found = re.search(r"(?:licenses/|\bcc[ -])(by(?:[ -](?:nc|sa|nd))*)(?: licen[cs]e)?(?:[ ,(/-]+v?(\d\.\d))?", words)

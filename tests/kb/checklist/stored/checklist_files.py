@@ -18,7 +18,8 @@ META = """<archive xmlns="http://rs.tdwg.org/dwc/text/" metadata="eml.xml">
  rowType="http://rs.gbif.org/terms/1.0/VernacularName"><files><location>names.csv</location></files>
 <coreid index="0"/><field index="1" term="http://rs.tdwg.org/dwc/terms/vernacularName"/>
 <field index="2" term="http://purl.org/dc/terms/language"/></extension></archive>"""
-EML = "<eml><dataset><title>Insects and plants</title><pubDate>2025-03-01</pubDate></dataset></eml>"
+EML = """<eml><dataset><title>Insects and plants</title><pubDate>2025-03-01</pubDate>
+<intellectualRights>Creative Commons Attribution License (CC BY 4.0)</intellectualRights></dataset></eml>"""
 # Children stand before their parents, and synonyms before accepted names.
 TAXA = """id\tparent\taccepted\tname\trank\tstatus
 9\t\t5\tPyrameis atalanta (Linnaeus, 1758)\tspecies\tsynonym
@@ -61,9 +62,10 @@ def coldp_usages(folder: Path) -> Path:
         rows.append("\t".join((key, accepted or parent, status, name, "", rank)))
     path = folder / "insects"
     path.mkdir()
+    names = NAMES.replace("id,name", "taxonID,name").splitlines()
     for name, text in {
         "NameUsage.tsv": "\n".join(rows),
-        "VernacularName.csv": NAMES.replace("id,name", "taxonID,name"),
+        "VernacularName.csv": "\n".join(f"{i or 'ID'},{line}" for i, line in enumerate(names)),
         "metadata.yaml": "title: Insects and plants\nversion: 2025-03-01\n",
     }.items():
         (path / name).write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
      ["Aus bus", "Bufo bufo", "Ficus carica"], ["no species named (sp., cf., aff.): 2 (first: line 2, Amanita sp.)"]),
     ("t.csv", "scientific_name\n<i>Rana temporaria</i> L.\n_Rana dalmatina_\nRana_arvalis\nR. iberica\n",
      ["Rana temporaria", "Rana dalmatina", "Rana arvalis"], ["genus shortened: 1 (first: line 5, R. iberica)"]),
-    ("t.csv", "scientific_name,common_name\nRana arvalis,Moor Frog\nAglais io,,more\n# no row\n",
+    ("t.csv", "scientific_name,common_name\nRana arvalis,Moor\rFrog\nAglais io,,more\n# no row\n",
      ["Rana arvalis"], ["more than 2 cells: 1 (first: DIR/t.csv: line 3)"]),
     # a heading that meta.xml does not declare
     ("t.zip", archive("taxonID\tscientificName\ttaxonRank\tstatus\n1\tRana arvalis\tspecies\tvalid\n"),
@@ -79,7 +79,8 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
     ("t.tsv", "taxonRank\tscientificName\nSPECIES\tBufo bufo L.\nSPECIES\tBufo bufo L.\n", ["Bufo bufo"],
      ["taxon listed before, lines joined: 1 (first: line 3, Bufo bufo)"]),
     ("t.tsv", "taxonID\tacceptedNameUsageID\tscientificName\ttaxonomicStatus\n1\t\tRana arvalis\taccepted\n"
-     "2\t3\tRana bona\tsynonym\n3\t2\tRana mala\tsynonym\n4\t\tRana nulla\tdeleted\n", ["Rana arvalis"],
+     "2\t3\tRana bona\tsynonym\n3\t2\tRana mala\tsynonym\n4\t\tRana nulla\tdeleted\n"
+     '5\t1\t"Rana fusca Thunberg,\n1792"\tsynonym\n', ["Rana arvalis"],
      ["bare, deleted or quarantined name: 1 (first: line 5, Rana nulla)",
       "synonym that leads to no accepted name: 2 (first: Rana bona)"]),
     ("t.zip", archive(
@@ -91,8 +92,12 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
       "synonym without an accepted name: 1 (first: line 4)",
       "unknown rank, not counted as species: 'soort': 1 (first: line 6, Rana mira)",
       "unknown status, taken as provisional: 'fancy word': 1 (first: DIR/t.zip: taxon.txt: line 5)"]),
-    ("t.tsv", 'scientific_name\tremark\nAglais io\t"closed"\nVanessa cardui\t"y\n',
-     ["Aglais io", "Vanessa cardui"], ["quotation mark not closed: 1 (first: DIR/t.tsv: line 3)"]),
+    ("t.tsv", 'scientific_name\tremark\nAglais io\t"closed\n"\nAglais urticae\tx\ry\nVanessa cardui\t"y\n',
+     ["Aglais io", "Aglais urticae", "Vanessa cardui"], ["quotation mark not closed: 1 (first: DIR/t.tsv: line 5)"]),
+    ("t.tsv", "taxonID\tparentNameUsageID\tacceptedNameUsageID\tscientificName\ttaxonomicStatus\n"
+     "1\t\t\tRana\t\n2\t1\t\tRana arvalis\t\n3\t1\t\tRana bona\tsynonym\n4\t1\t4\tRana mala\tsynonym\n",
+     ["Rana arvalis"], ["synonym without an accepted name: 2 (first: line 4)"]),
+    ("t.csv", "scientific_name,kingdom\rRana arvalis,Animalia\r", ["Rana arvalis"], []),
 )  # fmt: skip
 
 
@@ -131,7 +136,7 @@ def test_a_cell_may_hold_several_common_names_and_tables_of_them_stand_beside_th
         files = {
             "taxa.csv": "id,taxonID,scientificName,taxonRank\n7,https://x.test/7,Rana temporaria,species\n",
             "vernacular.csv": f'id,vernacularName,language\n7,"{cell}",en\n',
-            "VernacularNames-german.csv": "id,vernacularName,language\n7,Grasfrosch,de\n",
+            "VernacularNames-german.csv": "id,coreid,vernacularName,language\n1,7,Grasfrosch,de\n",
         }
         archived = added(tmp_path, files, "t.zip")
         assert archived.find("Grasfrosch") == archived.find("Rana temporaria")

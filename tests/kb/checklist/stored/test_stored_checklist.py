@@ -39,6 +39,7 @@ def test_a_taxon_of_any_rank_gives_the_species_below_it(insects: StoredChecklist
     assert find_taxon(insects, "Animalia", {"vanessa-cardui", "pica-pica"}).n_held == 1
     assert [each.scientific_name for each in select(insects, "Vanessa cardui")] == ["Vanessa cardui"]
     title, edition = insects.meta.get("title"), insects.name.removeprefix("insects")
+    assert insects.meta["licence"] in {"CC BY 4.0", ""}
     assert (title, edition) in {("Insects and plants", " 2025-03-01"), (None, ""), ("", "")}
 
 
@@ -104,7 +105,7 @@ def test_species_of_the_same_name_in_two_kingdoms_have_ids_of_their_own(tmp_path
 
 def test_lines_of_a_plain_table_with_the_same_taxon_are_joined_and_reported(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
-        "kingdom,family,scientific_name,common_name,synonyms\n,,Aglais io,Peacock,Inachis io\n"
+        "kingdom,family,scientific_name,common_name,synonyms,kingdom\n,,Aglais io,Peacock,Inachis io\n"
         'Animalia,Nymphalidae,"Aglais io (Linnaeus, 1758)",Peacock Butterfly,Nymphalis io\n'
         ",Nymphalidae,Aglais io,,\nPlantae,,Ficus carica,,\n"
     )
@@ -168,6 +169,9 @@ def test_a_bad_archive_is_refused_with_its_file(tmp_path: Path) -> None:
         ({"meta": "<archive/>"}, "has no core"),
         ({"meta": META.replace("dwc/terms/Taxon", "dwc/terms/Occurrence")}, "rows of occurrence, expected Taxon"),
         ({"meta": META.replace('index="3"', 'index="x"')}, "expected a number as index"),
+        ({"meta": META.replace('"\\t"', '"||"')}, "meta.xml: expected one character between fields"),
+        ({"meta": META.replace('"\\t"', '""')}, "meta.xml: expected one character between fields"),
+        ({"meta": META.replace("scientificName", "remark")}, "meta.xml: the core has no field scientificName"),
         ({"meta": META.replace("UTF-8", "no-code")}, "unknown encoding: no-code"),
         ({"taxa": None}, "names taxa.txt, which the archive lacks"),
         ({"taxa": TAXA + "\n" * 20_000_000}, r"taxa.txt would unpack to .* bytes from"),
