@@ -1,5 +1,3 @@
-"""Extractive summaries in the words of the article, with evidence, in linear time; visual scores of sentences."""
-
 import random
 import time
 from collections import Counter
@@ -49,7 +47,6 @@ HIDDEN = {
     "Young red-capped wrens are brown.": "Young birds are brown.",
     "It is larger than the red-capped wren of Peru.": "It is larger than this species of Peru.",
     "It is larger than other red-capped wrens.": "It is larger than other birds of this species.",
-    "Wrena rubra is red.": "It is red.",
     "The red-capped wren bird is red.": "It is red.",
     "The red-capped wren crown is red.": "Its crown is red.",
     "The tail of W. rubra is long.": "The tail of this species is long.",

@@ -1,5 +1,3 @@
-"""Distilling by group of organisms: rules, stages and sides apart, precision on labelled sentences, names, prompts."""
-
 import asyncio
 import json
 from dataclasses import replace
@@ -31,7 +29,6 @@ MUSHROOM = taxon("Amanita muscaria", order="Agaricales")
 PLANT = taxon("Digitalis purpurea", order="Lamiales")
 FROG = taxon("Rana temporaria", "Common Frog", **{"class": "Amphibia"})
 FISH = taxon("Aus bus", **{"class": "Actinopterygii"})
-CORAL = taxon("Aus bus", **{"class": "Anthozoa"})
 # Taxon, text, statements of its summary: each a text where an earlier version failed.
 SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (BUTTERFLY, "The caterpillar is green with a white line. Its head is brown. The wings are blue with a dark border.",
@@ -49,8 +46,6 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
      "chalk. The spores are amyloid.",
      ["The cap is red.", "The spore print is white.", "The flesh turns blue when bruised.",
       "The stem breaks like chalk."]),
-    (CORAL, "Colonies are purple and fan-shaped and up to 1 m tall. The polyps are white with eight tentacles.",
-     ["Colonies are purple and fan-shaped and up to 1 m tall.", "The polyps are white with eight tentacles."]),
     (FISH, "It reaches 1 m. It reaches depths of 200 m.", ["It reaches 1 m."]),
     (taxon("Aus bus", "Orchid", order="Asparagales"), "An orchid with sepals of pink.",
      ["A plant with sepals of pink."]),
@@ -60,10 +55,8 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
      ["These animals occur in green and brown colours with black bands on the legs."]),
     # food, use, courtship, growth, cultivars and names alone are no looks
     (FISH, "It eats green frogs and small red fish.", []),
-    (FISH, "Males court with their fins raised.", []),
     (MUSHROOM, "The cap grows 5 mm a year, red and flat.", []),
     (FROG, "The common frog is boiled until its skin is bright red.", []),
-    (FROG, "It was observed to leap at yellow floats with black spots.", []),
     (PLANT, "The cultivar 'Alba' has white flowers and green bracts.", []),
     (BIRD, "White-throated Wren, Wrena albigularis", []),
 )  # fmt: skip

@@ -1,5 +1,3 @@
-"""The model distiller: requests, retries, and incomplete, wrong or hijacked replies."""
-
 import json
 from pathlib import Path
 

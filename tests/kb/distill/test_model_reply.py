@@ -1,5 +1,3 @@
-"""Checks of model replies: form, evidence, claims, names and lengths; claims of sentences; fences of articles."""
-
 import json
 import re
 from typing import Any

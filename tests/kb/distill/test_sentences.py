@@ -1,5 +1,3 @@
-"""Sentence boundaries and spans, chunks within the limits of all encoders, and terms from lists and articles."""
-
 from pathlib import Path
 
 import pytest

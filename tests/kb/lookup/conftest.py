@@ -1,5 +1,3 @@
-"""Knowledge bases that the tests of look-ups share: each test gets a copy."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Context from the knowledge base, wiki, web and model, with checks and learnt terms."""
-
 import json
 import logging
 import re
@@ -31,16 +29,12 @@ def term(name: str, definition: str, look_for: str = "") -> Term:
     return Term(term_id=f"term:{name}", name=name, definition=definition, look_for=look_for, source=source)
 
 
-AMPLEXUS = term(
-    "amplexus", "The mating embrace of frogs: the male clasps the female from behind.",
-    "A small frog on the back of a larger one.",
-)  # fmt: skip
+EMBRACE = "The mating embrace of frogs: the male clasps the female from behind."
+AMPLEXUS = term("amplexus", EMBRACE, "A small frog on the back of a larger one.")
 ZORBLIN = term("zorblin", "A gland of frogs that swells in spring.")
 ALBINISM = Term(term_id="term:albinism", name="albinism", definition="A lack of all pigment.", aliases=("albino",))
-CERE = Term(
-    term_id="term:cere", name="cere", definition="Bare skin at the base of the bill.", source=Source(title="Cere")
-)
-CERE_TEXT = "Cere: Bare skin at the base of the bill."
+CERE = term("cere", "Bare skin at the base of the bill.")
+CERE_TEXT = f"Cere: {CERE.definition}"
 BILLS = Source(title="Bills", url="https://web.example/bills")
 ANSWER = "Rhynchokinesis is the bending of the bill tip [1]. It is seen in waders."
 

@@ -1,5 +1,3 @@
-"""Look-ups of species and terms by name or description, with sources, and what nothing explains."""
-
 from dataclasses import replace
 
 import kb

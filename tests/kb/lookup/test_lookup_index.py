@@ -1,5 +1,3 @@
-"""BM25 scores, the look-up index of a store with the shipped glossary, and its files in `cache/`."""
-
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +20,9 @@ from tests.toy.encoders import toy_encoders
 
 ZORBLIN = Term(term_id="term:zorblin", name="zorblin", definition="A gland of frogs.")
 OWN_CERE = Term(
-    term_id="term:cere",
-    name="cere",
-    definition="The waxy base of the bill.",
+    term_id="term:cere", name="cere", definition="The waxy base of the bill.",
     source=Source(title="Cere", url="https://wiki.example/cere", revision=7, licence="CC BY-SA 4.0"),
-)
+)  # fmt: skip
 QUERIES = ("red shoulder patch", "blue back and orange breast", "kingfisher", "Red-wingd Blackbrd")
 
 

@@ -1,5 +1,3 @@
-"""Search for species by name and by description, suggestions, field marks, and files of queries."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Technical and everyday senses of terms and group names."""
-
 import csv
 import json
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Species and terms of a knowledge base by name, and those that it lacks."""
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Marks of ordinary adults, left out of passages on individuals that look different, such as an albino."""
-
 import kb
 from data.records import QueryPart, Source, Term
 from kb.lookup.findings import query_parts
@@ -9,8 +7,6 @@ from kb.lookup.variants import (
     fitting_sentences,
     in_its_plumage,
     sentences_without_looks,
-    variant_of,
-    variant_words_in,
     words_of_any,
 )
 from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, entry
@@ -68,19 +64,6 @@ def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour_also_for_a_model
         f"A plump thrush; a thin, pointed bill; length 23 to 28 cm. {NOT_ORDINARY}"
     )
     assert "orange" not in writer.asked[0]
-
-
-def test_words_for_sex_and_age_belong_to_the_name_beside_them_and_others_to_the_query() -> None:
-    for query, name, kinds in (
-        ("male robin and female finch", "finch", {"female"}),
-        ("female or immature evening grosbeak", "evening grosbeak", {"female", "juvenile"}),
-        ("a sandhill crane couple with their chicks", "sandhill crane", set()),
-        ("an American Robin with leucism", "American Robin", {"colour"}),
-        ("a drake mallard in eclipse", "mallard", {"male", "nonbreeding"}),
-    ):
-        assert variant_of(query, name, query.index(name)) == kinds, query
-    words = ["a", "first-winter", "gull", "not", "in", "non-breeding", "plumage"]
-    assert variant_words_in("A 1st winter gull, not in non-breeding plumage") == words
 
 
 def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult() -> None:

@@ -1,6 +1,3 @@
-"""Web search by a search model over a real HTTP server: answers kept whole, with their citations."""
-
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,7 +17,6 @@ from kb.lookup.context_settings import CONTEXT_PRESETS
 from kb.lookup.gathering import search_web
 from kb.store.chroma import Collections
 from kb.store.layout import collection_name
-from tests.made_once import made_once
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
 from tests.toy.encoders import toy_encoders
 
@@ -69,25 +65,12 @@ def test_an_answer_without_a_page_is_credited_to_its_model_and_a_refusal_is_none
     assert caplog.text.count("cites no page") == 1 and "I cannot help" in caplog.text
 
 
-# --- answers in a knowledge base -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def with_answer(tmp_path_factory: pytest.TempPathFactory, one_bird: Path) -> Path:
-    """A knowledge base with one species and the answer to "a frog in ammplexus"."""
-
-    def make(path: Path) -> None:
-        shutil.copytree(one_bird, path)
-        reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
-        with search_model(reply) as (chat, _), kb.open(path) as store:
-            kb.context(store, "a frog in ammplexus", toy_encoders().sentence, search=chat, settings=PAPER)
-
-    return made_once(tmp_path_factory, "answered.kb", make)
-
-
-def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_query(with_answer: Path) -> None:
+def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_query(one_bird: Path) -> None:
     encoder = toy_encoders().sentence
-    with kb.open(with_answer) as store:
+    reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
+    with search_model(reply) as (chat, _), kb.open(one_bird) as store:
+        kb.context(store, "a frog in ammplexus", encoder, search=chat, settings=PAPER)
+    with kb.open(one_bird) as store:
         [answer] = store.terms()
         assert isinstance(answer, WebAnswer)
         assert [source.url for source in answer.citations] == [FROGS, TOADS]
@@ -101,7 +84,7 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
         found = kb.context(store, "Photo of a frog in ammplexus", encoder)
         assert (found.passage, found.asked_on) == ("Frogs embrace. He holds her [1].", answer.asked_on)
         assert kb.context(store, "an albino frog in ammplexus", encoder).asked_on is None
-    assert kb.verify(with_answer).ok
+    assert kb.verify(one_bird).ok
 
 
 def test_queries_are_searched_together_near_ones_once_and_by_several_threads(one_bird: Path) -> None:

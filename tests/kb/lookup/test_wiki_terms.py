@@ -1,5 +1,3 @@
-"""Terms from a wiki: only pages with a title in the query explain its words."""
-
 from collections.abc import Iterator
 
 import pytest
