@@ -153,8 +153,6 @@ def test_invalid_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         read(write(tmp_path / "chat.json", [CHAT])).image_folder()
 
 
-# --- INQUIRE-Rerank ---
-
 KNOWN = "cross orbweaver"  # a species name, and the whole text of INQUIRE's query 19
 OTHER = "a purple heron dancing"
 ROWS = [  # query, image, score, relevant
@@ -233,8 +231,6 @@ def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="as a Parquet file"):
         read_rerank(file)
 
-
-# --- measured by kb, against references in NumPy ---
 
 N_IMAGES = 60
 NAMES = [f"dev-{i}-img0" for i in range(N_IMAGES)]

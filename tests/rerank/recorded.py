@@ -4,8 +4,6 @@
 The model is a rule, so records prove mechanics, not quality.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -133,11 +131,8 @@ class Model:
             if request.seed is not None:
                 worths[-1] += 9 * (request.seed - 2)
             answer = self._yes_or_no(worths[-1], number)
-            return (
-                (TokenLogprobs(token="A green back.\nAnswer: ", logprob=0.0), answer)
-                if asked.kind == "reasoned"
-                else (answer,)
-            )
+            reason = TokenLogprobs(token="A green back.\nAnswer: ", logprob=0.0)
+            return (reason, answer) if asked.kind == "reasoned" else (answer,)
         return f"a {asked.photos[-1]} bird in {'snow' if worths[-1] > 45 else 'water'}" if worths else "a yellow bird"
 
     def _yes_or_no(self, worth: int, number: int) -> TokenLogprobs:
@@ -171,9 +166,6 @@ def describe(request: ChatRequest, asked: Asked) -> str:
 
 
 JUDGES: tuple[JudgeName | None, ...] = (None, "vision", "encoder")
-
-
-# --- cases -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,9 +343,6 @@ CASES: dict[str, dict[str, Case]] = {
     },
 }
 # fmt: on
-
-
-# --- records ---------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -150,9 +150,6 @@ def test_questions_are_rewritten_when_the_context_changes(job: Any, tmp_path: Pa
     assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
-# --- composed queries and dialogues ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("more", [{"modification": "one alone"}, {"dialogue": ("frogs", "two? yes")}])
 def test_a_rule_divides_neither_changes_nor_dialogues_but_they_can_be_asked_whole(job: Any, more: Any) -> None:
     reference = {"reference_image": job.candidates[0].path} if "modification" in more else {}
