@@ -90,7 +90,8 @@ def card(
     """Return the dataset card as Markdown with a YAML header; `licences` counts the photos of each licence."""
     n_images = sum(licences.values())
     texts = Counter((entry.source.licence if entry.source else None) or "no licence stated" for entry in species)
-    highest = Counter(_highest(entry) for entry in species)
+    lineages = [entry.taxon.lineage for entry in species]
+    highest = Counter(_plain(lineage.get("class") or lineage.get("order") or "") for lineage in lineages)
     of = ", ".join(f"{name} {n:,}" for name, n in highest.most_common(5) if name)
     spaces = ", ".join(f"`{_plain(space)}`" for space in info.spaces)
     return _CARD.substitute(
@@ -109,10 +110,5 @@ def card(
     )
 
 
-def _highest(entry: SpeciesEntry) -> str:
-    return _plain(entry.taxon.lineage.get("class") or entry.taxon.lineage.get("order") or "")
-
-
 def _plain(text: str) -> str:
-    """Return foreign text as one line without table separators."""
     return " ".join(text.replace("|", "/").split())

@@ -5,6 +5,7 @@ The index is written anew from the tables, so that no database of a stranger is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -38,11 +39,8 @@ def export_checklist(layout: Layout, info: KnowledgeBaseInfo, work: Path) -> Non
     kept.close()
     write_table(work / bundle.CHECKLIST_ABOUT, about, _ABOUT)
     with closing(read_only(layout.checklist)) as db:
-        write_table(
-            work / bundle.CHECKLIST_TAXA,
-            ({**row._asdict(), "is_shared": int(row.is_shared)} for row in taxon_rows(db)),
-            _TAXA,
-        )
+        taxa = ({**row._asdict(), "is_shared": int(row.is_shared)} for row in taxon_rows(db))
+        write_table(work / bundle.CHECKLIST_TAXA, taxa, _TAXA)
         write_table(work / bundle.CHECKLIST_NAMES, (row._asdict() for row in name_rows(db)), _NAMES)
 
 
@@ -58,7 +56,7 @@ def import_checklist(source: Path, manifest: Manifest, layout: Layout) -> None:
         return
     if missing := [name for name in tables if name not in given]:
         raise BadInput(f"{source} has a part of a checklist, but not {missing[0]}")
-    about = {_text(row["key"]): _text(row["value"]) for row in read_rows(source, bundle.CHECKLIST_ABOUT, tuple(_ABOUT))}
+    about = {row["key"]: row["value"] for row in _rows(source, bundle.CHECKLIST_ABOUT, _ABOUT)}
     if about.get("digest") != manifest.checklist_digest or not about.get("name"):
         raise BadInput(f"{source}: its checklist is not {manifest.checklist}, which the manifest names")
     if sum(map(len, about.values())) > _MAX_ABOUT:
@@ -69,29 +67,18 @@ def import_checklist(source: Path, manifest: Manifest, layout: Layout) -> None:
     write_rows(
         layout.checklist,
         dict.fromkeys(OWN_META, "") | {"problems": "[]"} | about,
-        (_taxon(row) for row in read_rows(source, bundle.CHECKLIST_TAXA, tuple(_TAXA))),
-        (_name(row) for row in read_rows(source, bundle.CHECKLIST_NAMES, tuple(_NAMES))),
+        (
+            TaxonRow(**{**row, "is_shared": bool(row["is_shared"])})
+            for row in _rows(source, bundle.CHECKLIST_TAXA, _TAXA)
+        ),
+        (NameRow(**row) for row in _rows(source, bundle.CHECKLIST_NAMES, _NAMES)),
     )
 
 
-def _taxon(row: Row) -> TaxonRow:
-    n, last, parent, is_shared = (_number(row[name]) for name in ("n", "last", "parent", "is_shared"))
-    key, name, rank = (_text(row[name]) for name in ("id", "name", "rank"))
-    return TaxonRow(n, last, parent, key, name, rank, bool(is_shared))
-
-
-def _name(row: Row) -> NameRow:
-    taxon, level, nth = (_number(row[name]) for name in ("taxon", "level", "nth"))
-    return NameRow(taxon, level, nth, _text(row["text"]), _text(row["language"]))
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int):
-        raise BadInput(f"expected a number in the checklist, got {str(value)[:40]!r}")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise BadInput(f"expected a text in the checklist, got {str(value)[:40]!r}")
-    return value
+def _rows(source: Path, table: str, columns: Columns) -> Iterator[Row]:
+    """Yield the rows of a table, of which no value may be missing or of another type."""
+    for row in read_rows(source, table, tuple(columns)):
+        for column, kind in columns.items():
+            if not isinstance(row[column], int if kind == "number" else str):
+                raise BadInput(f"expected a {kind} in the checklist, got {str(row[column])[:40]!r}")
+        yield row

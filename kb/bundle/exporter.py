@@ -17,25 +17,11 @@ from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry
 from data.version import fieldmark_version
 from kb.bundle import manifest as bundle
+from kb.bundle import tables
 from kb.bundle.card import card
 from kb.bundle.checklist import export_checklist
 from kb.bundle.manifest import Manifest, note_of
-from kb.bundle.tables import (
-    ARTICLES,
-    IMAGES,
-    LEFT_OUT,
-    SPECIES,
-    STEPS,
-    SUBJECTS,
-    TERMS,
-    VECTORS,
-    Row,
-    image_name,
-    image_row,
-    species_row,
-    term_row,
-    write_table,
-)
+from kb.bundle.tables import Row, image_name, image_row, species_row, term_row, write_table
 from kb.bundle.withheld import n_texts, withheld_pages, without_pages
 from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
@@ -45,6 +31,10 @@ from kb.store.published_texts import TEXTS
 from kb.store.rows import term_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
 from kb.store.verify import lost_files, verify_ledger
+
+_COPIED = (
+    "profile", "source", "languages", "text_image", "visual", "sentence", "checklist", "checklist_digest",
+)  # fmt: skip
 
 
 def export_bundle(
@@ -113,14 +103,16 @@ def _export(
             hint="Export it with vectors.",
         )
     images = list(_copied_images(layout, work, species))
-    write_table(work / bundle.IMAGES, images, IMAGES)
-    write_table(work / bundle.SPECIES, map(species_row, species), SPECIES)
-    write_table(work / bundle.TERMS, map(term_row, terms), TERMS)
-    write_table(work / bundle.ARTICLES, _articles(layout, ledger), ARTICLES)
-    write_table(work / bundle.SUBJECTS, ledger.rows("subjects"), SUBJECTS)
-    write_table(work / bundle.LEFT_OUT, ledger.rows("left_out"), LEFT_OUT)
+    write_table(work / bundle.IMAGES, images, tables.IMAGES)
+    write_table(work / bundle.SPECIES, map(species_row, species), tables.SPECIES)
+    write_table(work / bundle.TERMS, map(term_row, terms), tables.TERMS)
+    write_table(work / bundle.ARTICLES, _articles(layout, ledger), tables.ARTICLES)
+    write_table(work / bundle.SUBJECTS, ledger.rows("subjects"), tables.SUBJECTS)
+    write_table(work / bundle.LEFT_OUT, ledger.rows("left_out"), tables.LEFT_OUT)
     made_again = (TEXTS,) if with_vectors else (TEXTS, *bundle.REPEATED_STAGES)
-    write_table(work / bundle.STEPS, (row for row in ledger.rows("steps") if row["stage"] not in made_again), STEPS)
+    write_table(
+        work / bundle.STEPS, (row for row in ledger.rows("steps") if row["stage"] not in made_again), tables.STEPS
+    )
     if with_vectors:
         for name in collection_names(info):
             rows = (
@@ -128,7 +120,7 @@ def _export(
                 for subject, vectors in ledger.vectors.each_subject(name)
                 for item, vector in vectors.items()
             )
-            write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, VECTORS)
+            write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, tables.VECTORS)
     export_checklist(layout, info, work)
     for file in calibration_files(layout):
         write_atomic(work / f"{bundle.CALIBRATION}{file.name}", file.read_bytes())
@@ -140,20 +132,13 @@ def _export(
         format=bundle.FORMAT,
         fieldmark=fieldmark_version(),
         digest=digest,
-        profile=info.profile,
-        source=info.source,
-        languages=info.languages,
-        text_image=info.text_image,
-        visual=info.visual,
-        sentence=info.sentence,
+        **{name: getattr(info, name) for name in _COPIED},
         has_vectors=with_vectors,
         species=len(species),
         terms=len(terms),
         # Paths of this machine are private.
         sources={name: origin for name, origin in read_origins(ledger).items() if origin.get("kind") != "folder"},
         files=files,
-        checklist=info.checklist,
-        checklist_digest=info.checklist_digest,
     )
     write_atomic(work / bundle.MANIFEST, json.dumps(to_json(manifest), indent=1, sort_keys=True).encode())
     return Exported(
@@ -179,7 +164,6 @@ def _copied_images(layout: Layout, work: Path, species: Sequence[SpeciesEntry]) 
 
 
 def _articles(layout: Layout, ledger: Ledger) -> Iterator[Row]:
-    """Yield every page and plain text of the ledger once."""
     fetched = (page.sha256 for page in ledger.outputs("fetch", FetchOutput).values())
     distilled = (output.text_sha256 for output in ledger.outputs("distil", DistilOutput).values())
     own = (text.sha256 for addition in additions(ledger).values() for text in addition.texts)

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -161,10 +161,10 @@ def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
 
 
 def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger: Ledger) -> None:
-    for name in manifest.files:
-        if name.startswith(bundle.CALIBRATION) and is_calibration(name.removeprefix(bundle.CALIBRATION)):
-            content = bundle.safe_path(source, name).read_bytes()
-            keep_calibration(layout, ledger, name.removeprefix(bundle.CALIBRATION), content)
+    for path in manifest.files:
+        name = path.removeprefix(bundle.CALIBRATION)
+        if name != path and is_calibration(name):
+            keep_calibration(layout, ledger, name, bundle.safe_path(source, path).read_bytes())
 
 
 def _copy_ledger(
@@ -174,23 +174,17 @@ def _copy_ledger(
         ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
         left_out = read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT))
         ledger.set_left_out(LeftOut(**{column: str(row[column]) for column in LEFT_OUT}) for row in left_out)
-        steps = (_step(row) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
+        names = collection_names(info)
+        steps = (_step(row, names) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
         if not takes_vectors:
             steps = (_without_bare_anchors(step) for step in steps if step.stage not in REPEATED_STAGES)
-        ledger.record(_of_known_collections(steps, collection_names(info)))
+        ledger.record(steps)
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(ORIGIN + name, json.dumps({**origin, FROM_BUNDLE: "yes"}, sort_keys=True))
         if takes_vectors:
             ledger.publish([entry_of(subject) for subject in _subjects(source)])
             note_texts(layout, ledger, held_pages(ledger), [entry.subject_id for entry in ledger.entries("taxon")])
-
-
-def _of_known_collections(steps: Iterable[Step], collections: Container[str]) -> Iterator[Step]:
-    for step in steps:
-        if step.space and step.space not in collections:
-            raise BadInput(f"unknown collection {step.space!r}")
-        yield step
 
 
 def _subjects(source: Path) -> Iterator[Subject]:
@@ -209,27 +203,24 @@ def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
     return str(row["subject_id"]), kind, str(row["name"]), record
 
 
-def _step(row: Mapping[str, Any]) -> Step:
+def _step(row: Mapping[str, Any], collections: Container[str]) -> Step:
     stage, output = str(row["stage"]), row["output"]
     if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *REPEATED_STAGES):
         raise BadInput(f"expected the result of a stage, got stage {stage!r} and status {row['status']!r}")
-    if output is not None:
-        if stage in OUTPUTS:
-            record = loads(OUTPUTS[stage], str(output))  # raises for an invalid record
-            if is_page(str(row["subject_id"])) and isinstance(record, PageRef) and not is_web_address(record.title):
-                raise BadInput(f"expected the web address of a page, got {record.title[:80]!r}")
-        else:
-            raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
+    if row["space"] and row["space"] not in collections:
+        raise BadInput(f"unknown collection {row['space']!r}")
+    if output is not None and stage not in OUTPUTS:
+        raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
+    record = loads(OUTPUTS[stage], str(output)) if output is not None else None  # raises for an invalid record
+    if is_page(str(row["subject_id"])) and isinstance(record, PageRef) and not is_web_address(record.title):
+        raise BadInput(f"expected the web address of a page, got {record.title[:80]!r}")
     return Step(**{name: row[name] for name in Step._fields})
 
 
 def _without_bare_anchors(step: Step) -> Step:
     """Return the step without anchors that have no photo, which cannot be encoded again."""
-    if step.stage != "anchor" or step.output is None:
-        return step
-    output = loads(AnchorOutput, step.output)
-    lost = [anchor for anchor in output.anchors if anchor.sha256 is None]
-    if not lost:
+    output = loads(AnchorOutput, step.output) if step.stage == "anchor" and step.output else AnchorOutput()
+    if not (lost := [anchor for anchor in output.anchors if anchor.sha256 is None]):
         return step
     skipped = [LeftOut(name=anchor.file or anchor.anchor_id, reason=reasons.NO_PICTURE) for anchor in lost]
     kept = tuple(anchor for anchor in output.anchors if anchor.sha256 is not None)

@@ -119,7 +119,11 @@ def read_manifest(bundle: Path) -> Manifest:
     if twins := len(manifest.files) - len({name.casefold() for name in manifest.files}):
         raise BadInput(f"{file} names {twins} files that differ only in case")
     for name, note in manifest.files.items():
-        _check(safe_path(bundle, name), note)
+        path = safe_path(bundle, name)
+        if path.stat().st_size != note.bytes:
+            raise BadInput(f"{path}: expected {note.bytes:,} bytes, got {path.stat().st_size:,}")
+        if note_of(path) != note:
+            raise BadInput(f"{path} has changed: its sha256 differs from the manifest's")
     return manifest
 
 
@@ -148,10 +152,3 @@ def safe_path(bundle: Path, name: str) -> Path:
 def note_of(path: Path) -> FileNote:
     """Return size and hash of a file."""
     return FileNote(bytes=path.stat().st_size, sha256=sha256_of_file(path))
-
-
-def _check(path: Path, note: FileNote) -> None:
-    if path.stat().st_size != note.bytes:
-        raise BadInput(f"{path}: expected {note.bytes:,} bytes, got {path.stat().st_size:,}")
-    if note_of(path) != note:
-        raise BadInput(f"{path} has changed: its sha256 differs from the manifest's")

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,15 +118,8 @@ def _values_of(column: pyarrow.Array) -> Callable[[int], Any]:
 
     if pyarrow.types.is_dictionary(column.type):
         indices = column.indices.to_pylist()
-        texts: dict[int | None, str | None] = {None: None}
-
-        def text(i: int) -> str | None:
-            index = indices[i]
-            if index not in texts:
-                texts[index] = column.dictionary[index].as_py()
-            return texts[index]
-
-        return text
+        text = cache(lambda index: None if index is None else column.dictionary[index].as_py())
+        return lambda i: text(indices[i])
     if pyarrow.types.is_list(column.type):
         numbers, bounds = column.values.to_numpy(zero_copy_only=False), column.offsets.to_pylist()
         return lambda i: numbers[bounds[i] : bounds[i + 1]]

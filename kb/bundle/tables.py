@@ -18,13 +18,7 @@ Columns = Mapping[str, str]
 """Name of a column -> text, texts, number or vector."""
 
 ROWS_AT_A_TIME = 2_000
-SUFFIXES: Mapping[str, str] = {
-    "image/jpeg": ".jpg",
-    "image/png": ".png",
-    "image/gif": ".gif",
-    "image/webp": ".webp",
-    "image/tiff": ".tiff",
-}
+SUFFIXES = {"image/jpeg": ".jpg"} | {f"image/{name}": f".{name}" for name in ("png", "gif", "webp", "tiff")}
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
 _SOURCE: Columns = {"title": "text", "url": "text", "revision": "number", "article_licence": "text", "language": "text"}

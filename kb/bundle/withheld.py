@@ -59,13 +59,7 @@ def without_pages(
 ) -> Iterator[tuple[Ledger, str]]:
     """Yield a copy of a ledger without some pages, and its digest; the texts of their species are encoded again.
 
-    Args:
-        layout: the knowledge base; it does not change.
-        info: contents of its `kb.toml`.
-        ledger: its ledger.
-        pages: id -> address of the pages.
-        load_encoders: loads its encoders.
-        file: for the copy, which is deleted at the end.
+    `file` is that of the copy, which is deleted at the end; `load_encoders` loads the encoders of the knowledge base.
     """
     if load_encoders is None:
         raise UsageError(
@@ -82,7 +76,7 @@ def without_pages(
             subjects = assemble(run)
             failed = encode(run, subjects)
             publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
-            yield copy, digest_of(layout, info, copy)
+            yield copy, digest_of(layout, info, copy)[0]
     finally:
         for each in file.parent.glob(f"{file.name}*"):
             each.unlink()

@@ -12,18 +12,7 @@ from data.contracts import Encoders
 from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
 from data.lexicon.taxa import GENERAL, group_of_taxon
-from data.records import (
-    HIGHER_RANKS,
-    Added,
-    Anchor,
-    Article,
-    Source,
-    Statement,
-    Summary,
-    TakenText,
-    Taxon,
-    Term,
-)
+from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
 from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives
 from kb.distill.distiller_names import AS_IS
@@ -153,7 +142,7 @@ def store_addition(
             was_there = {entry.subject_id for entry in ledger.entries()}
             name = subject if isinstance(subject, str) else subject.scientific_name
             was_removed = name in removed(ledger)
-            _note(ledger, subject, key, addition)
+            _note(ledger, subject, key, name, addition)
             run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
             run_stages(run, ("encode", "index"))
             ledger.checkpoint()
@@ -178,7 +167,6 @@ def store_addition(
 
 
 def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
-    """Return a photo as an anchor, with its bytes."""
     credit = {"url": photo.url, "author": photo.author, "licence": photo.licence}
     try:
         anchor, content, (width, height) = read_own_photo(photo.path, key, **credit)
@@ -187,10 +175,8 @@ def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
     except OSError as error:
         raise BadInput(f"{photo.path} cannot be read: {error.strerror}", hint="Nothing was added.") from error
     if min(width, height) < SMALLEST_SIDE_PX:
-        raise BadInput(
-            f"{photo.path}: expected a side of at least {SMALLEST_SIDE_PX} px, got {width} x {height}",
-            hint="Nothing was added.",
-        )
+        sides = f"expected a side of at least {SMALLEST_SIDE_PX} px, got {width} x {height}"
+        raise BadInput(f"{photo.path}: {sides}", hint="Nothing was added.")
     return anchor, content
 
 
@@ -209,7 +195,6 @@ def with_lineage(held: Taxon | None, given: Taxon) -> Taxon:
 
 
 def _news(held: Taxon | None, taxon: Taxon) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the English names and the higher taxa that a species did not have before."""
     names = tuple(name for name in taxon.common_names if held is None or name not in held.common_names)
     lineage = {rank: name for rank, name in taxon.lineage.items() if held is None or held.lineage.get(rank) != name}
     return names, lineage
@@ -227,8 +212,7 @@ def _read_again(layout: Layout, before: Addition, held: Taxon | None, taxon: Tax
         again = None
         if text.summary is not None and text.summary.distiller != AS_IS:
             plain = layout.articles.read(text.sha256).decode()
-            revision = int(sha256_hex(plain)[:12], 16)
-            article = Article(source=replace(text.source, revision=revision), text=plain, sections=())
+            article = Article(source=replace(text.source, revision=_revision(plain)), text=plain, sections=())
             again = ExtractiveDistiller().distil(article, taxon)
         n_again += again is not None
         texts.append(text if again is None else replace(text, summary=replace(again, scope="description")))
@@ -245,10 +229,12 @@ def _article(text: OwnText) -> Article:
     if not text.text.strip() or "\0" in text.text or len(text.text) > MAX_TEXT_CHARACTERS:
         raise BadInput(f"{text.title}: expected a text of 1 to {MAX_TEXT_CHARACTERS:,} characters")
     plain, sections = parse_text(text.text)
-    # The distiller takes a text without a revision for facts.
-    revision = int(sha256_hex(plain)[:12], 16)
-    source = Source(title=text.title, url=text.url, revision=revision, licence=text.licence)
+    source = Source(title=text.title, url=text.url, revision=_revision(plain), licence=text.licence)
     return Article(source=source, text=plain, sections=sections)
+
+
+def _revision(text: str) -> int:
+    return int(sha256_hex(text)[:12], 16)  # the distiller takes a text without a revision for facts
 
 
 def _read_text(taxon: Taxon, text: OwnText, *, as_is: bool) -> tuple[Article, Summary]:
@@ -310,7 +296,6 @@ def _with_term(
 
 
 def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anchor], taxon: Taxon) -> Addition:
-    """Return earlier and new additions together, each text and photo once."""
     by_text = {text.sha256: text for text in (*before.texts, *texts)}
     by_photo = {anchor.anchor_id: anchor for anchor in (*before.anchors, *anchors)}
     return Addition(
@@ -320,17 +305,16 @@ def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anch
     )
 
 
-def _note(ledger: Ledger, subject: Taxon | str, key: str, addition: Addition) -> None:
+def _note(ledger: Ledger, subject: Taxon | str, key: str, name: str, addition: Addition) -> None:
     output = dumps(addition)
     with ledger.transaction():
         if isinstance(subject, str):
             if key not in ledger.subjects("term"):
                 ledger.add_subjects([(key, "term", subject, "")])
         else:
-            held = ledger.subjects("taxon", ids=[key]).get(key)
-            taxon = with_own_names(with_lineage(loads(Taxon, held) if held else None, subject), addition)
+            taxon = with_own_names(subject, addition)  # which `with_lineage` returned
             ledger.add_subjects([(key, "taxon", taxon.scientific_name, dumps(taxon))])
-        ledger.drop_left_out([subject if isinstance(subject, str) else subject.scientific_name])
+        ledger.drop_left_out([name])
         if addition != Addition(common_names=addition.common_names):
             ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 

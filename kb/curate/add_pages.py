@@ -117,7 +117,6 @@ def _check(subject: Taxon | str, articles: Sequence[Article], distiller: AnyDist
 
 
 def _held(path: Path) -> set[str]:
-    """Return the ids of entries and pages of a knowledge base that may not exist yet."""
     with ledger_so_far(Layout(path).ledger) as ledger:
         if ledger is None:
             return set()

@@ -20,6 +20,7 @@ COLUMNS = (
     "kind", "title", "url", "revision", "author", "licence", "licence_url", "freedom", "publishable", "adapted",
     "species", "sha256", "accessed",
 )  # fmt: skip
+_FIELDS = [{"publishable": "is_publishable", "adapted": "is_adapted"}.get(column, column) for column in COLUMNS]
 Credit = TextCredit | PhotoCredit
 
 
@@ -28,21 +29,10 @@ def as_rows(credits: Credits) -> list[tuple[object, ...]]:
 
     The title of a photo is its file name, and its address that of its file page.
     """
-    texts = [
-        (
-            *(text.kind, text.title, text.url, text.revision, None, text.licence, text.licence_url, text.freedom),
-            *(text.is_publishable, text.is_adapted, text.species, None, text.accessed),
-        )
-        for text in credits.texts
-    ]
-    photos = [
-        (
-            *("photo", photo.file, photo.page_url, None, photo.author, photo.licence, photo.licence_url),
-            *(photo.freedom, photo.is_publishable, False, photo.species, photo.sha256, None),
-        )
-        for photo in credits.photos
-    ]
-    return [tuple(map(_cell, row)) for row in (*texts, *photos)]
+    given: list[tuple[Credit, dict[str, object]]] = [(text, {}) for text in credits.texts]
+    for photo in credits.photos:
+        given.append((photo, {"kind": "photo", "title": photo.file, "url": photo.page_url, "is_adapted": False}))
+    return [tuple(_cell(own.get(name, getattr(credit, name, None))) for name in _FIELDS) for credit, own in given]
 
 
 def _cell(value: object) -> object:
@@ -53,12 +43,9 @@ def _cell(value: object) -> object:
 
 def as_text(credits: Credits) -> str:
     """Return the credits as plain text, one line per text and photo."""
-    return "\n\n".join("\n".join(map(_in_one_line, part)) for part in _parts(credits) if part)
-
-
-def _in_one_line(line: str) -> str:
+    parts = [[" ".join(line.split()) for line in part] for part in _parts(credits) if part]
     # Otherwise an author's name from a wiki could add lines, or control a terminal.
-    return _STEERING.sub("", " ".join(line.split()))
+    return "\n\n".join("\n".join(_STEERING.sub("", line) for line in part) for part in parts)
 
 
 def _parts(credits: Credits) -> list[list[str]]:

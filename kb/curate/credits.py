@@ -34,7 +34,21 @@ _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextCredit:
+class _Credit:
+    licence: str | None
+    licence_url: str | None
+    freedom: CreditFreedom
+    species: tuple[str, ...]
+    """Species, and terms, that it is used for."""
+
+    @property
+    def is_publishable(self) -> bool:
+        """Whether the licence permits publication, or the content is the user's own."""
+        return self.freedom in ("free", "own")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCredit(_Credit):
     """A source text of summaries or definitions."""
 
     kind: TextKind
@@ -42,11 +56,6 @@ class TextCredit:
     title: str
     url: str | None
     revision: int | None
-    licence: str | None
-    licence_url: str | None
-    freedom: CreditFreedom
-    species: tuple[str, ...]
-    """Species and terms based on it."""
     made_by: tuple[str, ...]
     """Distillers of its summaries; empty without summaries."""
     is_adapted: bool
@@ -54,29 +63,15 @@ class TextCredit:
     accessed: str | None = None
     """Date on which a web page was read; articles have revisions instead."""
 
-    @property
-    def is_publishable(self) -> bool:
-        """Whether the licence permits publication, or the text is the user's own."""
-        return self.freedom in ("free", "own")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhotoCredit:
+class PhotoCredit(_Credit):
     """Attribution of a reference photo."""
 
     file: str
     sha256: str
     page_url: str | None
     author: str | None
-    licence: str | None
-    licence_url: str | None
-    freedom: CreditFreedom
-    species: tuple[str, ...]
-
-    @property
-    def is_publishable(self) -> bool:
-        """Whether the licence permits publication, or the photo is the user's own."""
-        return self.freedom in ("free", "own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +93,8 @@ class Credits:
     @property
     def unpublishable(self) -> tuple[TextCredit | PhotoCredit, ...]:
         """Texts and photos that must not be published: not free, or licence unknown."""
-        credits: list[TextCredit | PhotoCredit] = [*self.texts, *self.photos]
-        return tuple(credit for credit in credits if not credit.is_publishable)
+        texts = (text for text in self.texts if not text.is_publishable)
+        return (*texts, *(photo for photo in self.photos if not photo.is_publishable))
 
 
 def collect_credits(store: KnowledgeBase) -> Credits:
@@ -149,25 +144,17 @@ def credits_of(
     name: str, entries: Sequence[SpeciesEntry], terms: Sequence[Term] = (), added: Sequence[_Use] = ()
 ) -> Credits:
     """Return the credits of these species, terms and added texts under the name of a knowledge base."""
-    return Credits(
-        kb=name,
-        texts=tuple(_texts(entries, terms, added)),
-        photos=tuple(_photos(entries)),
-        n_anchors_without_picture=sum(anchor.sha256 is None for entry in entries for anchor in entry.anchors),
-    )
+    n_bare = sum(anchor.sha256 is None for entry in entries for anchor in entry.anchors)
+    texts, photos = tuple(_texts(entries, terms, added)), tuple(_photos(entries))
+    return Credits(kb=name, texts=texts, photos=photos, n_anchors_without_picture=n_bare)
 
 
 def _texts(entries: Sequence[SpeciesEntry], terms: Sequence[Term], added: Sequence[_Use]) -> list[TextCredit]:
     users: dict[Source, list[tuple[str, str | None]]] = {}
-    for source, name, made_by in added:
-        users.setdefault(source, []).append((name, made_by))
-    for entry in entries:
-        if entry.source is not None:
-            made_by = entry.summary.distiller if entry.summary else None
-            users.setdefault(entry.source, []).append((entry.taxon.common_name, made_by))
-    for term in terms:
-        if term.source is not None:
-            users.setdefault(term.source, []).append((term.name, "definition"))
+    of_species = ((e.source, e.taxon.common_name, e.summary.distiller if e.summary else None) for e in entries)
+    for source, name, made_by in (*added, *of_species, *((term.source, term.name, "definition") for term in terms)):
+        if source is not None:
+            users.setdefault(source, []).append((name, made_by))
     by_hand = {source for source, _, _ in added}
     found = [_text(source, uses, is_added=source in by_hand) for source, uses in users.items()]
     return sorted(found, key=lambda text: (text.title.casefold(), text.title, text.url or "", text.revision or 0))
@@ -178,6 +165,9 @@ def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: b
     # The user's own additions may have the same licence without being Fieldmark's.
     is_starter = source.licence == STARTER_LICENCE and not is_added
     kind: TextKind = "article" if source.url else "starter" if is_starter else "own"
+    freedom: CreditFreedom = "own" if kind == "own" else "unknown"
+    if source.licence is not None:
+        freedom = "free" if source.licence == STARTER_LICENCE else licence_freedom(source.licence)
     return TextCredit(
         kind=kind,
         title=source.title,
@@ -185,17 +175,11 @@ def _text(source: Source, uses: Sequence[tuple[str, str | None]], *, is_added: b
         revision=source.revision,
         licence=source.licence,
         licence_url=licence_address(source.licence),
-        freedom=_text_freedom(kind, source.licence),
+        freedom=freedom,
         species=_each_once(name for name, _ in uses),
         made_by=made_by,
         is_adapted=bool(made_by) and _SHARE_ALIKE.search(source.licence or "") is not None,
     )
-
-
-def _text_freedom(kind: TextKind, licence: str | None) -> CreditFreedom:
-    if licence is None:
-        return "own" if kind == "own" else "unknown"
-    return "free" if licence == STARTER_LICENCE else licence_freedom(licence)
 
 
 def _photos(entries: Sequence[SpeciesEntry]) -> list[PhotoCredit]:

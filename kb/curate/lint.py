@@ -40,15 +40,8 @@ MAX_WORDS = 150
 MAX_FACT_WORDS = 400
 """Facts are dense; the extractive distiller's limit."""
 
-_MATTERS = {
-    "sound": "song",
-    "place": "range",
-    "taxonomy": "taxonomy",
-    "naming": "naming",
-    "behaviour": "behaviour",
-    "breeding": "breeding",
-    "weight": "weight",
-    "people": "people",
+_MATTERS = {"sound": "song", "place": "range"} | {
+    name: name for name in ("taxonomy", "naming", "behaviour", "breeding", "weight", "people")
 }
 # Words of other groups that a visual sentence may mention.
 _IN_PASSING = frozenset(
@@ -195,7 +188,6 @@ def _finding(entry: SpeciesEntry, severity: Severity, rule: Rule, number: int | 
 
 
 def _passages(statement: Statement, article_text: str | None) -> list[str]:
-    """Return the cited passages that exist."""
     text = article_text or ""
     spans = [span for span in statement.evidence if 0 <= span.start < span.end <= len(text)]
     return [text[span.start : span.end] for span in spans]

@@ -77,7 +77,6 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
 
 
 def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
-    """Return the subjects of the names, each once, without those already removed."""
     by_name: dict[str, dict[str, _Subject]] = {}
     subjects = list(_subjects(ledger))
     for subject in subjects:
@@ -114,7 +113,6 @@ def _subjects(ledger: Ledger) -> Iterator[_Subject]:
 
 
 def _shipped(name: str) -> _Subject | None:
-    """Return the term of the glossary that goes by a name, or None."""
     for term in shipped_terms():
         if fold(name) in map(fold, (term.name, *term.aliases)):
             return _Subject(key=term.term_id, name=term.name, reason=f"term: {reasons.REMOVED}", names=(term.name,))
@@ -122,7 +120,6 @@ def _shipped(name: str) -> _Subject | None:
 
 
 def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) -> set[Path]:
-    """Return the files of some subjects, or of all."""
 
     def outputs(stage: str, record: type[OutputT]) -> list[OutputT]:
         return [found for key, found in ledger.outputs(stage, record).items() if keys is None or key in keys]

@@ -37,15 +37,12 @@ def begin(layout: Layout, source: ArticleSource, encoders: Encoders) -> Knowledg
 
 def profile_to_build(path: Path, wanted: str | None) -> str | None:
     """Return the profile of the knowledge base at `path`, or `wanted` if there is none."""
-    layout = Layout(path)
-    if not layout.toml.exists():
-        return wanted
-    own = layout.require().profile
-    if wanted not in (None, own):
+    own = Layout(path).profile
+    if own is not None and wanted not in (None, own):
         raise UsageError(
             f"{path} was built with the profile {own}, expected {wanted}.", hint=_other_profile_hint(path, wanted)
         )
-    return own
+    return own or wanted
 
 
 def _other_profile_hint(path: Path, profile: str | None) -> str:
@@ -71,12 +68,8 @@ def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
 
 
 def _roll_back(layout: Layout) -> None:
-    own = {
-        layout.lock.name,
-        layout.toml.name,
-        layout.checklist.name,
-        *(layout.ledger.name + end for end in ("", "-wal", "-shm")),
-    }
+    own = {path.name for path in (layout.lock, layout.toml, layout.checklist)}
+    own |= {layout.ledger.name + end for end in ("", "-wal", "-shm")}
     # Collections on a server are only found by the id in `kb.toml`; any other file is content.
     if layout.require().chroma or any(path.name not in own for path in layout.root.iterdir()):
         return

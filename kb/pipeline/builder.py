@@ -133,7 +133,8 @@ def build(
             stages = STAGES if only is None else (only,)
             with ledger.transaction():
                 if ledger.fact("building") is None:  # an interrupted build keeps its look-ups, a new one repeats them
-                    ledger.drop_facts("resolved:")
+                    for key, _ in ledger.facts("resolved:"):
+                        ledger.drop_fact(key)
                 ledger.set_fact("building", ", ".join(stages))
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
@@ -191,9 +192,7 @@ def write_manifest(run: BuildRun, *, seconds: float) -> Status:
     with closing(KnowledgeBase(run.layout.root)) as store:
         status = store.status()
     ended = datetime.now(UTC)
-    counts = {
-        name: getattr(status, name) for name in ("species", "articles", "summaries", "chunks", "anchors", "terms")
-    }
+    counted = ("species", "articles", "summaries", "chunks", "anchors", "terms")
     manifest = {
         "ended": ended.isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -208,7 +207,7 @@ def write_manifest(run: BuildRun, *, seconds: float) -> Status:
         "profile": run.info.profile,
         "spaces": list(run.encoders.spaces),
         "anchors_per_species": run.settings.anchors_per_species,
-        "counts": counts,
+        "counts": {name: getattr(status, name) for name in counted},
         "failures": len(status.failures),
         "left_out": dict(status.left_out),
     }

@@ -58,18 +58,17 @@ def estimate_distilling(
     fetched, done, lengths = _measure(Layout(path), source, distiller)
     pages = fetched - done + max(0, n_pages - fetched)
     steps = PASSES[distiller.mode]
-    replies = [_reply_tokens(TARGET_WORDS[step]) for step in steps]
-    first = ARTICLE_WORDS * TOKENS_A_WORD + distiller.prompt_tokens(steps[0])
-    if lengths:
-        first = sum(lengths) / len(lengths)
+    tokens_a_word = TOKENS_A_WORD + TOKENS_AROUND_A_STATEMENT / WORDS_A_STATEMENT
+    replies = [TARGET_WORDS[step] * tokens_a_word for step in steps]
+    usual = ARTICLE_WORDS * TOKENS_A_WORD + distiller.prompt_tokens(steps[0])
+    first = sum(lengths) / len(lengths) if lengths else usual
     # A later pass reads the reply of the pass before it, under its own prompt.
     later = sum(reply + distiller.prompt_tokens(step) for reply, step in zip(replies[:-1], steps[1:], strict=True))
     input_tokens, output_tokens = round(pages * (first + later)), round(pages * sum(replies))
     calls = pages * len(steps)
     seconds = calls * (FIRST_TOKEN_S + sum(replies) / len(steps) / TOKENS_A_SECOND) / endpoint.max_concurrent
-    prices = endpoint.prices
     cost = None
-    if prices is not None:
+    if (prices := endpoint.prices) is not None:
         cost = prices.cost_usd(input_tokens, output_tokens) + (calls - 1) * prices.per_request
     return DistilEstimate(
         distiller=distiller.name,
@@ -108,7 +107,3 @@ def _measure(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -
         messages = distiller.first_request(article, taxa[key]).messages
         lengths.append(sum(len(message.text) for message in messages) / CHARACTERS_A_TOKEN)
     return len(fetched), len(fetched) - len(todo), lengths
-
-
-def _reply_tokens(words: int) -> float:
-    return words * TOKENS_A_WORD + words / WORDS_A_STATEMENT * TOKENS_AROUND_A_STATEMENT

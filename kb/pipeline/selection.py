@@ -159,7 +159,7 @@ def select_from_wiki(
     others = _unlisted(wiki, unknown, checklist)
     located = chain(
         with_group_articles(wiki.locate(chosen), wiki.locator, checklist),
-        _stated_below(others, taxa) if taxa else others,
+        (each for each in others if not taxa or _may_be_below(each[0], taxa)),
         _unclaimed(wiki, checklist) if names is None else (),
     )
     return Selection(
@@ -259,10 +259,13 @@ def _is_below(taxon: Taxon, name: str) -> bool:
     return fold(name) in map(fold, (taxon.scientific_name, *taxon.lineage.values()))
 
 
+def _may_be_below(subject: Taxon | str, taxa: Sequence[str]) -> bool:
+    return isinstance(subject, str) or any(_is_below(subject, name) for name in taxa)
+
+
 def _titles(
     wiki: WikipediaSource, taxa: Sequence[str], *, list_page: str | None, category: str | None, names: Path | None
 ) -> list[str]:
-    """Return the titles that a list page, a category, a file of names or taxa choose on a wiki."""
     if list_page is None and category is None and names is None:
         return list(dict.fromkeys(title for taxon in taxa for title in wiki.titles_below(taxon)))
     for taxon in taxa:
@@ -285,7 +288,7 @@ def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
 
 def _unclaimed(wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
     """Yield the pages of a small wiki on none of the taxa; of other groups than birds, only those on a species."""
-    for item in wiki.locator.unclaimed(checklist):
+    for item in wiki.locator.unclaimed(checklist):  # complete once the species are located
         if checklist.group or item.reason != reasons.NOT_A_SPECIES:
             yield item.name, item
 
@@ -302,13 +305,6 @@ def _unlisted(wiki: WikipediaSource, unknown: Sequence[LeftOut], checklist: Chec
         if isinstance(subject, str) and isinstance(place, LeftOut) and place.reason == reasons.NO_PAGE:
             yield subject, replace(lacking.get(subject, place), reason=reasons.NO_PAGE)
         else:
-            yield subject, place
-
-
-def _stated_below(located: Iterable[Located], taxa: Sequence[str]) -> Iterator[Located]:
-    """Yield the located species whose pages state one of the taxa above them, and the names left out."""
-    for subject, place in located:
-        if isinstance(subject, str) or any(_is_below(subject, name) for name in taxa):
             yield subject, place
 
 

@@ -68,11 +68,8 @@ def note(run: BuildRun, findings: Findings) -> None:
             ledger.set_left_out([item])
             ledger.record(left_out_steps(before.subject_id, item.reason))
         for before, failure in findings.failed:
-            key = before.subject_id
-            mark = page_mark(run, before)
-            ledger.record(
-                [Step(subject_id=key, stage="fetch", fingerprint=mark, status="failed", error=failure.reason)]
-            )
+            key, mark, why = before.subject_id, page_mark(run, before), failure.reason
+            ledger.record([Step(subject_id=key, stage="fetch", fingerprint=mark, status="failed", error=why)])
         ledger.record(anchors[key]._replace(fingerprint=STALE) for key in findings.stale_photos)
 
 

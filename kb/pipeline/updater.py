@@ -154,7 +154,6 @@ def origins_to_update(store: KnowledgeBase, kinds: Sequence[str] = ()) -> list[M
 
 
 def _find_changes(run: BuildRun) -> Findings:
-    """Return the changes at this run's source; nothing is written."""
     taxa = {key: loads(Taxon, record) for key, record in run.ledger.subjects("taxon").items()}
     names = run.ledger.subject_names("term")
     # A web page that was left out is tried again by a build; it has no text to update.
@@ -218,5 +217,4 @@ def _distil_marks(ledger: Ledger) -> dict[str, str]:
 
 
 def _n_requests(sources: Sequence[ArticleSource]) -> tuple[int, int]:
-    """Return the numbers of API requests and photo requests so far."""
     return sum(source.n_requests for source in sources), sum(source.n_photo_requests for source in sources)

@@ -60,7 +60,9 @@ def joined_summary(addition: Addition, summary: Summary | None) -> Summary | Non
             parts.append(part)
             known = {statement.text for statement in statements}
             new = [statement for statement in part.statements if statement.text not in known]
-            statements += [replace(statement, evidence=_moved(statement.evidence, start)) for statement in new]
+            for statement in new:
+                spans = (Span(start=span.start + start, end=span.end + start) for span in statement.evidence)
+                statements.append(replace(statement, evidence=tuple(spans)))
         start += length + len(BETWEEN_TEXTS)
     if not parts:
         return None
@@ -83,30 +85,17 @@ def source_of(statement: Statement, texts: Sequence[AddedText], article: Source 
     return article
 
 
-def joined_anchors(addition: Addition, anchors: Sequence[Anchor]) -> tuple[Anchor, ...]:
-    """Return the added photos, then the other photos of the source."""
-    own = {anchor.anchor_id for anchor in addition.anchors}
-    return (*addition.anchors, *(anchor for anchor in anchors if anchor.anchor_id not in own))
-
-
 def with_own_names(taxon: Taxon, addition: Addition | None) -> Taxon:
     """Return the taxon with the added English names after its own."""
     names = dict.fromkeys((*taxon.common_names, *(addition.common_names if addition else ())))
     return replace(taxon, common_names=tuple(names))
 
 
-def _moved(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
-    return tuple(Span(start=span.start + by, end=span.end + by) for span in spans)
-
-
-READ = 500  # pages at a time
-
-
 def held_pages(ledger: Ledger) -> dict[str, dict[str, DistilOutput]]:
     """Return species or term -> its distilled pages by id; a page that is gone does not count."""
     pages = ledger.subject_names("page")
     found: dict[str, dict[str, DistilOutput]] = {}
-    for group in grouped(pages, READ):
+    for group in grouped(pages, 500):
         fetched = ledger.steps("fetch", ids=group)
         for key, output in ledger.outputs("distil", DistilOutput, ids=group).items():
             if key not in fetched or fetched[key].status != "left-out":
@@ -138,8 +127,3 @@ def with_pages(addition: Addition, pages: Mapping[str, DistilOutput], layout: La
                 AddedText(sha256=output.text_sha256, length=length, source=output.source, summary=output.summary)
             )
     return replace(addition, texts=(*addition.texts, *texts))
-
-
-def page_term(pages: Mapping[str, DistilOutput]) -> Term | None:
-    """Return the term that the first page with a definition gives, or None."""
-    return next((output.term for output in pages.values() if output.term is not None), None)

@@ -19,11 +19,11 @@ from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import SpaceMismatch, StoreError
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
-from kb.store.additions import BETWEEN_TEXTS
+from kb.store.additions import BETWEEN_TEXTS, source_of
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
 from kb.store.matrices import matrix
-from kb.store.published_texts import sources, texts_of
+from kb.store.published_texts import texts_of
 from kb.store.rows import end_of_mark, term_of
 from kb.store.stage_outputs import read_origins
 from kb.store.status import skipped_photos, status_of
@@ -46,16 +46,11 @@ class KnowledgeBase(Closing):
 
     def __init__(self, path: str | Path, *, language: str | None = None) -> None:
         self.path = Path(path)
-        """The folder."""
         self.layout = Layout(self.path)
         self.info: KnowledgeBaseInfo = self.layout.require()
-        """Contents of `kb.toml`."""
         self.language = language or self.info.language
-        """Language of the common names that come first."""
         self.spaces = self.info.spaces
-        """The encoder spaces, each once."""
         self.sentence_space = self.info.sentence
-        """The space of the vectors of summaries and terms."""
         self.ledger = Ledger(self.layout.ledger, read_only=True)
         try:
             self.ledger.hold()  # entries, matrices and positions in `taxon_ids` belong together
@@ -103,15 +98,18 @@ class KnowledgeBase(Closing):
             log.warning("%s. Names are looked up among the species of the knowledge base alone", str(error).rstrip("."))
             return WikiChecklist(self.taxa())
 
-    # --- contents ----------------------------------------------------------------------------------------------------
-
     def summary_texts(self) -> list[str]:
         """Return the summaries of all species in the order of `taxon_ids`; empty where there is none."""
-        return self.ledger.documents("taxon")
+        return [entry.document for entry in self.ledger.entries("taxon")]
 
     def taxa(self) -> list[Taxon]:
         """Return the taxa of all species in the order of `taxon_ids`, read once."""
-        return list(self.derived(_read_taxa))
+        return list(self._taxa)
+
+    @cached_property
+    def _taxa(self) -> list[Taxon]:
+        records = self.ledger.subjects("taxon")
+        return [loads(Taxon, records.pop(taxon_id)).in_language(self.language) for taxon_id in self.taxon_ids]
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -160,7 +158,9 @@ class KnowledgeBase(Closing):
 
     def statement_sources(self, entry: SpeciesEntry) -> list[Source | None]:
         """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
-        return sources(texts_of(self.layout, self.ledger, entry.taxon.taxon_id), entry)
+        texts = texts_of(self.layout, self.ledger, entry.taxon.taxon_id).texts
+        statements = entry.summary.statements if entry.summary is not None else ()
+        return [source_of(statement, texts, entry.source) for statement in statements]
 
     def sources_of_text(self, entry: SpeciesEntry, text: str) -> list[Source]:
         """Return the sources of the statements of a species that a text quotes, each once."""
@@ -206,8 +206,6 @@ class KnowledgeBase(Closing):
         """Return the contents in numbers, the failures, and the names left out by reason."""
         return status_of(self.layout, self.info, self.ledger, self.taxon_ids)
 
-    # --- nearest neighbours --------------------------------------------------------------------------------------
-
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
         return self._query("species", vector, n)
@@ -222,8 +220,6 @@ class KnowledgeBase(Closing):
             return []
         scores = products(table.vectors, np.asarray(vector, dtype=np.float32))  # (n_rows,)
         return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
-
-    # --- all vectors at once -------------------------------------------------------------------------------------
 
     def chunk_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
@@ -245,8 +241,3 @@ class KnowledgeBase(Closing):
         """Close all files."""
         self._tables.clear()
         self.ledger.close()
-
-
-def _read_taxa(store: KnowledgeBase) -> list[Taxon]:
-    records = store.ledger.subjects("taxon")
-    return [loads(Taxon, records.pop(taxon_id)).in_language(store.language) for taxon_id in store.taxon_ids]

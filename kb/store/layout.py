@@ -221,8 +221,7 @@ def info_text(info: KnowledgeBaseInfo) -> str:
     return "\n".join(lines) + "\n"
 
 
-INFO = "kb.toml"
-"""Fact with the text of `kb.toml`."""
+INFO = "kb.toml"  # fact with its text
 
 
 def keep_info(ledger: Ledger, info: KnowledgeBaseInfo) -> None:

@@ -36,14 +36,6 @@ SEAL = "chroma"
 """Fact with the checksums of Chroma's index files; absent while Chroma is being written to."""
 
 
-def check_counts(ledger: Ledger, collections: Collections) -> None:
-    """Raise `ChromaDiffers` unless every collection has as many rows as the ledger has items for it."""
-    expected = counts(ledger)
-    for name, (kind, _) in collections.names.items():
-        if (n := collections.count(name)) != expected.get(kind, 0):
-            raise ChromaDiffers(f"Chroma had {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
-
-
 def counts(ledger: Ledger) -> dict[str, int]:
     """Return kind of collection -> number of rows of each collection of this kind."""
     found: dict[str, int] = {}
@@ -90,7 +82,10 @@ def _fill(
 ) -> None:
     with closing(_open(layout, info, ledger, notes)) as collections:
         _write(ledger, collections, report)
-        check_counts(ledger, collections)
+        expected = counts(ledger)
+        for name, (kind, _) in collections.names.items():
+            if (n := collections.count(name)) != expected.get(kind, 0):
+                raise ChromaDiffers(f"Chroma had {n:,} rows in {name}, expected {expected.get(kind, 0):,}")
         if ledger.pending() or not (info.chroma or ledger.fact(SEAL)):
             for name in collections.names:
                 collections.settle(name)
@@ -104,7 +99,6 @@ def _fill(
 
 
 def _open(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, notes: list[str]) -> Collections:
-    """Return the collections, after emptying an embedded Chroma that is not intact."""
     if not info.chroma and not (is_sealed(layout, ledger) and is_intact(layout.chroma)):
         if ledger.fact(SEAL) is not None or layout.chroma.exists():
             notes.append("Chroma was missing, damaged or incomplete; filled again from the ledger")
@@ -118,21 +112,19 @@ def empty(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
         ledger.drop_fact(SEAL)
         ledger.drop_pending()
         ledger.note_pending(subject_id for subject_id, _ in ledger.items())
-    if info.chroma:
-        drop_collections(layout, info)
-    else:
+    _delete(layout, info)
+
+
+def _delete(layout: Layout, info: KnowledgeBaseInfo) -> None:
+    if not info.chroma:
         shutil.rmtree(layout.chroma, ignore_errors=True)
-
-
-def drop_collections(layout: Layout, info: KnowledgeBaseInfo) -> None:
-    """Delete the collections of a Chroma server."""
+        return
     with closing(Collections(layout, info)) as collections:
         for name in collections.names:
             collections.drop(name)
 
 
 def _write(ledger: Ledger, collections: Collections, report: Callable[[int], None]) -> None:
-    """Upsert the rows of the pending subjects, and delete their old ones."""
     pending = ledger.pending()
     if not pending:
         return
@@ -171,9 +163,6 @@ def collections_at(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: 
     empty(layout, moved, ledger)
     project(layout, moved, ledger)
     write_info(layout.toml, moved)
-    if info.chroma:
-        with suppress(SourceUnavailable):  # which may be the reason for moving
-            drop_collections(layout, info)
-    else:
-        shutil.rmtree(layout.chroma, ignore_errors=True)
+    with suppress(SourceUnavailable):  # which may be the reason for moving
+        _delete(layout, info)
     return moved

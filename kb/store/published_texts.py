@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from data.codec import dumps, loads
-from data.records import Source, SpeciesEntry
-from kb.store.additions import STAGE, AddedText, Addition, held_pages, source_of, with_pages
+from kb.store.additions import STAGE, AddedText, Addition, held_pages, with_pages
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step
 from kb.store.stage_outputs import DistilOutput
@@ -32,10 +31,9 @@ def texts_now(
     layout: Layout, ledger: Ledger, pages: Mapping[str, Mapping[str, DistilOutput]], taxon_id: str
 ) -> PublishedTexts:
     """Return the texts of a species by the present results of the stages; `pages` are those of all species."""
-    added, distilled = ledger.step(taxon_id, STAGE), ledger.step(taxon_id, "distil")
-    addition = loads(Addition, added.output) if added and added.output else Addition()
-    output = loads(DistilOutput, distilled.output) if distilled and distilled.output else DistilOutput()
-    texts = with_pages(addition, pages.get(taxon_id, {}), layout).texts
+    added = ledger.outputs(STAGE, Addition, ids=[taxon_id]).get(taxon_id, Addition())
+    output = ledger.outputs("distil", DistilOutput, ids=[taxon_id]).get(taxon_id, DistilOutput())
+    texts = with_pages(added, pages.get(taxon_id, {}), layout).texts
     return PublishedTexts(texts=tuple(replace(text, summary=None) for text in texts), article=output.text_sha256)
 
 
@@ -54,9 +52,3 @@ def texts_of(layout: Layout, ledger: Ledger, taxon_id: str) -> PublishedTexts:
     if (step := ledger.step(taxon_id, TEXTS)) is not None and step.output is not None:
         return loads(PublishedTexts, step.output)
     return texts_now(layout, ledger, held_pages(ledger), taxon_id)
-
-
-def sources(texts: PublishedTexts, entry: SpeciesEntry) -> list[Source | None]:
-    """Return the source of each statement of a summary: the user's text, web page or article that it comes from."""
-    statements = entry.summary.statements if entry.summary is not None else ()
-    return [source_of(statement, texts.texts, entry.source) for statement in statements]

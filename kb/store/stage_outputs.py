@@ -75,8 +75,7 @@ def draft_text(ledger: Ledger, taxon_id: str) -> str | None:
 
     Source: VR-RAG, section 3 and table 5: the Wikipedia summary, which is then refined.
     """
-    step = ledger.step(taxon_id, "distil")
-    draft = loads(DistilOutput, step.output).draft if step is not None and step.output else None
+    draft = ledger.outputs("distil", DistilOutput, ids=[taxon_id]).get(taxon_id, DistilOutput()).draft
     return None if draft is None else draft.text
 
 

@@ -33,7 +33,7 @@ def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids
         summaries=n["summaries"],
         chunks=n["chunks"],
         anchors=n["anchors"],
-        terms=len(ledger.documents("term")),
+        terms=sum(1 for _ in ledger.items("term")),
         profile=info.profile,
         spaces=info.spaces,
         failures=tuple(ledger.failures()),
@@ -114,17 +114,13 @@ def family_coverage(ledger: Ledger) -> list[FamilyCoverage]:
     n_listed = Counter([*of_held, *(families.get(name, "") for name in missing)])
     asked: dict[str, int] = json.loads(ledger.fact(ASKED) or "{}")  # many species of a group have no folder
     n_listed |= Counter({family: n for family, n in asked.items() if family})
-    n_articles = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.source is not None)
-    n_summaries = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.summary is not None)
-    n_photos = Counter(family for family, entry in zip(of_held, held, strict=True) if entry.anchors)
+    n: dict[str, Counter[str]] = {kind: Counter() for kind in ("articles", "summaries", "reference_photos")}
+    for family, entry in zip(of_held, held, strict=True):
+        n["articles"][family] += entry.source is not None
+        n["summaries"][family] += entry.summary is not None
+        n["reference_photos"][family] += bool(entry.anchors)
     return [
-        FamilyCoverage(
-            family=family,
-            species=n_listed[family],
-            articles=n_articles[family],
-            summaries=n_summaries[family],
-            reference_photos=n_photos[family],
-        )
+        FamilyCoverage(family=family, species=n_listed[family], **{kind: found[family] for kind, found in n.items()})
         for family in sorted(n_listed)
     ]
 

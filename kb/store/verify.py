@@ -10,8 +10,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,22 +21,14 @@ from data.batches import grouped
 from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
 from data.files import writer_lock
-from data.records import Anchor, Verification
+from data.records import SpeciesEntry, Verification
 from data.vectors import files_of, read_table
 from kb.checklist.avilist import AVILIST_NAME
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Collections
-from kb.store.layout import (
-    INFO,
-    KnowledgeBaseInfo,
-    Layout,
-    collection_names,
-    parse_info,
-    subject_kind,
-    write_info,
-)
+from kb.store.layout import INFO, KnowledgeBaseInfo, Layout, collection_names, parse_info, subject_kind, write_info
 from kb.store.ledger import Ledger
 from kb.store.project import empty, project
 from kb.store.published_texts import TEXTS
@@ -45,13 +37,6 @@ from kb.store.stage_outputs import DistilOutput, FetchOutput
 
 _LOST = "is missing or damaged"
 GROUP = 1_000  # subjects compared at a time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Photos:
-    """The part of a `SpeciesEntry` with its photos, read in a tenth of the time."""
-
-    anchors: tuple[Anchor, ...] = ()
 
 
 def verify(path: str | Path) -> Verification:
@@ -109,7 +94,7 @@ def verify_ledger(layout: Layout, ledger: Ledger) -> Verification:
         mended.append(f"Chroma: {differing} differed from the ledger; filled again")
         empty(layout, info, ledger)
         project(layout, info, ledger)
-    digest, wrong = _digest(layout, info, ledger)
+    digest, wrong = digest_of(layout, info, ledger)
     if wrong:
         shutil.rmtree(layout.cache, ignore_errors=True)
         project(layout, info, ledger)
@@ -125,11 +110,8 @@ def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
     if copied is None:
         return []
     good = parse_info(copied, layout.toml)
-    try:
+    with suppress(ConfigError, StoreError, MissingKnowledgeBase):
         found = layout.require()
-    except (ConfigError, StoreError, MissingKnowledgeBase):
-        pass
-    else:
         good = replace(good, chroma=found.chroma)
         if good == found:
             return []
@@ -182,7 +164,7 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
     own = _lost_additions(layout, ledger)
     gone = {sha256 for _, _, sha256 in own}
     for entry in ledger.entries("taxon"):
-        photos = {anchor.sha256 for anchor in loads(_Photos, entry.record).anchors} - gone
+        photos = {anchor.sha256 for anchor in loads(SpeciesEntry, entry.record).anchors} - gone
         if any(sha256 is not None and not layout.anchors.is_whole(sha256) for sha256 in photos):
             lost_photos.append(entry.subject_id)
     with ledger.transaction():
@@ -229,7 +211,6 @@ def _lost_checklist(layout: Layout, info: KnowledgeBaseInfo) -> Iterator[str]:
 
 
 def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]]:
-    """Return subject, file and hash of lost texts and photos that the user added."""
     return [
         (key, name, sha256)
         for key, addition in additions(ledger).items()
@@ -241,13 +222,8 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
     ]
 
 
-def digest_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str:
-    """Return the digest of a ledger over ids, texts, vectors and metadata."""
-    return _digest(layout, info, ledger)[0]
-
-
-def _digest(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
-    """Return the digest of the ledger, and the names of matrices in the cache that differ from it."""
+def digest_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
+    """Return the digest of ids, texts, vectors and metadata, and the names of matrices in the cache that differ."""
     digest = hashlib.sha256()
     wrong: set[str] = set()
     for name, (kind, _) in collection_names(info).items():

@@ -92,7 +92,6 @@ def _store(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, be
 
 
 def _stored_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
-    """Return version -> anchor of the photos of these species with undamaged files."""
     stored: dict[str, Anchor] = {}
     for step in steps:
         output = anchors_of(step)

@@ -13,7 +13,7 @@ from kb import reasons
 from kb.distill.chunk import chunk_spans, chunks_at
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.page_keys import is_page
-from kb.store.additions import Addition, additions, held_pages, joined_anchors, joined_summary, page_term, with_pages
+from kb.store.additions import Addition, additions, held_pages, joined_summary, with_pages
 from kb.store.ledger import StepStatus
 from kb.store.rows import Subject
 from kb.store.stage_outputs import AnchorOutput, DistilOutput
@@ -71,14 +71,15 @@ class Subjects:
             if fetched.get(key) == "left-out":  # the article is gone, additions stay
                 output, photos = DistilOutput(), AnchorOutput()
             if key not in taxa:
-                term = addition.term or page_term(pages) or output.term
+                term = next(filter(None, (addition.term, *(page.term for page in pages.values()), output.term)), None)
                 if term is not None:
                     yield replace(term, source=_shown(term.source))
             elif key in self.added or addition.texts or fetched.get(key) == "done":
                 yield self._species(loads(Taxon, taxa[key]), output, photos, addition)
 
     def _species(self, taxon: Taxon, output: DistilOutput, photos: AnchorOutput, addition: Addition) -> SpeciesEntry:
-        summary, anchors = joined_summary(addition, output.summary), joined_anchors(addition, photos.anchors)
+        summary, own = joined_summary(addition, output.summary), {photo.anchor_id for photo in addition.anchors}
+        anchors = (*addition.anchors, *(photo for photo in photos.anchors if photo.anchor_id not in own))
         marks = [GROUP_MARKS[taxon.rank]] if taxon.rank in GROUP_MARKS else []
         if summary is None:
             marks.append(reasons.NO_SUMMARY)

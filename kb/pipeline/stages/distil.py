@@ -5,19 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from data import errors
 from data.batches import grouped
 from data.codec import dumps, loads
-from data.errors import (
-    CostStop,
-    FieldmarkError,
-    MalformedAnswer,
-    MissingRequirement,
-    NotCached,
-    Refused,
-    SourceError,
-    SourceUnavailable,
-    StoreError,
-)
 from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.records import Taxon
@@ -70,7 +60,7 @@ def distil(run: BuildRun) -> None:
                     output = DistilOutput(term=given[key], source=given[key].source)
                 else:
                     output = _distil_page(run, key, pages[key], taxon_of.get(key), names.get(owner_of(key), ""))
-            except StoreError as error:
+            except errors.StoreError as error:
                 steps.append(lost_body(ledger, key, error))
                 continue
             steps.append(Step(subject_id=key, stage="distil", fingerprint=marks[key], output=dumps(output)))
@@ -78,7 +68,7 @@ def distil(run: BuildRun) -> None:
             ledger.record(steps)
         tracker.add(len(group), failed=sum(step.status == "failed" for step in steps))
     if by_model and isinstance(run.distiller, AsyncDistiller):
-        distil_by_model(run, run.distiller, by_model, tracker)
+        wait_for(_ModelWork(run, run.distiller, by_model, tracker).run())
 
 
 def distil_mark(page: FetchOutput, *, parser: str, distiller: str) -> str:
@@ -89,7 +79,7 @@ def distil_mark(page: FetchOutput, *, parser: str, distiller: str) -> str:
 def _distil_page(run: BuildRun, key: str, page: FetchOutput, taxon: Taxon | None, name: str) -> DistilOutput:
     article = read_article(run.layout, run.source, key, page)
     text = run.layout.articles.write(article.text.encode())
-    if taxon is None or isinstance(run.distiller, AsyncDistiller):  # species of the latter go to distil_by_model
+    if taxon is None or isinstance(run.distiller, AsyncDistiller):  # species of the latter go to _ModelWork
         return DistilOutput(term=term_from_article(name, article), source=page.source, text_sha256=text)
     return DistilOutput(summary=run.distiller.distil(article, taxon), source=page.source, text_sha256=text)
 
@@ -100,21 +90,18 @@ Todo = Mapping[str, tuple[FetchOutput, Taxon, str]]
 """Subject -> page, taxon and fingerprint."""
 
 
-def distil_by_model(run: BuildRun, distiller: AsyncDistiller, todo: Todo, tracker: Tracker) -> None:
-    """Distil these pages, one transaction per page.
+class _ModelWork:
+    """Distilling by a model, one transaction per page.
 
     A page with a refusal or an unusable reply is a failure, keeps its earlier summary, and is tried again by the next
     run. Cached replies cost nothing then.
     """
-    wait_for(_ModelWork(run, distiller, todo, tracker).run())
 
-
-class _ModelWork:
     def __init__(self, run: BuildRun, distiller: AsyncDistiller, todo: Todo, tracker: Tracker) -> None:
         self._run, self._distiller, self._todo, self._tracker = run, distiller, todo, tracker
         self._keys = iter(todo)
         self._before = run.ledger.steps("distil")
-        self._stop: FieldmarkError | None = None
+        self._stop: errors.FieldmarkError | None = None
         self._in_a_row = 0
 
     async def run(self) -> None:
@@ -135,10 +122,10 @@ class _ModelWork:
                 return
             try:
                 step = await self._step(key)
-            except CostStop as error:
+            except errors.CostStop as error:
                 self._stop = error  # the last one has the final cost
                 return
-            except MissingRequirement as error:
+            except errors.MissingRequirement as error:
                 self._stop = self._stop or error
                 return
             with self._run.ledger.transaction():
@@ -149,12 +136,12 @@ class _ModelWork:
         page, taxon, mark = self._todo[key]
         try:
             article = read_article(self._run.layout, self._run.source, key, page)
-        except StoreError as error:
+        except errors.StoreError as error:
             return lost_body(self._run.ledger, key, error)
         text = self._run.layout.articles.write(article.text.encode())
         try:
             made = await self._distiller.distil_async(article, taxon)
-        except (SourceError, NotCached) as error:
+        except (errors.SourceError, errors.NotCached) as error:
             self._count_failure(error)
             before = self._before[key].output if key in self._before else None
             output = before or dumps(DistilOutput(source=page.source, text_sha256=text))
@@ -165,13 +152,13 @@ class _ModelWork:
         output = dumps(DistilOutput(summary=made.summary, draft=made.draft, source=page.source, text_sha256=text))
         return Step(subject_id=key, stage="distil", fingerprint=mark, output=output)
 
-    def _count_failure(self, error: FieldmarkError) -> None:
+    def _count_failure(self, error: errors.FieldmarkError) -> None:
         """Count failures of the endpoint in a row; those of a single page do not count."""
-        if isinstance(error, Refused | MalformedAnswer | NotCached):
+        if isinstance(error, errors.Refused | errors.MalformedAnswer | errors.NotCached):
             return
         self._in_a_row += 1
         if self._in_a_row >= self._run.settings.max_failures_in_a_row:
-            self._stop = self._stop or SourceUnavailable(
+            self._stop = self._stop or errors.SourceUnavailable(
                 f"Too many pages failed in a row ({self._in_a_row}). Last error: {error}",
                 hint="Finished summaries are kept. Run the same command again when the model responds.",
             )

@@ -18,7 +18,7 @@ from kb.pipeline.stages.assemble import IN_MEMORY, Subjects
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.layout import CollectionKind
-from kb.store.ledger import Step
+from kb.store.ledger import Step, StepStatus
 from kb.store.ledger.file import FINGERPRINT_DIGITS
 from kb.store.project import project
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
@@ -78,30 +78,20 @@ def _encode_pictures(
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
     missing = {name: set(pending[name]) for name in collections}
     wanted = subjects.of(sorted(set().union(*missing.values())))
-    waiting: deque[list[Subject]] = deque()
+    waiting: deque[tuple[list[Subject], list[tuple[str, str]]]] = deque()
     all_failed: set[str] = set()
 
     def pictures() -> Iterator[Pictures]:
         for group in grouped_by_size(wanted, lambda subject: len(_anchors(subject)), PICTURES):
-            waiting.append(group)
+            photos = [(subject_id(subject), each) for subject in group for each in _anchors(subject) if each.sha256]
+            waiting.append((group, [(key, each.anchor_id) for key, each in photos]))
             yield tuple(
-                (
-                    anchor.sha256,
-                    tuple(space for name, space in collections.items() if subject_id(subject) in missing[name]),
-                )
-                for subject in group
-                for anchor in _anchors(subject)
-                if anchor.sha256 is not None
+                (each.sha256 or "", tuple(space for name, space in collections.items() if key in missing[name]))
+                for key, each in photos
             )
 
     for made in run.engine.map(EncodeAnchors(layout=run.layout, encoders=run.encoders), pictures()):
-        group = waiting.popleft()
-        keys = [
-            (subject_id(subject), anchor.anchor_id)
-            for subject in group
-            for anchor in _anchors(subject)
-            if anchor.sha256 is not None
-        ]
+        group, keys = waiting.popleft()
         found = dict(zip(keys, made, strict=True))
         for collection, space in collections.items():
             part = [subject for subject in group if subject_id(subject) in missing[collection]]
@@ -183,14 +173,8 @@ def _step(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind
     mark = _mark(run, subject, collection, kind, before)
     if error and before is not None:
         mark = before.fingerprint  # the vectors remain
-    return Step(
-        subject_id=key,
-        stage="encode",
-        space=collection,
-        fingerprint=mark,
-        status="failed" if error else "done",
-        error=error,
-    )
+    status: StepStatus = "failed" if error else "done"
+    return Step(subject_id=key, stage="encode", space=collection, fingerprint=mark, status=status, error=error)
 
 
 def _mark(run: BuildRun, subject: Subject, collection: str, kind: CollectionKind, before: Step | None) -> str:

@@ -84,8 +84,13 @@ def _complete_lineage(run: BuildRun, taxon: Taxon, page: FetchedPage) -> None:
 def _warn_of_another_species(run: BuildRun, page: FetchedPage) -> None:
     owner = owner_of(page.page.subject_id)
     record = run.ledger.subjects("taxon", ids=[owner]).get(owner)
-    taxon = loads(Taxon, record) if record else None
-    if taxon is not None and not names_species(run.source.parse(page), taxon):
+    if not record:
+        return
+    taxon, article = loads(Taxon, record), run.source.parse(page)
+    text = f"{article.source.title} {article.text}"
+    names = {*taxon.common_names, *(name.split()[-1] for name in taxon.common_names), *taxon.synonyms}
+    names |= {taxon.scientific_name, taxon.scientific_name.split()[0]}
+    if not any(re.search(rf"\b{re.escape(name)}(?:s|es)?\b", text, re.IGNORECASE) for name in names):
         name = f"{taxon.common_name} ({taxon.scientific_name})"
         _log.warning("%s does not name %s. Is it about another species?", page.source.url, name)
 
@@ -134,14 +139,6 @@ def lost_body(ledger: Ledger, key: str, error: StoreError) -> Step:
     with ledger.transaction():
         ledger.drop_steps([key], ["fetch"])
     return Step(subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error))
-
-
-def names_species(article: Article, taxon: Taxon) -> bool:
-    """Return whether an article names a species: by any name, the last word of an English one, or its genus."""
-    text = f"{article.source.title} {article.text}"
-    names = {*taxon.common_names, *(name.split()[-1] for name in taxon.common_names), *taxon.synonyms}
-    names |= {taxon.scientific_name, taxon.scientific_name.split()[0]}
-    return any(re.search(rf"\b{re.escape(name)}(?:s|es)?\b", text, re.IGNORECASE) for name in names)
 
 
 _QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]$")

@@ -21,13 +21,11 @@ def checked_group(run: BuildRun, taxon: Taxon, page: FetchedPage) -> FetchedPage
     if box is None:
         return LeftOut(name=page.page.title, reason=reasons.OTHER_SUBJECT, detail="no taxobox")
     stated = stated_taxon(box)
-    if stated == (taxon.rank, taxon.scientific_name) or (stated.rank == "species" and _is_only_species(taxon, stated)):
+    if stated == (taxon.rank, taxon.scientific_name) or (
+        stated.rank == "species" and stated.name.split()[0] == taxon.scientific_name  # its only one
+    ):
         return page
     return LeftOut(name=page.page.title, reason=reasons.NOT_A_SPECIES, detail=" ".join(stated))
-
-
-def _is_only_species(taxon: Taxon, stated: tuple[str, str]) -> bool:
-    return stated[1].split()[0] == taxon.scientific_name
 
 
 def settle_groups(run: BuildRun) -> None:
@@ -38,7 +36,7 @@ def settle_groups(run: BuildRun) -> None:
     """
     ledger = run.ledger
     taxa = {key: loads(Taxon, record) for key, record in ledger.subjects("taxon").items()}
-    groups = sorted((key for key, taxon in taxa.items() if taxon.rank in GROUPS), key=lambda key: _order(taxa[key]))
+    groups = [key for rank in GROUPS for key, taxon in taxa.items() if taxon.rank == rank]
     if not groups:
         return
     fetched, added = ledger.steps("fetch"), additions(ledger)
@@ -60,7 +58,3 @@ def settle_groups(run: BuildRun) -> None:
             if step.status == "left-out":
                 ledger.record([step._replace(status="done", error=None)])
                 ledger.drop_left_out([name])
-
-
-def _order(taxon: Taxon) -> int:
-    return GROUPS.index(taxon.rank)

@@ -52,7 +52,6 @@ def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[st
 
 
 def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
-    """Return the entries of the subjects with all vectors."""
     ids = [subject_id(subject) for subject in subjects]
     lacking: set[str] = set()
     for name, (kind, _) in run.collections.items():
@@ -65,7 +64,6 @@ def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
 
 
 def _keep_vectors(run: BuildRun, entries: Sequence[Entry]) -> None:
-    """Delete the vectors of items that these entries no longer have."""
     for name, (kind, _) in run.collections.items():
         for entry in entries:
             items = entry.items.get(kind, [])

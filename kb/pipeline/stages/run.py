@@ -42,9 +42,9 @@ class BuildRun:
         """Collection name -> (kind, space) of the collections that the encoders fill."""
         return collection_names(self.info)
 
-    def todo(self, stage: Stage, marks: Mapping[str, str], *, space: str = "") -> list[str]:
+    def todo(self, stage: Stage, marks: Mapping[str, str]) -> list[str]:
         """Return the subjects of `marks` (subject_id -> fingerprint) whose step is missing, failed or outdated."""
-        steps = self.ledger.each_step(stage, space)
+        steps = self.ledger.each_step(stage)
         current = {step.subject_id for step in steps if is_current(step, marks.get(step.subject_id))}
         return [key for key in marks if key not in current]
 

@@ -45,13 +45,7 @@ BATCH_BYTES = 8 << 20  # written at a time: a server refuses requests above 40 M
 # Every batch is synced to the index files, so that no queue is left and their checksums hold.
 # Nothing is searched in Chroma, so a minimal graph is enough: graphs differ from build to build, and even wide ones
 # (`ef_search` 1,500, 48 neighbours) now and then missed the best match among the species that ship.
-_GRAPH: dict[str, Any] = {
-    "space": "ip",
-    "sync_threshold": 1,
-    "batch_size": 1,
-    "max_neighbors": 2,
-    "ef_construction": 2,
-}
+_GRAPH: dict[str, Any] = {"space": "ip", "sync_threshold": 1, "batch_size": 1, "max_neighbors": 2, "ef_construction": 2}
 
 AnswerT = TypeVar("AnswerT")
 

@@ -3,8 +3,6 @@
 A subject is a species or a term. The result of a stage is valid only for the input whose fingerprint it carries. Every
 row has a checksum, compared on each read and by `kb verify`. Damage is therefore an error with a remedy, never a wrong
 answer.
-
-`LedgerFile` reads and writes checked rows of any table, `Ledger` adds the queries.
 """
 
 from kb.store.ledger.file import fingerprint

@@ -27,16 +27,6 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
 }
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
-
-
-def schema() -> Iterator[str]:
-    """Yield the statements that create all tables."""
-    yield "CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)"
-    for table, (columns, key) in TABLES.items():
-        yield f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))"
-    yield f"PRAGMA user_version = {LEDGER_VERSION}"
-
-
 FINGERPRINT_DIGITS = 32
 
 
@@ -64,8 +54,10 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         with storage_errors(path.parent), transaction(db):
             if db.execute("PRAGMA user_version").fetchone() == (0,):
-                for statement in schema():
-                    db.execute(statement)
+                db.execute("CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)")
+                for table, (columns, key) in TABLES.items():
+                    db.execute(f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))")
+                db.execute(f"PRAGMA user_version = {LEDGER_VERSION}")
     return db
 
 
@@ -145,8 +137,6 @@ class LedgerFile:
             ),
         )
 
-    # --- rows ----------------------------------------------------------------------------------------------------
-
     def read(self, query: str, values: Sequence[str | None] = ()) -> list[Any]:
         """Return the rows of a query; damage that SQLite finds is raised as our error."""
         with self._read_errors():
@@ -204,8 +194,6 @@ class LedgerFile:
         """Delete the rows of a table that satisfy a condition, once for each of `values`."""
         with storage_errors(self.path.parent):
             self._db.executemany(f"DELETE FROM {table} WHERE {where}", values)
-
-    # --- the whole file ------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -80,8 +80,6 @@ class Ledger(LedgerFile):
         for row in self.stream(table):
             yield dict(zip(names, row, strict=True))
 
-    # --- facts: single values of the whole knowledge base -------------------------------------------------------------
-
     def fact(self, key: str) -> str | None:
         """Return the value of a fact, or None."""
         rows = self.select("facts", "WHERE key = ?", (key,))
@@ -89,8 +87,8 @@ class Ledger(LedgerFile):
 
     def unfinished(self) -> tuple[Literal["build", "update"], ...]:
         """Return the kinds of work that were interrupted."""
-        facts: tuple[tuple[Literal["build", "update"], str], ...] = (("build", "building"), ("update", "updating"))
-        return tuple(work for work, fact in facts if self.fact(fact) is not None)
+        facts: dict[Literal["build", "update"], str] = {"build": "building", "update": "updating"}
+        return tuple(work for work, fact in facts.items() if self.fact(fact) is not None)
 
     def facts(self, prefix: str) -> list[tuple[str, str]]:
         """Return `(key, value)` of all facts with this prefix, sorted by key."""
@@ -103,13 +101,6 @@ class Ledger(LedgerFile):
     def drop_fact(self, key: str) -> None:
         """Delete a fact."""
         self.delete("facts", "key = ?", [(key,)])
-
-    def drop_facts(self, prefix: str) -> None:
-        """Delete all facts with this prefix."""
-        for key, _ in self.facts(prefix):
-            self.drop_fact(key)
-
-    # --- subjects -----------------------------------------------------------------------------------------------------
 
     def add_subjects(self, rows: Iterable[tuple[str, SubjectKind, str, str]]) -> None:
         """Add or replace `(subject_id, kind, name, record JSON)`."""
@@ -155,8 +146,6 @@ class Ledger(LedgerFile):
     def left_out(self) -> list[tuple[str, str, str]]:
         """Return `(name, reason, detail)` of left-out pages and names, sorted by name."""
         return self.select("left_out")
-
-    # --- steps --------------------------------------------------------------------------------------------------------
 
     def record(self, steps: Iterable[Step]) -> None:
         """Add or replace results of stages."""
@@ -220,8 +209,6 @@ class Ledger(LedgerFile):
         ]
         return sorted(found, key=lambda failure: (failure.taxon, failure.stage))
 
-    # --- entries ------------------------------------------------------------------------------------------------------
-
     def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
         """Add or replace entries, delete those of `gone`, and mark all of them as pending.
 
@@ -259,10 +246,6 @@ class Ledger(LedgerFile):
             raise self.damaged("rows of entries are missing")
         return [subject_id for subject_id, each in entries if each == kind]
 
-    def documents(self, kind: SubjectKind) -> list[str]:
-        """Return the summaries or definitions of the finished subjects of a kind, sorted by id."""
-        return [entry.document for entry in self.entries(kind)]
-
     def entry(self, subject_id: str) -> Entry | None:
         """Return a finished subject, or None."""
         return self.entries_of([subject_id]).get(subject_id)
@@ -274,8 +257,6 @@ class Ledger(LedgerFile):
     def generation(self, kind: SubjectKind | None = None) -> str:
         """Return the name of the current state, or of that of all species or terms; empty before the first entry."""
         return self.fact(GENERATION if kind is None else f"{GENERATION}:{kind}") or ""
-
-    # --- pending: subjects whose rows in Chroma are out of date -------------------------------------------------------
 
     def note_pending(self, subject_ids: Iterable[str]) -> None:
         """Mark subjects as pending, with the items that Chroma may hold of them."""
