@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -174,11 +174,10 @@ def _copy_ledger(
         ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
         left_out = read_rows(source, bundle.LEFT_OUT, tuple(LEFT_OUT))
         ledger.set_left_out(LeftOut(**{column: str(row[column]) for column in LEFT_OUT}) for row in left_out)
-        names = collection_names(info)
-        steps = (_step(row, names) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
+        steps = (_step(row) for row in read_rows(source, bundle.STEPS, tuple(STEPS)))
         if not takes_vectors:
             steps = (_without_bare_anchors(step) for step in steps if step.stage not in REPEATED_STAGES)
-        ledger.record(steps)
+        ledger.record(_of_known_collections(steps, collection_names(info)))
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(ORIGIN + name, json.dumps({**origin, FROM_BUNDLE: "yes"}, sort_keys=True))
@@ -203,12 +202,17 @@ def _subject(row: Mapping[str, Any]) -> tuple[str, SubjectKind, str, str]:
     return str(row["subject_id"]), kind, str(row["name"]), record
 
 
-def _step(row: Mapping[str, Any], collections: Container[str]) -> Step:
+def _of_known_collections(steps: Iterable[Step], collections: Container[str]) -> Iterator[Step]:
+    for step in steps:
+        if step.space and step.space not in collections:
+            raise BadInput(f"unknown collection {step.space!r}")
+        yield step
+
+
+def _step(row: Mapping[str, Any]) -> Step:
     stage, output = str(row["stage"]), row["output"]
     if row["status"] not in get_args(StepStatus) or stage not in (*OUTPUTS, *REPEATED_STAGES):
         raise BadInput(f"expected the result of a stage, got stage {stage!r} and status {row['status']!r}")
-    if row["space"] and row["space"] not in collections:
-        raise BadInput(f"unknown collection {row['space']!r}")
     if output is not None and stage not in OUTPUTS:
         raise BadInput(f"expected no output of the stage {stage}, got {str(output)[:40]!r}")
     record = loads(OUTPUTS[stage], str(output)) if output is not None else None  # raises for an invalid record

@@ -91,7 +91,6 @@ def add_pages(
 
 
 def _read(source: WebSource, pages: Sequence[PageRef]) -> list[Article]:
-    """Return the article of each page; the source keeps the pages for the build."""
     found = []
     for page, fetched in source.fetch(pages):
         if isinstance(fetched, LeftOut):

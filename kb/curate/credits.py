@@ -33,13 +33,9 @@ _CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGN
 _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Credit:
-    licence: str | None
-    licence_url: str | None
+    __slots__ = ()
     freedom: CreditFreedom
-    species: tuple[str, ...]
-    """Species, and terms, that it is used for."""
 
     @property
     def is_publishable(self) -> bool:
@@ -56,6 +52,11 @@ class TextCredit(_Credit):
     title: str
     url: str | None
     revision: int | None
+    licence: str | None
+    licence_url: str | None
+    freedom: CreditFreedom
+    species: tuple[str, ...]
+    """Species and terms based on it."""
     made_by: tuple[str, ...]
     """Distillers of its summaries; empty without summaries."""
     is_adapted: bool
@@ -72,6 +73,10 @@ class PhotoCredit(_Credit):
     sha256: str
     page_url: str | None
     author: str | None
+    licence: str | None
+    licence_url: str | None
+    freedom: CreditFreedom
+    species: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +135,6 @@ def collect_credits(store: KnowledgeBase) -> Credits:
 
 
 def _access_dates(ledger: Ledger) -> dict[str, str]:
-    """Return address -> date of the last time that a web page was read."""
     pages = ledger.subjects("page")
     fetched = ledger.outputs("fetch", FetchOutput, "done") if pages else {}
     return {

@@ -241,7 +241,6 @@ def _check_looks(number: int, text: str, group: str) -> Iterator[_Problem]:
 
 
 def _matters(texts: Sequence[str], group: str) -> str:
-    """Return the non-visual subjects of the texts, as label words."""
     words = [word for text in texts for word in _strong_words(text, group)]
     telling = [word for word in words if word not in _IN_PASSING] or words
     return ", ".join(dict.fromkeys(_MATTERS[group_of(word, group) or ""] for word in telling))

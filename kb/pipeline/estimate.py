@@ -85,7 +85,6 @@ def estimate_distilling(
 
 
 def _measure(layout: Layout, source: ArticleSource, distiller: ModelDistiller) -> tuple[int, int, list[float]]:
-    """Return the numbers of fetched and distilled articles, and the tokens of some requests to come."""
     with ledger_so_far(layout.ledger) as ledger:
         if ledger is None:
             return 0, 0, []

@@ -178,7 +178,6 @@ def _find_changes(run: BuildRun) -> Findings:
 
 
 def _stale_photos(run: BuildRun, subject_ids: set[str]) -> Iterator[str]:
-    """Yield the subjects with a replaced photo, or with a new author or licence of one."""
     outputs = run.ledger.outputs("anchor", AnchorOutput, "done")
     checked = {key: output.versions for key, output in outputs.items() if key in subject_ids}
     files = sorted({file for versions in checked.values() for file in versions})

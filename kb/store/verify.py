@@ -180,7 +180,6 @@ def _lost_files(layout: Layout, ledger: Ledger) -> Iterator[str]:
 
 
 def _texts(layout: Layout, ledger: Ledger, stage: Literal["fetch", "distil"]) -> tuple[dict[str, str], list[str]]:
-    """Return subject -> status of a stage, and the subjects whose stored text is missing or damaged."""
     statuses: dict[str, str] = {}
     lost = []
     for step in ledger.each_step(stage):

@@ -1,7 +1,5 @@
 """A folder with all that the jobs need, a wiki and a model; each case works on a copy of the folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -31,12 +29,10 @@ class Bench:
     model: OpenAIServer
 
     def copy(self, to: Path) -> Path:
-        """Return a fresh copy of the folder at `to`."""
         shutil.rmtree(to, ignore_errors=True)
         return shutil.copytree(self.base, to)
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Return the environment of a run in a copy."""
         root = str(Path(__file__).resolve().parents[2])
         vision = {"MODEL": "m", "BASE_URL": self.model.base_url, "PRICE_IN": "1", "PRICE_OUT": "1"}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
@@ -44,15 +40,12 @@ class Bench:
         return kept | own | {f"FIELDMARK_LLM_VISION_{name}": value for name, value in vision.items()}
 
     def start(self, folder: Path, *arguments: str | Path, stdin: str = "") -> Run:
-        """Start `kb` in a copy."""
         return Run(arguments, folder, self.environment(folder), stdin)
 
     def run(self, folder: Path, *arguments: str | Path, stdin: str = "") -> Ended:
-        """Run `kb` in a copy to its end."""
         return self.start(folder, *arguments, stdin=stdin).ended()
 
     def require(self, folder: Path, *arguments: str | Path, stdin: str = "") -> Ended:
-        """The same for a run that must succeed."""
         ended = self.run(folder, *arguments, stdin=stdin)
         assert ended.code == 0, f"kb {' '.join(map(str, arguments))}: {ended}"
         return ended
@@ -60,7 +53,6 @@ class Bench:
 
 @contextmanager
 def bench_at(base: Path) -> Iterator[Bench]:
-    """Make the folder; afterwards all pages of the wiki have new revisions, and half of them new texts."""
     base.mkdir()
     with FaultyWiki().running() as wiki, OpenAIServer(script) as model:
         bench = Bench(base=base, wiki=wiki, model=model)
@@ -77,7 +69,6 @@ def bench_at(base: Path) -> Iterator[Bench]:
 
 
 def write_pages(wiki: FaultyWiki, *, is_edited: bool = False) -> None:
-    """Write the pages of the wiki; an edit moves all revisions, changes every second text and one photo."""
     wiki.pages = {"A new page": "<p>About nothing.</p>"} if is_edited else {}
     for number, (name, binomial, first, second) in enumerate(BIRDS):
         file = f"{binomial.replace(' ', '-')}.jpg"
@@ -92,7 +83,6 @@ def write_pages(wiki: FaultyWiki, *, is_edited: bool = False) -> None:
 
 
 def _make_files(base: Path) -> None:
-    """Write photos, labelled photos, a text to add and a job of rerank."""
     import numpy as np
 
     at_random = np.random.default_rng(0)

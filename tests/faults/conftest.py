@@ -1,22 +1,21 @@
 """Fixtures of the faults: the draw, and a bench that all cases of a process copy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from data.contracts import Encoders
 from tests.faults.bench import Bench, bench_at
 from tests.faults.draw import Draw
 from tests.faults.jobs import Wholes
+from tests.toy.encoders import toy_encoders
 
 FULL_LIMIT_S = 4 * 3600
 
 
 def is_full() -> bool:
-    """Return whether every case is tried, for which each test here has the time that it needs."""
     return os.environ.get("FIELDMARK_TEST_DRAW") == "full"
 
 
@@ -31,19 +30,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
-    """The draw of this run; its counts are printed at the end of the run."""
     properties = request.node.user_properties
     return Draw(is_full=is_full(), record=lambda summary: properties.append(("faults", summary)))
 
 
 @pytest.fixture(scope="session")
+def encoders() -> Encoders:
+    return toy_encoders()
+
+
+@pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """The bench of this process; tests work on copies."""
     with bench_at(tmp_path_factory.mktemp("bench") / "base") as bench:
         yield bench
 
 
 @pytest.fixture(scope="session")
 def wholes(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Wholes:
-    """Results of uninterrupted runs of the jobs."""
     return Wholes(bench, tmp_path_factory.mktemp("wholes"))

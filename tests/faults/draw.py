@@ -1,7 +1,5 @@
 """Numbers of random cases: the full draw with `FIELDMARK_TEST_DRAW=full`, else a small one."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter
@@ -21,11 +19,9 @@ class Draw:
 
     @property
     def is_one(self) -> bool:
-        """Whether a single case is repeated."""
         return SEED is not None
 
     def each(self, few: int, many: int, case: Callable[[int], str]) -> Counter[str]:
-        """Run a case for each seed and return how often each outcome came; fail at the end with all failures."""
         counts: Counter[str] = Counter()
         failures = []
         for seed in [int(SEED)] if SEED else range(many if self.is_full else few):

@@ -1,7 +1,5 @@
 """The jobs that write, as a user runs them, and the part of their results that must not depend on what happened."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable
@@ -34,8 +32,6 @@ class Job:
 
 
 def digest(base: str) -> Callable[[Path], object]:
-    """Return a function that verifies a knowledge base and returns its digest; nothing may be left to repair."""
-
     def result(folder: Path) -> str:
         found = kb.verify(folder / base)
         assert found.problems == (), found.problems
@@ -45,14 +41,11 @@ def digest(base: str) -> Callable[[Path], object]:
 
 
 def calibration(folder: Path) -> object:
-    """Return the fitted numbers."""
     files = sorted((folder / "drawn.kb" / "calibration").iterdir())
     return [(file.name, {**json.loads(file.read_text()), "made": 0}) for file in files if file.suffix == ".json"]
 
 
 def rows(name: str, key: str) -> Callable[[Path], object]:
-    """Return a function that reads the rows of a file of JSON lines, sorted by a field."""
-
     def result(folder: Path) -> list[dict[str, Any]]:
         found = [json.loads(line) for line in (folder / name).read_text().splitlines()]
         return sorted(({**row, "seconds": 0, "cost_usd": 0} for row in found), key=lambda row: str(row[key]))
@@ -61,12 +54,10 @@ def rows(name: str, key: str) -> Callable[[Path], object]:
 
 
 def ranked(folder: Path) -> object:
-    """Return the rankings and judgements of a rerank."""
     return sorted((folder / "run.trec").read_text().splitlines()), rows("run.jsonl", "query_id")(folder)
 
 
 def indexed(folder: Path) -> object:
-    """Return the photos of the index and their scores for a query."""
     from recognize import load_encoders
     from rerank import open_collection
 
@@ -77,20 +68,17 @@ def indexed(folder: Path) -> object:
 
 
 def turns(folder: Path) -> object:
-    """Return the photos shown and marked in each turn of a session."""
     session = json.loads((folder / "s.json").read_text())
     return [([image["image_id"] for image in turn["shown"]], turn["relevant"]) for turn in session["turns"]]
 
 
 def exported(folder: Path) -> object:
-    """Return the hashes in the manifest of a bundle, and the names of all files beside it."""
     manifest = json.loads((folder / "run.bundle" / "manifest.json").read_text())
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
     return manifest["digest"], manifest["files"]
 
 
 def typed(folder: Path) -> str:
-    """Return the rest of the lines for a session: marks and Enter in two turns, then the end."""
     done = json.loads((folder / "s.json").read_text())["turns"] if (folder / "s.json").exists() else []
     lines = []
     for number, marks in enumerate(("1 3", "1-2")):
@@ -150,7 +138,6 @@ class Wholes:
         self._found: dict[str, tuple[object, float]] = {}
 
     def of(self, job: Job) -> tuple[object, float]:
-        """Return the result of a job and its seconds."""
         if job.name not in self._found:
             folder = self.bench.copy(self.folder / job.name)
             started = time.monotonic()

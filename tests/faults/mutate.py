@@ -1,7 +1,5 @@
 """Damage to bytes and texts by seed: flipped, cut, repeated, replaced by values that break readers."""
 
-from __future__ import annotations
-
 import json
 import random
 
@@ -15,7 +13,6 @@ ODD = (
 
 
 def mutated(content: bytes, at_random: random.Random) -> bytes:
-    """Return the content with one to four kinds of damage."""
     if content[:1] == b"{" and at_random.random() < 0.5:
         return _other_value(content, at_random)
     found = bytearray(content)
@@ -39,7 +36,6 @@ def mutated(content: bytes, at_random: random.Random) -> bytes:
 
 
 def _other_value(content: bytes, at_random: random.Random) -> bytes:
-    """Return JSON with one value replaced."""
     found = json.loads(content)
     *above, last = at_random.choice([path for path in paths_in(found) if path])
     inner = found

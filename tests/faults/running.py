@@ -1,7 +1,5 @@
 """`kb` in processes forked from one that has imported everything: a kill hits the work, seldom the imports."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys
@@ -27,7 +25,6 @@ class Ended:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the user got an exit code of the documented ones, and no traceback."""
         return self.code in (0, 1, 2, 3, 5, 6, 7) and "Traceback" not in self.stderr
 
     def __str__(self) -> str:
@@ -46,7 +43,6 @@ class Run:
         self.process.start()
 
     def ended(self, limit_s: float = LIMIT_S) -> Ended:
-        """Wait for the end; a run that takes longer than `limit_s` is killed, and its code is None."""
         self.process.join(limit_s)
         is_late = self.process.is_alive()
         if is_late:
@@ -60,7 +56,6 @@ class Run:
         return Ended(code=None if is_late else self.process.exitcode, stdout=texts[0], stderr=texts[1])
 
     def killed_after(self, seconds: float) -> bool:
-        """Send SIGKILL after a time, and return whether the run had not ended before."""
         self.process.join(seconds)
         self.process.kill()
         return self.ended().code == -9

@@ -1,7 +1,5 @@
 """A small disk of its own, in a process with private mounts, which jobs find full or read-only."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -45,7 +43,6 @@ class Outcome:
 
 
 def run_on_small_disk(order: Order, mount_point: Path) -> Outcome:
-    """Carry out an order in a process with private mounts; its result is as JSON has it."""
     mount_point.mkdir(exist_ok=True)
     done = subprocess.run(
         ["unshare", "-rm", sys.executable, "-m", __name__, mount_point],
@@ -57,7 +54,6 @@ def run_on_small_disk(order: Order, mount_point: Path) -> Outcome:
 
 
 def carry_out(order: Order, disk: Path) -> Outcome:
-    """Run the job twice on a disk of its own."""
     job = next(job for job in (*JOBS, EXPORT) if job.name == order.job)
     _mount("-t", "tmpfs", "-o", LARGE, "none", disk)
     try:

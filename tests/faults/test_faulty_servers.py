@@ -1,7 +1,5 @@
 """Wikis and models that are faulty at random: each failure is counted, and a later run gives the clean result."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Damaged bytes in any file that Fieldmark keeps are found, with a remedy, or change no answer."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil
@@ -28,7 +26,6 @@ from tests.damaged import damaged
 from tests.faults.draw import Draw
 from tests.kb.checklist.stored.checklist_files import darwin_core
 from tests.pages import PageSource, made_up_taxa
-from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 N = 4
@@ -36,11 +33,6 @@ REMEDY = re.compile(r"repaired|filled again|restored|kb build|kb verify|kb calib
 REQUESTS = [ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), seed=n) for n in range(40)]
 REPLIES = [f"Yes {n}" for n in range(40)]
 JUDGEMENTS = {f"key {n}": f"judgement {n} " * 9 for n in range(40)}
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +64,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
 
 
 def answers(path: Path, encoders: Encoders) -> list[object]:
-    """Return what readers of a knowledge base get, each an error of Fieldmark where there is one."""
     [vector] = encoders.sentence.encode_texts(["red crown"])
     questions: tuple[Callable[[KnowledgeBase], object], ...] = (
         lambda store: store.species(store.taxon_ids),
@@ -135,7 +126,6 @@ def check_cache(cache: Any, keys: Sequence[Any], expected: Sequence[Any]) -> str
 
 
 def check(path: Path, digest: str, encoders: Encoders) -> str:
-    """Check a file or folder of another kind: it is whole, or refused with a remedy."""
     try:
         match path.name:
             case "bundle":

@@ -1,7 +1,5 @@
 """A disk that is full at a random write, or read-only, ends a job with a clear error; later the job resumes."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """A job killed at any moment and run again gives the result of an uninterrupted one."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

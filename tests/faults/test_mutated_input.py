@@ -1,7 +1,5 @@
 """Mutated pages, replies of models, checklists, pictures and bundles are read, or refused with one of our errors."""
 
-from __future__ import annotations
-
 import io
 import json
 import random
@@ -38,7 +36,6 @@ from tests.kb.checklist.stored.checklist_files import META, TAXA, darwin_core
 from tests.kb.distill.test_model import GOOD, WREN, Scripted, article
 from tests.pages import PageSource, made_up_taxa
 from tests.recognize.reader.test_reader import CANDIDATES
-from tests.toy.encoders import toy_encoders
 
 PAGE = """<div class="mw-parser-output"><table class="infobox biota"><tr><th>Snowy owl</th></tr><tr><td>Family:</td>
 <td><a href="/wiki/Strigidae">Strigidae</a></td></tr></table><p>The <b>snowy owl</b> (<i>Bubo scandiacus</i>) is white.
@@ -97,7 +94,6 @@ def read_checklist(content: bytes, folder: Path) -> None:
 
 
 def read_archive(content: bytes, folder: Path) -> None:
-    """Read an archive whose table or description of the table is the content."""
     text = content.decode(errors="replace")
     file = darwin_core(folder, **{"meta" if "<archive" in text else "taxa": text})
     shutil.rmtree(folder / "home", ignore_errors=True)
@@ -133,7 +129,6 @@ def test_mutated_texts_are_read_or_refused(
 
 
 def pictures() -> list[bytes]:
-    """Return one drawing in every format, in colour, and in grey or progressive where the format has that."""
     pillow_heif.register_heif_opener()
     drawing = Image.open(io.BytesIO(drawn_bird("bubo-scandiacus"))).convert("RGB").resize((320, 240))
     found = []
@@ -162,11 +157,6 @@ def test_mutated_pictures_are_read_or_refused_within_2_s_and_500_mb(draw: Draw, 
         return outcome
 
     draw.each(300, 10_000, read)
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

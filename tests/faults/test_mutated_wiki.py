@@ -1,7 +1,5 @@
 """One wrong value in an answer of the wiki: nothing is lost without a reason, or the round ends with an error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Two processes at once: of two writers one may be refused, and readers see the state before or after a writer."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random
@@ -27,14 +25,12 @@ WRITERS = {
 
 
 def told(ended: Ended) -> Any:
-    """Return what a reader printed, without its times."""
     lines = ended.stdout.splitlines() if ended.stdout.startswith('{"image"') else [ended.stdout]
     records = [json.loads(line) for line in lines]
     return [{**record, "seconds": 0} if isinstance(record, dict) else record for record in records]
 
 
 def is_refused(ended: Ended) -> bool:
-    """Return whether a process was refused because of another one; any other failure is a fault."""
     assert ended.is_clear, ended
     assert ended.code == 0 or "nother process" in ended.stderr, ended
     return ended.code != 0
@@ -64,7 +60,6 @@ def test_readers_see_the_state_before_or_after_two_writers(bench: Bench, draw: D
     states: dict[tuple[str, ...], tuple[list[Any], str]] = {}
 
     def state(*writers: str) -> tuple[list[Any], str]:
-        """Return the answers and the digest after these writers, one after the other."""
         if writers not in states:
             folder = bench.copy(tmp_path / "-".join(("after", *writers)))
             for writer in writers:

@@ -1,7 +1,3 @@
-"""The documentation explains every reason in a build report."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 from kb import reasons

@@ -1,7 +1,5 @@
 """`kb.open` without a path opens the calibrated knowledge base that ships with Fieldmark."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from importlib.metadata import EntryPoint

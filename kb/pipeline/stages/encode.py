@@ -74,7 +74,6 @@ def publish_replaced(run: BuildRun) -> None:
 def _encode_pictures(
     run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, tracker: Tracker
 ) -> set[str]:
-    """Encode anchors, in groups of subjects, and return the failed ones."""
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
     missing = {name: set(pending[name]) for name in collections}
     wanted = subjects.of(sorted(set().union(*missing.values())))

@@ -1,7 +1,3 @@
-"""Bundles are readable datasets, import as the same knowledge base, and are refused when damaged."""
-
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -24,17 +20,10 @@ from kb.bundle.manifest import MANIFEST, note_of
 from kb.sources.starter import StarterSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
-from tests.toy.encoders import toy_encoders
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")
 def source_kb(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
-    """A knowledge base of birds from a wiki (one removed), a term and an added text."""
     path = tmp_path_factory.mktemp("source") / "a.kb"
     taxa = made_up_taxa(6)
     kb.build(path, taxa, EditedPages(), encoders, terms=[("Amplexus", None)])
@@ -53,7 +42,6 @@ def exported(source_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def bundle(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the bundle that tests may damage; its tables are not tried in another process, which takes time."""
     monkeypatch.setattr("kb.bundle.importer.check_tables", lambda *_: None)
     shutil.copytree(exported, tmp_path / "bundle")
     return tmp_path / "bundle"
@@ -66,16 +54,12 @@ def rewrite_manifest(bundle: Path, change: Callable[[dict[str, object]], None]) 
 
 
 def forge_manifest(bundle: Path, name: str) -> None:
-    """Update the size and hash of a file in the manifest, as a forger would."""
     note = note_of(bundle / name)
     rewrite_manifest(bundle, lambda m: m["files"].update({name: {"bytes": note.bytes, "sha256": note.sha256}}))  # type: ignore[attr-defined]
 
 
 def only_the_bundle_remains(bundle: Path) -> bool:
     return sorted(path.name for path in bundle.parent.iterdir()) == ["bundle"]
-
-
-# --- as a dataset ------------------------------------------------------------------------------------------------
 
 
 def test_other_programs_read_a_bundle_without_fieldmark(exported: Path) -> None:
@@ -103,9 +87,6 @@ def test_other_programs_read_a_bundle_without_fieldmark(exported: Path) -> None:
     there = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
     assert there - set(noted) == {MANIFEST, "README.md"}
     assert noted == {n: {"bytes": (f := note_of(exported / n)).bytes, "sha256": f.sha256} for n in noted}
-
-
-# --- and back ----------------------------------------------------------------------------------------------------
 
 
 def test_an_imported_knowledge_base_is_identical_and_can_be_updated(
@@ -167,8 +148,6 @@ def test_vector_only_anchors_require_an_export_with_vectors(tmp_path: Path) -> N
     assert kb.import_bundle(tmp_path / "out", tmp_path / "b.kb", encoders).digest == exported.digest
 
 
-# --- refused -----------------------------------------------------------------------------------------------------
-
 SPECIES = "species.parquet"
 
 
@@ -176,13 +155,10 @@ STEPS = "ledger/steps.parquet"
 
 
 def with_content(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
-    """Return a harm that changes the content of a file."""
     return lambda bundle: (bundle / name).write_bytes(change((bundle / name).read_bytes()))
 
 
 def with_column(pattern: str, column: str, change: Callable[[list[Any]], list[Any]]) -> Callable[[Path], None]:
-    """Return a harm that changes a column of a table, with the manifest forged to agree."""
-
     def corrupt(bundle: Path) -> None:
         file = next(bundle.glob(pattern))
         table = pq.read_table(file)

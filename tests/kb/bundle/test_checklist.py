@@ -1,7 +1,3 @@
-"""The checklist in a bundle: imported as it was, and refused where it was tampered with."""
-
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -22,12 +18,6 @@ from tests.edited_pages import EditedPages
 from tests.kb.bundle.test_bundles import forge_manifest
 from tests.kb.checklist.stored.checklist_files import darwin_core
 from tests.pages import made_up_taxa
-from tests.toy.encoders import toy_encoders
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Tables of a few kilobytes that stand for gigabytes are refused before they take the memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -34,15 +32,7 @@ def one_vector_of_equal_numbers(file: Path) -> None:
     assert file.stat().st_size < 5_000
 
 
-def a_page_that_packs_to_nothing(file: Path) -> None:
-    pq.write_table(
-        pa.table({"sha256": ["a"], "text": ["x" * 200_000_000]}), file, compression="zstd", use_dictionary=False
-    )
-    assert file.stat().st_size < 100_000
-
-
 def varint(number: int, length: int | None = None) -> bytes:
-    """Return a number as Thrift writes it, or longer than it needs to be."""
     digits = [number << 1 >> shift & 127 for shift in range(0, 70, 7)]
     n = length or max(i for i, digit in enumerate(digits) if digit) + 1
     return bytes(digit | 128 * (i < n - 1) for i, digit in enumerate(digits[:n]))
@@ -55,7 +45,6 @@ def footer_of(file: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def with_a_lie(file: Path) -> None:
-    """Let the footer state 900 bytes and values where it states many."""
     group = pq.read_metadata(file).row_group(0)
     columns = [group.column(i) for i in range(group.num_columns)]
     sizes = {group.total_byte_size}.union(*((one.total_uncompressed_size, one.num_values) for one in columns))
@@ -71,7 +60,6 @@ def test_tables_that_would_fill_the_memory_are_refused(tmp_path: Path, is_lie: b
     for write, columns in (
         (one_text_in_every_row, ("sha256", "text")),
         (one_vector_of_equal_numbers, tuple(VECTORS)),
-        (a_page_that_packs_to_nothing, ("sha256", "text")),
     ):
         write(tmp_path / "t.parquet")
         if is_lie:

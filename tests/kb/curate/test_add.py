@@ -1,9 +1,4 @@
-"""Additions by hand are found at once, join the entries of a wiki and survive its updates."""
-
-from __future__ import annotations
-
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,10 +8,9 @@ import kb
 import recognize
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch
-from data.records import LeftOut, Taxon
-from kb import OwnPhoto, OwnText, reasons
+from data.records import Taxon
+from kb import OwnPhoto, OwnText
 from kb.checklist.selection import own_taxon
-from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -44,12 +38,10 @@ def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
 
 @pytest.fixture
 def path(built: Path, tmp_path: Path) -> Path:
-    """A copy of a knowledge base of birds from a wiki."""
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
 def butterfly(path: Path, *, lean: int = 0) -> Path:
-    """Draw a butterfly that varies slightly with `lean`, and return the file."""
     image = Image.new("RGB", (300, 240), (90, 150 + 8 * lean, 70))
     draw = ImageDraw.Draw(image)
     for side in (-1, 1):
@@ -176,9 +168,6 @@ def test_an_invalid_photo_or_text_adds_nothing(path: Path, encoders: Encoders, t
     assert state() == before
 
 
-# --- removing ----------------------------------------------------------------------------------------------------
-
-
 def test_removed_subjects_are_gone_everywhere_and_stay_removed(path: Path, encoders: Encoders) -> None:
     with kb.open(path) as store:
         [entry] = store.species(["avis-003"])
@@ -220,32 +209,21 @@ def test_removing_an_unknown_name_changes_nothing_and_suggests_names(path: Path,
         assert "avis-004" in store.taxon_ids
 
 
-def test_the_next_writer_finishes_a_removal_killed_before_chroma(path: Path, encoders: Encoders) -> None:
-    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():  # the steps before Chroma
-        ledger.set_left_out([LeftOut(name="Avis 003", reason=reasons.REMOVED)])
-        ledger.drop_subjects(["avis-003"])
+def test_a_removal_killed_before_chroma_is_finished_by_the_next(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("kb.curate.remove.project", stop)
+        kb.remove(path, ["Avis 003"])
     with kb.open(path) as store:
         assert "avis-003" not in store.taxon_ids
         assert "avis-003" not in {store.taxon_ids[i] for i in store.anchor_vectors(encoders.visual.space).owners}
-    kb.remove(path, ["Avis 004"])
-    assert kb.verify(path).ok
-
-
-def test_the_next_removal_deletes_files_left_by_a_failed_one(path: Path) -> None:
-    with kb.open(path) as store:
-        [entry] = store.species(["avis-003"])
-        photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
-    held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
-    contents = [photo.read_bytes() for photo in photos]
-    for photo in photos:  # a folder cannot be deleted as a file
-        photo.unlink()
-        photo.mkdir()
-    with pytest.raises(OSError, match="anchors"):
-        kb.remove(path, ["Avis 003"])
-    for photo, content in zip(photos, contents, strict=True):
-        photo.rmdir()
-        photo.write_bytes(content)
-    assert kb.remove(path, ["Avis 003"]).names == ()
-    assert [photo for photo in photos if photo.exists()] == []
-    assert sum(not file.exists() for file in held) == len(photos) + 1  # and the article
+    assert all(file.exists() for file in held)
+    removed = kb.remove(path, ["Avis 003"])
+    assert (removed.names, removed.files) == ((), 3)
+    assert sum(not file.exists() for file in held) == 3  # an article and two photos
     assert kb.verify(path).ok

@@ -1,7 +1,3 @@
-"""Credits list every text and picture once, sorted, with its licence, and mark unpublishable ones."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,16 +20,8 @@ def taxon(name: str) -> Taxon:
 
 
 def anchor(file: str, sha256: str | None = None, **changes: str | None) -> Anchor:
-    known = Anchor(
-        anchor_id=file,
-        subject_id="a",
-        sha256=sha256 or file,
-        file=file,
-        page_url=f"{WIKI}/File:{file}",
-        author="Ann",
-        licence="CC BY 4.0",
-    )
-    return replace(known, **changes)
+    known = Anchor(anchor_id=file, subject_id="a", sha256=sha256 or file, file=file, author="Ann", licence="CC BY 4.0")
+    return replace(known, **{"page_url": f"{WIKI}/File:{file}", **changes})
 
 
 def entry(

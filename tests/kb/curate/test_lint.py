@@ -1,19 +1,11 @@
-"""Lint finds each kind of fault planted in a good summary and reports nothing in the good one."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 import kb
 from data.records import Source, Span, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.lint import MAX_FACT_WORDS, MAX_WORDS, MIN_WORDS, Finding, lint, lint_entry, same_texts
-from kb.distill.extractive import ExtractiveDistiller
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
-from training.distill.labelled import read_pages
 
 ARTICLE = (
     "The male has a red crown and a thin black bill. The female has a brown crown and a pale throat. "
@@ -40,7 +32,6 @@ def span_of(begin: str) -> Span:
 
 
 def entry(*sentences: tuple[str, str], **changes: object) -> SpeciesEntry:
-    """Return a species; each pair is a statement and the start of the article sentence that supports it."""
     statements = tuple(Statement(text=text, evidence=(span_of(begin),) if begin else ()) for text, begin in sentences)
     summary = replace(Summary(statements=statements, distiller="model/1"), **changes)  # type: ignore[arg-type]
     return SpeciesEntry(
@@ -177,16 +168,3 @@ def test_a_built_knowledge_base_is_checked_against_its_stored_articles(tmp_path:
         for path in store.layout.articles.root.rglob("*.gz"):
             path.unlink()
         assert {finding.rule for finding in lint(store).findings if finding.severity == "error"} == {"no-evidence"}
-
-
-@pytest.mark.integration
-def test_summaries_of_real_articles_have_no_errors_and_few_warnings(shared: Path) -> None:
-    """The summaries consist of article sentences, so an error is a false alarm or a fault of the distiller."""
-    distiller = ExtractiveDistiller()
-    findings = []
-    for page in read_pages(shared / "birds").values():
-        summary = distiller.distil(page.article, page.taxon)
-        made = SpeciesEntry(taxon=page.taxon, source=page.article.source, summary=summary)
-        findings += lint_entry(made, page.article.text)
-    assert [finding for finding in findings if finding.severity == "error"] == []
-    assert sum(finding.severity == "warning" for finding in findings) <= 5

@@ -1,7 +1,3 @@
-"""Species with a lost reference photo: what readers see until a build fetches the photo again."""
-
-from __future__ import annotations
-
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -28,12 +24,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(built: Path, tmp_path: Path) -> Path:
-    """A knowledge base of two species with photos."""
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
 def lose_photo(path: Path) -> None:
-    """Delete the file of the first photo of a species."""
     with kb.open(path) as store:
         photo = store.species(["avis-000"])[0].anchors[0]
     assert photo.sha256 is not None
@@ -41,7 +35,6 @@ def lose_photo(path: Path) -> None:
 
 
 def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
-    """Return the ids of a species' photos, and the owners of all vectors."""
     with kb.open(path) as store:
         owners = store.anchor_vectors(toy_encoders().visual.space).owners.tolist()
         return [anchor.anchor_id for anchor in store.species([key])[0].anchors], owners
@@ -50,22 +43,6 @@ def shown(path: Path, key: str = "avis-000") -> tuple[list[str], list[int]]:
 def own_photo(folder: Path, colour: str = "red") -> OwnPhoto:
     Image.new("RGB", (90, 90), colour).save(folder / f"{colour}.png")
     return OwnPhoto(path=folder / f"{colour}.png")
-
-
-def test_a_species_keeps_its_photos_until_a_build_fetches_the_lost_one_again(path: Path) -> None:
-    """An addition to another species reads all subjects, and publishes the changed ones."""
-    encoders, taxa = toy_encoders(), made_up_taxa(3)
-    lose_photo(path)
-    before = shown(path)
-    assert "kb build fetches it again" in kb.verify(path).problems[0]
-    kb.add(path, taxa[2], encoders, texts=[OwnText(text="The wings are black with a red band.", title="my notes")])
-    assert shown(path) == before
-    assert "kb build fetches it again" in kb.verify(path).problems[0]
-    status = kb.build(path, taxa[:2], PageSource(without_photos=True), encoders)
-    assert {failure.stage for failure in status.failures} == {"anchor"}
-    assert shown(path) == before
-    assert kb.build(path, taxa[:2], PageSource(), encoders).failures == ()
-    assert shown(path) == before and kb.verify(path).ok
 
 
 def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(path: Path, tmp_path: Path) -> None:
@@ -93,14 +70,3 @@ def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(pat
     with kb.open(path) as store:
         summary = store.species(["avis-000"])[0].summary
     assert summary is not None and "wings are violet" in summary.text and "tail" in summary.text
-
-
-def test_an_addition_that_readers_see_is_no_error(path: Path) -> None:
-    """Although a photo is lost: this text needs none."""
-    encoders, taxa = toy_encoders(), made_up_taxa(2)
-    kb.add(path, taxa[0], encoders, texts=[OwnText(text="The wings are violet with a golden bar.", title="my notes")])
-    lose_photo(path)
-    kb.add(path, taxa[0], encoders, texts=[OwnText(text="The bill is golden and short.", title="more")])
-    with kb.open(path) as store:
-        summary = store.species(["avis-000"])[0].summary
-    assert summary is not None and "golden and short" in summary.text

@@ -1,7 +1,3 @@
-"""Higher taxa that a new species takes from its genus, and names that differ by a letter."""
-
-from __future__ import annotations
-
 from data.records import Taxon
 from kb.checklist.wiki_checklist import WikiChecklist
 from kb.curate.placing import near_names, with_relatives

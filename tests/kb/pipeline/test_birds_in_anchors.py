@@ -1,7 +1,4 @@
-"""Reference photos are encoded like photos: from the whole and the crop to the bird."""
-
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +14,7 @@ from data.images.views import boxes_of, encode_views, views_of
 from data.records import Box, Detection, Stage
 from data.starter.drawings import drawings_of
 from kb import OwnPhoto
-from kb.pipeline.stages.assemble import assemble
-from kb.pipeline.stages.encode import REPLACED, encode
-from kb.pipeline.stages.run import BuildRun
 from kb.sources.starter import StarterSource
-from kb.store.layout import Layout
-from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 
@@ -65,7 +57,6 @@ class Larger(Corner):
 
 
 def contents(path: Path, encoders: Encoders) -> tuple[int, str, list[list[float]]]:
-    """Return the outdated species, the digest, and the anchors as a new reader sees them."""
     with kb.open(path) as store:
         return (
             store.outdated_anchors(encoders),
@@ -119,17 +110,3 @@ def test_anchors_without_a_file_keep_their_vectors_and_the_others_are_encoded_on
     assert contents(path, cornered) == after, "nothing is encoded again"
     kb.build(path, [taxon], source, earlier)
     assert contents(path, earlier) == (0, *before[1:])
-
-
-def test_encoding_a_copy_of_the_ledger_leaves_the_knowledge_base_as_it_is(tmp_path: Path) -> None:
-    """An export without some pages encodes a copy, also of photos that another detector saw before."""
-    encoders, path = replace(toy_encoders(), detector=Corner()), tmp_path / "a.kb"
-    kb.build(path, made_up_taxa(2), PageSource(), replace(encoders, detector=None))
-    layout = Layout(path)
-    with closing(Ledger(layout.ledger)) as ledger:
-        ledger.copy_to(tmp_path / "copy.sqlite")
-    with closing(Ledger(tmp_path / "copy.sqlite")) as copy:
-        run = BuildRun(layout=layout, info=layout.require(), ledger=copy, encoders=encoders)
-        assert encode(run, assemble(run)) == set()
-        assert copy.fact(REPLACED) is not None
-    assert kb.verify(path).mended == ()

@@ -1,7 +1,3 @@
-"""Builds from pages: complete the first time, incremental after that, and what is left where one fails."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,12 +14,6 @@ from data.records import LeftOut, PageRef, Progress, Status, Taxon, Term
 from kb.pipeline.settings import BuildSettings
 from kb.store.layout import Layout
 from tests.pages import PageSource, body_of, made_up_taxa
-from tests.toy.encoders import toy_encoders
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 class OtherSource(PageSource):
@@ -42,7 +32,6 @@ class DeadSource(OtherSource):
 
 
 def digest_of(path: Path, encoders: Encoders, source: PageSource, n: int = 4) -> str:
-    """Build, and return the digest of a knowledge base in which nothing is to be mended."""
     kb.build(path, made_up_taxa(n), source, encoders)
     found = kb.verify(path)
     assert found.ok, found.problems
@@ -233,19 +222,6 @@ def test_readers_see_the_evidence_of_what_is_published_while_a_build_runs(tmp_pa
     assert text() is None, "a lost text: the summary is shown without evidence until the next build"
     kb.build(path, taxa, PageSource(revision=2), encoders)
     assert text() == after
-
-
-def test_a_species_with_a_damaged_photo_waits_until_its_photo_is_whole(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-
-    def damage(progress: Progress) -> None:
-        if progress.stage == "encode" and not progress.done:
-            photo = next(file for file in sorted(Layout(path).anchors.root.glob("*/*")) if file.is_file())
-            photo.write_bytes(b"damaged")
-
-    status = kb.build(path, made_up_taxa(3), PageSource(), encoders, progress=damage)
-    assert (status.species, [failure.stage for failure in status.failures]) == (2, ["encode"] * 2)  # in two spaces
-    assert digest_of(path, encoders, PageSource(), 3) == digest_of(tmp_path / "whole.kb", encoders, PageSource(), 3)
 
 
 def test_a_first_source_without_any_page_leaves_nothing_behind_in_a_build_from_another(

@@ -1,22 +1,14 @@
-"""Builds with a language model: requests, cached replies, refusals, failures and cost limits."""
-
-from __future__ import annotations
-
 import json
-import signal
-import subprocess
-import sys
-import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kb
-from data.codec import loads
 from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
-from data.records import Status
+from data.records import Progress, Status
 from kb.distill.distillers import make_distiller
 from kb.endpoints.budget import Budget
 from kb.endpoints.chat import Connection
@@ -30,15 +22,8 @@ from tests.pages import PageSource, made_up_taxa
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
 from tests.servers.openai_server import Status as HttpStatus
 from tests.servers.scripted_distiller import distil, slowly
-from tests.toy.encoders import toy_encoders
 
-SCRIPT = Path(__file__).parents[1] / "build_by_model.py"
 QUICK = RetryPolicy(tries=2, first_wait_s=0.01)
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
@@ -47,18 +32,14 @@ def connection(server: OpenAIServer, cache: Path, **more: Any) -> Connection:
 
 
 def build(path: Path, n: int, encoders: Encoders, server: OpenAIServer, **more: Any) -> tuple[Status, Connection]:
-    """Build with a model; the reply cache is a file beside the knowledge base."""
     given = {name: more.pop(name) for name in ("budget", "offline") if name in more}
     with connection(server, path.with_suffix(".sqlite"), **given) as chat:
         return kb.build(path, made_up_taxa(n), PageSource(), encoders, chat=chat, **more), chat
 
 
 def outputs(path: Path) -> dict[str, DistilOutput]:
-    ledger = Ledger(path / "ledger.sqlite", read_only=True)
-    try:
-        return {key: loads(DistilOutput, step.output) for key, step in ledger.steps("distil").items() if step.output}
-    finally:
-        ledger.close()
+    with closing(Ledger(path / "ledger.sqlite", read_only=True)) as ledger:
+        return ledger.outputs("distil", DistilOutput)
 
 
 def summaries(path: Path) -> dict[str, str]:
@@ -213,31 +194,20 @@ def test_the_cost_limit_stops_the_build_and_keeps_paid_replies(tmp_path: Path, e
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
 
 
-@pytest.mark.integration
-def test_a_killed_build_pays_for_no_reply_twice(tmp_path: Path) -> None:
-    """Only requests in flight at the kill, at most four, may be repeated."""
-    n, kills = 40, 1
-    path, cache = tmp_path / "a.kb", tmp_path / "replies.sqlite"
+def test_a_stopped_build_pays_for_no_reply_twice(tmp_path: Path, encoders: Encoders) -> None:
+    """Only requests in flight at the stop, at most four, may be repeated."""
 
-    def start(server: OpenAIServer) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(SCRIPT), str(path), server.base_url, str(cache), str(n)]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    def stop(progress: Progress) -> None:
+        if progress.stage == "distil" and progress.done == 10:
+            raise RuntimeError
 
-    with OpenAIServer(lambda call: slowly(0.02, call)) as server:
-        for kill in range(kills):
-            process = start(server)
-            goal = (kill + 1) * n // (kills + 1)
-            deadline = time.monotonic() + 300
-            while server.n_calls < goal and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-        process = start(server)
-        _, complaints = process.communicate(timeout=600)
-        assert process.returncode == 0, complaints.decode()[-2000:]
-        assert n <= server.n_calls <= n + kills * 4
-    assert kb.verify(path).ok
-    assert len(summaries(path)) == n
+    with OpenAIServer(lambda call: slowly(0.005, call)) as server:
+        with pytest.raises(RuntimeError):
+            build(tmp_path / "a.kb", 20, encoders, server, progress=stop)
+        assert 10 <= server.n_calls < 20
+        build(tmp_path / "a.kb", 20, encoders, server)
+        assert 20 <= server.n_calls <= 24
+    assert kb.verify(tmp_path / "a.kb").ok and len(summaries(tmp_path / "a.kb")) == 20
 
 
 def test_raw_text_distillers_need_no_model_and_an_unknown_one_is_refused(tmp_path: Path, encoders: Encoders) -> None:

@@ -1,7 +1,3 @@
-"""Species, pages and terms that a build selects from each source, and the names it leaves out."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,18 +109,6 @@ def test_a_wiki_selects_by_taxon_list_or_category(wiki: FaultyWiki) -> None:
         selection = select_from_wiki(lambda: opened(wiki), taxa, **pages)  # type: ignore[arg-type]  # titles
         assert species_of(selection) == expected
     assert "List of birds" in left_out_of(select_from_wiki(lambda: opened(wiki), ["Falconidae"]))
-
-
-def test_a_wiki_is_not_opened_for_invalid_names(tmp_path: Path) -> None:
-    def never() -> WikipediaSource:
-        raise AssertionError("opened")
-
-    with pytest.raises(UnknownTaxon):
-        select_from_wiki(never, ["Strigiforms"])
-    with pytest.raises(UnknownTaxon):
-        select_from_wiki(never, ["Strigiforms"], category="Red birds")
-    with pytest.raises(BadInput, match="File not found"):
-        select_from_wiki(never, names=tmp_path / "none.csv")
 
 
 def test_selection_names_depend_on_species_or_page_titles(wiki: FaultyWiki) -> None:

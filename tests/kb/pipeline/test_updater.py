@@ -1,7 +1,5 @@
 """Updates process only changed pages, report them, and match a fresh build of the new state."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,20 +17,13 @@ from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
-from tests.toy.encoders import toy_encoders
 
 N = 10
 TERMS = [("Amplexus", None)]
 
 
 @pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
 def first_state(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
-    """A knowledge base of the pages before they were edited."""
     path = tmp_path_factory.mktemp("first") / "a.kb"
     kb.build(path, made_up_taxa(N), EditedPages(), encoders, terms=TERMS)
     return path
@@ -40,14 +31,12 @@ def first_state(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) ->
 
 @pytest.fixture
 def path(first_state: Path, tmp_path: Path) -> Path:
-    """A copy of that knowledge base, to be updated."""
     shutil.copytree(first_state, tmp_path / "a.kb")
     return tmp_path / "a.kb"
 
 
 @pytest.fixture(scope="module")
 def fresh_digest(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> str:
-    """The digest of a fresh build of the edited pages."""
     path = tmp_path_factory.mktemp("fresh") / "a.kb"
     kb.build(path, made_up_taxa(N), second_state(), encoders, terms=TERMS)
     return kb.verify(path).digest
@@ -127,9 +116,6 @@ def test_missing_knowledge_bases_and_unrelated_sources_are_refused(
         kb.update(path, [Elsewhere()], encoders)
 
 
-# --- killed ------------------------------------------------------------------------------------------------------
-
-
 def test_an_interrupted_update_is_reported_and_completed_by_the_next(
     path: Path, encoders: Encoders, fresh_digest: str
 ) -> None:
@@ -143,9 +129,6 @@ def test_an_interrupted_update_is_reported_and_completed_by_the_next(
     found = kb.update(path, [second_state()], encoders)
     assert [change.name for change in found.changes] == ["Amplexus", *(f"Avis 00{i}" for i in range(3, 9))]
     assert kb.verify(path).digest == fresh_digest
-
-
-# --- with a language model ---------------------------------------------------------------------------------------
 
 
 class ScriptedChat:
@@ -178,8 +161,6 @@ def test_only_changed_pages_are_sent_to_the_model_and_another_model_is_refused(
     assert other.n_asked == 0
 
 
-# --- photos in whose place the server sent something else ----------------------------------------------------------
-
 FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}
 SKIPPED = {
     "Page.jpg": "not an image", "Moved.jpg": "not an image", "Refused.jpg": "not an image", "Gone.jpg": "no such file",
@@ -200,7 +181,6 @@ def test_a_server_that_sent_no_photo_is_asked_again_by_builds_and_updates(tmp_pa
         wiki.files["Cut.jpg"] = File(content=jpeg()[:300], metadata=FREE)  # damaged on the wiki itself
 
         def faults() -> list[Fault]:
-            """Return two pages, a redirect to JSON, a refusal and no file, in the place of five photos."""
             moved = Fault(status=302, headers={"Location": f"{wiki.origin}/login"})
             return [html_page(), html_page(), moved, Fault(status=403, body=b"no"), Fault(status=404, body=b"no")]
 

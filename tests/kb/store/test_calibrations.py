@@ -1,7 +1,3 @@
-"""Calibrations are exported with their knowledge base, and damaged ones are deleted."""
-
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import closing
@@ -11,27 +7,19 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import BadInput, KnowledgeBaseLocked, MissingKnowledgeBase
-from data.files import writer_lock
+from data.errors import BadInput
 from data.records import vocabulary_hash
 from kb.bundle.manifest import MANIFEST
-from kb.store import calibrations
 from kb.store.calibrations import MAX_BYTES, calibration_notes, keep_calibration, save_calibration
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from tests.edited_pages import EditedPages
 from tests.pages import made_up_taxa
-from tests.toy.encoders import toy_encoders
 
 CONTENT = b'{"schema": 1, "chance": 0.75}\n'
 LONG = b" " * (MAX_BYTES - 2) + b"{}"
 FILE = "calibration/default.json"
 REMEDY = "run kb calibrate, or import the bundle again"
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 def keep(path: Path, name: str, content: bytes) -> None:
@@ -49,7 +37,6 @@ def built(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path, built: Path) -> Path:
-    """A knowledge base of two birds with a calibration."""
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
@@ -100,29 +87,6 @@ def test_damaged_and_lost_calibrations_are_deleted_and_reported(path: Path) -> N
     save_calibration(path, "default", CONTENT)
     (path / FILE).unlink()
     assert kb.verify(path).problems == (f"{FILE} is missing; {REMEDY}",)
-
-
-NEW = b'{"schema": 2, "fitted_on": "80 photos"}\n'
-
-
-def test_a_kill_leaves_the_old_calibration_or_the_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = calibrations.write_atomic
-    for left in (CONTENT, NEW):
-
-        def die(file: Path, content: bytes, left: bytes = left) -> None:
-            if left == NEW:
-                written(file, content)
-            raise SystemExit
-
-        with monkeypatch.context() as patched, pytest.raises(SystemExit):
-            patched.setattr(calibrations, "write_atomic", die)
-            save_calibration(path, "default", NEW)
-        assert (path / FILE).read_bytes() == left
-        assert kb.verify(path).ok
-    with writer_lock(Layout(path).lock), pytest.raises(KnowledgeBaseLocked, match="Another process"):
-        save_calibration(path, "default", CONTENT)
-    with pytest.raises(MissingKnowledgeBase):
-        save_calibration(path.parent / "b.kb", "default", NEW)
 
 
 def test_a_note_says_when_the_species_have_changed(path: Path) -> None:

@@ -1,7 +1,3 @@
-"""Snapshots of readers, consistent during writes and in read-only folders."""
-
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -120,35 +116,18 @@ with kb.open(sys.argv[1]) as store:
     vectors += [store.anchor_vectors(space).vectors.tobytes().hex() for space in store.info.anchor_spaces]
 print(json.dumps([found, vectors]))
 """
-WRITE = """
-import sys, kb
-from data.errors import FieldmarkError
-try:
-    kb.verify(sys.argv[1])
-except FieldmarkError as error:
-    print(error.exit_code, error, error.hint)
-"""
-
-
-def in_read_only_folder(path: Path, code: str) -> str:
-    """Run a program with the knowledge base on a read-only disk, and return its output."""
-    script = f'mount --bind {path} {path} && mount -o remount,bind,ro {path} && exec "$@"'
-    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", code, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
 
 
 @pytest.mark.integration
 @needs_mounts
-def test_a_read_only_folder_is_read_without_a_warning_and_reported_by_a_writer(path: Path) -> None:
+def test_a_read_only_folder_is_read_without_a_warning(path: Path) -> None:
     """Also without the cache, and without both cache and Chroma."""
-    expected = None
+    script = f'mount --bind {path} {path} && mount -o remount,bind,ro {path} && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", sys.executable, "-c", READ, str(path)]
+    told = set()
     for missing in ("runs", "cache", "chroma"):
         shutil.rmtree(path / missing, ignore_errors=True)
-        before = sorted(path.rglob("*"))
-        found = in_read_only_folder(path, READ)
-        assert sorted(path.rglob("*")) == before
-        expected = expected or found
-        assert len(found) > 1_000 and found == expected
-    assert "cannot be written" in in_read_only_folder(path, WRITE)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
+        told.add(done.stdout)
+    assert len(told) == 1 and len(told.pop()) > 1_000

@@ -1,7 +1,3 @@
-"""Chroma takes any number of rows, and its index files hold no memory of the process."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import chromadb

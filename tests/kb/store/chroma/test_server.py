@@ -1,14 +1,9 @@
-"""Knowledge bases with their collections on a shared Chroma server."""
-
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import kb
@@ -16,11 +11,10 @@ from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable
 from data.records import Progress, Verification
 from kb.pipeline.settings import BuildSettings
-from kb.store.chroma import Collections, Row
+from kb.store.chroma import Collections
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.chroma_server import ChromaServer
-from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 
@@ -38,13 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
 
 
 @pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
-
-
-@pytest.fixture(scope="module")
 def in_folder(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Verification:
-    """Return the verification of a knowledge base of seven birds stored in a folder."""
     path = tmp_path_factory.mktemp("in_folder") / "a.kb"
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
     return kb.verify(path)
@@ -98,25 +86,6 @@ def test_an_unreachable_server_is_named(tmp_path: Path, encoders: Encoders) -> N
         kb.verify(path)
 
 
-def test_batches_stay_within_the_request_limits_of_the_server(
-    tmp_path: Path, server: ChromaServer, encoders: Encoders
-) -> None:
-    """The server announces its limit of rows; its limit of bytes shows only when it refuses a request."""
-    path = tmp_path / "a.kb"
-    kb.build(path, [], PageSource(), encoders, settings=BuildSettings(chroma=server.address))
-    record = "x" * 2_000_000
-    rows = [
-        Row(id=f"{i:02d}", document="x", metadata={"record": record}, vector=np.eye(1, 8, i % 8, dtype=np.float32)[0])
-        for i in range(25)
-    ]
-    with Collections(Layout(path), Layout(path).require()) as collections:
-        name = next(iter(collections.names))
-        collections.upsert(name, rows)
-        assert collections.count(name) == 25
-        assert collections.texts(name, ["24"]) == {"24": ("x", {"record": record})}
-        collections.drop(name)
-
-
 def test_a_server_killed_under_a_writer_loses_nothing(
     tmp_path: Path, encoders: Encoders, in_folder: Verification
 ) -> None:
@@ -139,11 +108,6 @@ def test_a_server_killed_under_a_writer_loses_nothing(
         with kb.open(path) as reader:
             [vector] = encoders.sentence.encode_texts(["red crown"])
             assert len(reader.query_species(vector, 9)) == len(reader.taxon_ids) == 7
-        server.start()
-        kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=settings)
-        assert kb.verify(path) == in_folder
-        server.stop()
-        server.forget()  # all rows
         server.start()
         kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=settings)
         assert kb.verify(path) == in_folder

@@ -1,7 +1,3 @@
-"""The ledger: other versions, damage that checksums and indices find, and vectors that are never silently missing."""
-
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path
