@@ -133,8 +133,7 @@ def build(
             stages = STAGES if only is None else (only,)
             with ledger.transaction():
                 if ledger.fact("building") is None:  # an interrupted build keeps its look-ups, a new one repeats them
-                    for key, _ in ledger.facts("resolved:"):
-                        ledger.drop_fact(key)
+                    ledger.drop_facts("resolved:")
                 ledger.set_fact("building", ", ".join(stages))
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])

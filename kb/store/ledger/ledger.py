@@ -102,6 +102,11 @@ class Ledger(LedgerFile):
         """Delete a fact."""
         self.delete("facts", "key = ?", [(key,)])
 
+    def drop_facts(self, prefix: str) -> None:
+        """Delete all facts with this prefix."""
+        for key, _ in self.facts(prefix):
+            self.drop_fact(key)
+
     def add_subjects(self, rows: Iterable[tuple[str, SubjectKind, str, str]]) -> None:
         """Add or replace `(subject_id, kind, name, record JSON)`."""
         self.put("subjects", rows)
