@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rerank.run_plan import RunPlan
 
 
+# Long: parse, wire, call and print.
 @click.command()
 @click.argument("job", type=click.Path(exists=True, path_type=Path), metavar="JOB")
 @click.option("--query", metavar="TEXT", help="Query for a folder of photos.")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from cli.verbs import identify_notes as species_lists
 from kb.checklist.reconcile import UnmatchedName
@@ -45,12 +49,15 @@ def test_the_boost_is_printed_in_units_of_the_score_and_a_list_without_effect_sa
         assert species_lists.boost_text(ListPrior(listed, ("a", "b"), temperature=1.0)) == why
 
 
-def test_a_short_list_gets_a_warning() -> None:
+def test_a_short_list_gets_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     for n_listed, n_species, n_warnings in ((9, 1_000, 1), (10, 1_000, 0), (5, 20, 0)):
         ids = tuple(f"species-{number}" for number in range(n_species))
-        prior = ListPrior(SpeciesList(taxon_ids=frozenset(ids[:n_listed])), ids, temperature=1.0)
-        said = [text[:30] for text in species_lists.short_list_warnings(prior)]
-        assert said == ["The list has only 9 species of"] * n_warnings
+        listed = SpeciesList(taxon_ids=frozenset(ids[:n_listed]))
+        store: Any = SimpleNamespace(taxa=tuple)
+        recognizer: Any = SimpleNamespace(species_list=listed, prior=ListPrior(listed, ids, temperature=1.0))
+        species_lists.list_fit(store, recognizer, 0.1, quiet=True)
+        said = capsys.readouterr().err
+        assert said.count(f"warning: The list has only {n_listed} species of this") == n_warnings, said
 
 
 def test_a_list_that_does_not_fit_gets_a_better_share() -> None:
