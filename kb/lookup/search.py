@@ -86,7 +86,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
 
 
 def _telling_words(store: KnowledgeBase, description: str) -> list[str]:
-    """Return the content words of a description, without those that fit each species (`words_of_any`)."""
+    """Return the content words of a description, without the words for all of its species (`words_of_any`)."""
     words = tokens(description)
     return [word for word in words if word not in store.derived(_words_of_all)] or words
 
