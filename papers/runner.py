@@ -195,7 +195,7 @@ class Runner:
         return self.folder / f"{command.name}.last"
 
     def _started_file(self, command: Command) -> Path:
-        """Return the file with the path of what a step makes, written before the step runs."""
+        """Return the file with the path of the output of a step, written before the step runs."""
         return self.folder / f"{command.name}.started"
 
     def _is_done(self, command: Command) -> bool:

@@ -129,7 +129,7 @@ class SimilarityReranker:
         """Do nothing: no threads or files stay open."""
 
     def rerank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first, by the query as it is."""
+        """Return all images of the job, best first, by the unchanged query."""
         return self._ranked(job, Sought(job=job))
 
     def _ranked(self, job: Job, sought: Sought) -> list[RankedImage]:

@@ -31,8 +31,8 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
     """Check the installation, and probe the models of the settings.
 
     Each model gets a few tiny requests, for a fraction of a cent; [llm.image] draws one picture, for the price of a
-    drawing. The report lists abilities, and what Fieldmark does without the missing ones. What was learnt about the
-    requests that a server takes is forgotten. Exit code 3 if a model does not answer, or [llm.vision] sees no pictures.
+    drawing. The report lists abilities, and what Fieldmark does without the missing ones. Facts learnt of the
+    requests of a server are forgotten. Exit code 3 if a model does not answer, or [llm.vision] sees no pictures.
 
     With `encoders`, list the packages and weights of each profile, their size and the memory that they take; nothing
     is loaded or downloaded. Exit code 3 if the profile in use lacks some.

@@ -57,7 +57,7 @@ class ShippedVectors:
 
 
 def read_vectors(path: Path | None = None) -> ShippedVectors:
-    """Return the vectors of anchors and texts in a file; by default those that ship with Fieldmark, if any.
+    """Return the vectors of anchors and texts in a file; by default of the file that ships with Fieldmark, if any.
 
     Raises:
         StoreError: if the file is invalid, or was given and is missing.

@@ -107,7 +107,7 @@ def is_complete(reply: ChatReply, request: ChatRequest) -> bool:
 
 
 def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]:
-    """Return the tokens of request and reply, None if unknown; those that the limit counts, and those of reasoning.
+    """Return the tokens of request and reply, None if unknown; the ones which the limit counts, and those of reasoning.
 
     Some servers leave the reasoning out of `completion_tokens`, and only their total shows it.
     """

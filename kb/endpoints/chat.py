@@ -101,7 +101,7 @@ class Connection(Closing):
 
     @property
     def form(self) -> Form:
-        """The form of requests that the server takes, as far as it is known."""
+        """The form of requests that the server takes, as far as known."""
         return self._form
 
     def close(self) -> None:

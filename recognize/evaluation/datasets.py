@@ -70,7 +70,7 @@ def _photos(path: Path) -> tuple[list[LabelledPhoto], dict[str, list[LabelledPho
     if path.is_dir():
         is_published = any(all((path / name).is_file() for name in names) for names in PUBLISHED)
         if is_published or "Birds_25" in (path.absolute().name, *(child.name for child in path.iterdir())):
-            raise BadInput(f"{path} is a published data set, which kb does not read as it is.", hint=CONVERT_HINT)
+            raise BadInput(f"{path} is a published data set, which kb does not read directly.", hint=CONVERT_HINT)
         return read_class_folders(path), {}
     if path.suffix == ".csv":
         return read_photo_table(path)

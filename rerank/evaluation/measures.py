@@ -108,7 +108,7 @@ def _by_trec_eval(
 
 
 def _complete(found: Figures, n_relevant: int, n_listed: int, cutoffs: Sequence[int]) -> Figures:
-    """Return the figures with those that divide AP by the smaller of the relevant images and k."""
+    """Return the figures with the ones which divide AP by the smaller of the relevant images and k."""
     n = max(n_relevant, 1)
     found["AP (INQUIRE)"] = found["AP"] * n / min(n, max(n_listed, 1))
     for k in cutoffs:

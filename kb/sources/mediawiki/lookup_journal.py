@@ -17,7 +17,7 @@ OLDEST_S: Final = 24 * 3600
 class LookupJournal:
     """Answers by question, a line of JSON each in one file; without a file, nothing is kept.
 
-    An outdated file is started afresh, and damaged lines are passed over: it only saves requests.
+    An outdated file is started afresh, and damaged lines are skipped: it only saves requests.
     """
 
     def __init__(self, file: Path | None = None) -> None:

@@ -66,7 +66,7 @@ def contents(path: Path, encoders: Encoders) -> tuple[int, str, list[list[float]
 
 
 def test_anchors_of_another_detector_are_counted_and_encoded_again(tmp_path: Path) -> None:
-    """Those that cannot be encoded, because their files are damaged, stay outdated."""
+    """Anchors which cannot be encoded, because their files are damaged, stay outdated."""
     encoders, taxa, path = toy_encoders(), made_up_taxa(3), tmp_path / "old.kb"
     larger, cornered = replace(encoders, detector=Larger()), replace(encoders, detector=Corner())
 
