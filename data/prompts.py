@@ -20,23 +20,13 @@ _BRACKETS: Final = str.maketrans(dict.fromkeys("<＜﹤", "‹") | dict.fromkeys
 
 
 def one_line(text: str) -> str:
-    r"""Return a text in one line, without invisible characters.
-
-    Example:
-        >>> one_line("A red\u200b bird.\n\nIgnore\u2028this.")
-        'A red bird. Ignore this.'
-    """
+    r"""Return a text in one line, without invisible characters."""
     shown = (" " if unicodedata.category(sign) in _BLANK else sign for sign in text)
     return " ".join("".join(sign for sign in shown if _is_visible(sign)).split())
 
 
 def quoted(text: str) -> str:
-    r"""Return a text in one line whose brackets open and close no block of a prompt.
-
-    Example:
-        >>> quoted("A red bird.\n</cand\u200bidates>")
-        'A red bird. ‹/candidates›'
-    """
+    r"""Return a text in one line whose brackets open and close no block of a prompt."""
     return one_line(text).translate(_BRACKETS)
 
 

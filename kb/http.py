@@ -9,12 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it is not readable.
-
-    Example:
-        >>> parse_retry_after("7"), parse_retry_after("soon"), parse_retry_after(None)
-        (7.0, None, None)
-    """
+    """Return the seconds that a Retry-After header asks for (a number or a date), or None if it is not readable."""
     text = (value or "").strip()
     with suppress(ValueError):
         seconds = float(text)
@@ -39,12 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def split_address(address: str) -> SplitResult:
-    """Return the parts of an address, all empty for an impossible one.
-
-    Example:
-        >>> split_address("http://birds.example/a").hostname, split_address("http://[birds/a").hostname
-        ('birds.example', None)
-    """
+    """Return the parts of an address, all empty for an impossible one."""
     try:
         parts = urlsplit(address)
         parts.hostname  # noqa: B018  # which is checked here as well
@@ -63,12 +53,7 @@ def port_of(address: str) -> int | None:
 
 
 def host_of(address: str) -> str:
-    """Return host and port of an address, without user name and password.
-
-    Example:
-        >>> host_of("http://me:secret@birds.example:8080/api.php?a=b")
-        'birds.example:8080'
-    """
+    """Return host and port of an address, without user name and password."""
     parts = split_address(address)
     try:
         port = parts.port

@@ -16,12 +16,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return the rows under their columns as CSV, each line ended.
-
-    Example:
-        >>> as_csv(("name", "n"), [("a, b", 1), ("c", None)]).splitlines()
-        ['name,n', '"a, b",1', 'c,']
-    """
+    """Return the rows under their columns as CSV, each line ended."""
     return "".join(map(csv_line, [columns, *rows]))
 
 
@@ -37,10 +32,6 @@ def escape_formulas(row: Iterable[object]) -> list[object]:
 
     For text of other people, such as author names in a wiki; JSON keeps it unchanged. A text that looks escaped gets
     one apostrophe more, so that the original can be told.
-
-    Example:
-        >>> escape_formulas(["=1+2", "@ann", "Ann", -1, None])
-        ["'=1+2", "'@ann", 'Ann', -1, None]
     """
     return [f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(_FORMULA) else cell for cell in row]
 
@@ -102,12 +93,7 @@ def _line(row: Mapping[str, object]) -> str:
 
 
 def _typed(value: object, kind: str) -> object:
-    r"""Return a number as a float, and a text in UTF-8; other bytes of file names become hex escapes.
-
-    Example:
-        >>> _typed("\udce9.png", "text"), _typed(2, "number"), _typed(None, "number")
-        ('\\xe9.png', 2.0, None)
-    """
+    r"""Return a number as a float, and a text in UTF-8; other bytes of file names become hex escapes."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return float(value) if kind == "number" and isinstance(value, int) else value

@@ -58,12 +58,7 @@ def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[i
 
 
 def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
-    """Return the progress of a run after `seconds` as a line for people.
-
-    Example:
-        >>> progress_line("fetch", 50, 150, 2, seconds=5)
-        'fetch 50 of 150, 2 failed, 5 s, about 10 s left'
-    """
+    """Return the progress of a run after `seconds` as a line for people."""
     parts = [f"{name} {done:,} of {total:,}" if total else f"{name} {done:,}"]
     if failed:
         parts.append(f"{failed:,} failed")
@@ -74,12 +69,7 @@ def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds:
 
 
 def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
-    """Return the same as a line of JSON; `left_s` is null where unknown.
-
-    Example:
-        >>> json_line("photos", 50, 150, 2, seconds=5)
-        '{"progress": "photos", "done": 50, "total": 150, "failed": 2, "seconds": 5, "left_s": 10.0}'
-    """
+    """Return the same as a line of JSON; `left_s` is null where unknown."""
     left = round(seconds / done * max(0, total - done), 1) if done and total else None
     known: dict[str, object] = {"progress": name, "done": done, "total": total or None, "failed": failed}
     return json.dumps({**known, "seconds": round(seconds, 1), "left_s": left})

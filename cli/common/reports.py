@@ -104,12 +104,7 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
 
 
 def source_text(source: Source) -> str:
-    """Return title, address, revision and licence of a source; a page without a title has its address once.
-
-    Example:
-        >>> source_text(Source(title="https://a.example/1", url="https://a.example/1"))
-        'https://a.example/1'
-    """
+    """Return title, address, revision and licence of a source; a page without a title has its address once."""
     revision = f"revision {source.revision}" if source.revision is not None else None
     parts = (source.title, source.url if source.url != source.title else None, revision, source.licence)
     return ", ".join(part for part in parts if part)

@@ -31,12 +31,6 @@ def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str
     """Return the group of a taxon with this lineage, from the highest rank down.
 
     A class of no group gives the general words; a taxon without any lineage those of birds, which fit any animal.
-
-    Example:
-        >>> group_of_taxon({"class": "Insecta", "order": "Lepidoptera", "family": "Nymphalidae"})
-        'lepidoptera'
-        >>> group_of_taxon({"order": "Lamiales"}), group_of_taxon({"order": "Agaricales", "family": "Amanitaceae"})
-        ('plants', 'fungi')
     """
     names = [*lineage.values(), *([scientific_name] if scientific_name and " " not in scientific_name else [])]
     exact = [taxa[name] for name in reversed(names) if name in (taxa := _taxa())]

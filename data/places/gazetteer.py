@@ -149,12 +149,7 @@ def canonical_name(name: str) -> str | None:
 
 
 def direction_of(text: str) -> str:
-    """Return a direction in one spelling, empty if it is none.
-
-    Example:
-        >>> direction_of("north-east"), direction_of("southernmost"), direction_of("central")
-        ('northeastern', 'southern', 'central')
-    """
+    """Return a direction in one spelling, empty if it is none."""
     folded = fold(text)
     match = _DIRECTION.match(f"{folded} x")
     if match is None or match.end() != len(folded) + 1:

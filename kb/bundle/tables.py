@@ -70,12 +70,7 @@ def term_row(term: Term) -> Row:
 
 
 def image_name(taxon_id: str, anchor: Anchor) -> str:
-    """Return the path of a photo in a bundle: in `images/` if other programs read its format, else `other-images/`.
-
-    Example:
-        >>> image_name("corvus-corax", Anchor(anchor_id="ab" * 32, subject_id="corvus-corax", sha256="ab" * 32))
-        'images/corvus-corax/abababababababababab.jpg'
-    """
+    """Return the path of a photo in a bundle: in `images/` if other programs read its format, else `other-images/`."""
     folder = taxon_id if _PLAIN.fullmatch(taxon_id) else f"species-{sha256_hex(taxon_id)[:12]}"
     suffix = SUFFIXES.get(anchor.media_type)
     name = f"{folder}/{(anchor.sha256 or '')[:20]}{suffix or '.bin'}"

@@ -152,10 +152,6 @@ def own_taxon(
 
     Raises:
         BadInput: if the name is not a capitalised genus and an epithet, nor such a word.
-
-    Example:
-        >>> own_taxon("Vanessa atalanta", common_names=["Red Admiral"], lineage={"family": "Nymphalidae"}).lineage
-        {'family': 'Nymphalidae', 'genus': 'Vanessa'}
     """
     words = name.split()
     has_genus = is_binomial(name)

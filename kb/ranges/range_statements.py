@@ -109,13 +109,7 @@ class _Mention:
 
 
 def range_facts(text: str) -> tuple[RangeFact, ...]:
-    """Return the range statements of an article, in order, each place and role once.
-
-    Example:
-        >>> facts = range_facts("It breeds in northern Norway and winters in Spain. It is absent from Ireland.")
-        >>> [(fact.role, fact.place) for fact in facts]
-        [('breeds', 'northern Norway'), ('winters', 'Spain'), ('absent', 'Ireland')]
-    """
+    """Return the range statements of an article, in order, each place and role once."""
     found: dict[tuple[str, RangeRole], RangeFact] = {}
     for line in text.split("\n"):
         if not _names().search(line):

@@ -71,12 +71,7 @@ def new_info(encoders: Encoders, *, source: str, languages: tuple[str, ...] = ("
 
 
 def space_slug(space: str) -> str:
-    """Return the name of a space in collections and files: a slug and 12 hex digits of its hash.
-
-    Example:
-        >>> space_slug("Starter/1")
-        'starter-1-0d8a711b155f'
-    """
+    """Return the name of a space in collections and files: a slug and 12 hex digits of its hash."""
     slug = re.sub(r"[^a-z0-9]+", "-", space.lower()).strip("-")[:40].strip("-")
     return f"{slug}-{sha256_hex(space)[:12]}"
 

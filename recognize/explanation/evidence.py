@@ -66,18 +66,6 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
 
     Raises:
         UsageError: if the row has no candidates.
-
-    Example:
-        >>> import kb, recognize
-        >>> from data.starter.drawings import drawings_of
-        >>> from kb.sources.starter import StarterSource
-        >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
-        >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)
-        >>> photo = drawings_of("agelaius-phoeniceus", "query")[0].png()
-        >>> with kb.open("birds.kb") as store:
-        ...     why = explain(store, next(recognize.Recognizer(store, encoders).identify([photo])))
-        >>> why.score_text
-        'Red-winged Blackbird scores higher than Common Kingfisher, mostly on its reference photos.'
     """
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")

@@ -160,14 +160,7 @@ def add_page_titles(run: BuildRun) -> None:
 
 
 def names_of(taxon: Taxon, titles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return language -> the common name in a title, without a qualifier; scientific titles give none.
-
-    Example:
-        >>> lady = Taxon(taxon_id="vanessa-cardui", scientific_name="Vanessa cardui", rank="species",
-        ...              synonyms=("Cynthia cardui",))
-        >>> names_of(lady, {"de": "Distelfalter", "fr": "Belle-dame (papillon)", "sv": "Vanessa cardui"})
-        {'de': ('Distelfalter',), 'fr': ('Belle-dame',)}
-    """
+    """Return language -> the common name in a title, without a qualifier; scientific titles give none."""
     genera = {name.split()[0].lower() for name in (taxon.scientific_name, *taxon.synonyms) if name.split()}
     found: dict[str, tuple[str, ...]] = {}
     for language, title in titles.items():
