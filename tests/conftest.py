@@ -1,7 +1,5 @@
 """Fixtures of all tests: an isolated environment, the shared data, a wiki, and the command line."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Bytes of a file as a failing disk or a killed copy leaves them."""
 
-from __future__ import annotations
-
 import random
 
 

@@ -1,7 +1,5 @@
 """Drawings of birds as PNG files, each drawn once in a process."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from training.plates.catalogue import plates_of

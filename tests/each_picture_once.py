@@ -1,7 +1,5 @@
 """Results of the photo models, kept in a process: many tests identify or build with the same drawings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import sha1
 from typing import Any

@@ -1,7 +1,5 @@
 """Made-up pages that were edited after the build."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Folders that are made once for all workers of a run, and copied on each use."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A knowledge base in memory for look-ups, and a bag-of-words sentence encoder."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Private mounts for tests of full and read-only disks; `root` ignores file modes, but not mounts."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """A source of articles in memory: a small, deterministic wiki of made-up birds with optional failures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 

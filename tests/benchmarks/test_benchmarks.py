@@ -1,7 +1,5 @@
 """Every benchmark runs, on minimal input."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

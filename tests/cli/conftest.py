@@ -1,7 +1,5 @@
 """A knowledge base of the drawn birds, built once, and drawings to identify with it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The settings `engine` and `ray_address`: the same results on a cluster as on this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Exit codes, error messages, closed pipes, interrupts and global options of `kb`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

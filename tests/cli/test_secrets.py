@@ -1,7 +1,5 @@
 """An API key is in no output and no file, even if the server repeats it and a defect quotes it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """The shipped knowledge base, used without --kb and unpacked once under FIELDMARK_HOME."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

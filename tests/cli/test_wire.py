@@ -3,8 +3,6 @@
 A difference is either a mistake or a change that users must hear of: then the golden file and CHANGELOG.md change too.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Documentation: consistent with the code, and limited in length."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Packages: public names, examples, start-up without heavy libraries or torch, and modules that hide a package."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -6,8 +6,6 @@ with `$ `, the others are output, which is not compared. A block of Python is on
 names the folder of an installed `kb` and `python`. Commands that install are run by `.ci/run`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Nothing foreign is unpickled or run, and no photo, pickle or personal path is committed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

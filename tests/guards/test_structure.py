@@ -1,7 +1,5 @@
 """Structure and wording: imports point one way, replaceable libraries have one door, sizes have limits."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -35,9 +33,10 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 64_400
-MOST_MODULES = 450
-MOST_LINES_OF_TESTS = 49_200
+MOST_LINES = 58_000
+MOST_MODULES = 540
+MOST_LINES_OF_TESTS = 34_000
+MOST_LINES_OF_PAPERS = 6_000
 MOST_LINES_OF_A_FUNCTION = 80
 REASON = "# Long: "  # begins the comment that gives the reason for a longer function
 CLAUSE = re.compile(r"(What|How|Which|Who|Whom|Whose)\b")
@@ -112,6 +111,7 @@ def test_the_packages_and_their_tests_stay_small() -> None:
     assert sum(source.text.count("\n") for source in packages) <= MOST_LINES
     assert len(packages) <= MOST_MODULES
     assert sum(source.text.count("\n") for source in sources("tests")) <= MOST_LINES_OF_TESTS
+    assert sum(source.text.count("\n") for source in sources("papers")) <= MOST_LINES_OF_PAPERS
 
 
 def test_long_functions_give_a_reason() -> None:

@@ -139,7 +139,6 @@ def test_invalid_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         ("x.jsonl", lines({**ONE, "sn": ["a", "b"]}), "expected as many names in 'sn' as species, 1, got 2"),
         ("x.jsonl", '{"question": "a?", "answer": ["b"], "images": {"a.jpg": 0, "a.jpg": 1}}', "a key is repeated"),
         ("x.json", [{"query": "owl", "images": {"a": 2}}], "0 or 1 as relevant"),
-        ("deep.json", '{"sentences": ' + "[" * 100_000 + "]" * 100_000 + "}", "deep"),
     ]
     for name, content, error in cases:
         with pytest.raises(BadInput, match=error):
@@ -223,9 +222,6 @@ def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
             read_rerank(file)
     write_parquet(file, drop=("clip_score",))
     with pytest.raises(BadInput, match="has no column clip_score"):
-        read_rerank(file)
-    write_parquet(file, [ROWS[0], ROWS[0]])
-    with pytest.raises(BadInput, match="Image 11 is listed twice"):
         read_rerank(file)
     file.write_bytes(b"PAR1 cut off")
     with pytest.raises(BadInput, match="as a Parquet file"):

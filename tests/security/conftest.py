@@ -1,7 +1,5 @@
 """A scripted model behind real HTTP, commands that ask it, and photos whose names are orders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

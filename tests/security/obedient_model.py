@@ -4,8 +4,6 @@
 whatever looks like their end. `gullible` obeys orders anywhere, as a model that was fooled within a block.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

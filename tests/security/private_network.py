@@ -6,8 +6,6 @@ The parent starts a wiki and a model on the loopback device and prints JSON: the
 the commands asked, and how each command ended.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

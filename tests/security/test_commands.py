@@ -3,8 +3,6 @@
 Every test ends with an order of the user's own prompt or query, which is obeyed: without it, the rest shows nothing.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import json

@@ -1,7 +1,5 @@
 """A model that obeys an order within its block spoils at most its own photo: its replies name no other candidate."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Nothing phones home: no connection but to the named wiki and model, no file outside the named folders."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

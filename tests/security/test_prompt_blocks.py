@@ -3,8 +3,6 @@
 A model that obeys whatever stands outside of the blocks replies as an honest one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

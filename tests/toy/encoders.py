@@ -1,7 +1,5 @@
 """Untrained encoders of colours, layout and words: fast, in spaces of their own, and any test can predict them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Untrained sentence space: the words and pairs of words of a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Tables keep words and numbers whole, however narrow the terminal is; messages; progress without a terminal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

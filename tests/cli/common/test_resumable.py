@@ -1,7 +1,5 @@
 """Resumable output files: rows of runs that were interrupted, failed in part, or had other parameters."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Settings: order of precedence, types, endpoints, and errors that name source, value and nearest key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A knowledge base built from a folder of articles."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from contextlib import closing

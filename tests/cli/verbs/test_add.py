@@ -1,7 +1,5 @@
 """`kb add`: the user's own texts and photos; `kb remove` undoes it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

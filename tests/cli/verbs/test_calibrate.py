@@ -1,7 +1,5 @@
 """`kb calibrate`: labelled photos, reference photos, refusals, and its use by `kb identify`."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

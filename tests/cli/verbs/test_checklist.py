@@ -1,7 +1,5 @@
 """`kb checklist`, and `--checklist` of `kb taxa` and `kb build`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`kb context`: single queries, files of queries, a wiki, a web search and a model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

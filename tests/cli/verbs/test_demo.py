@@ -1,7 +1,5 @@
 """`kb demo`: a run on the shipped knowledge, its report, and the files that it leaves."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

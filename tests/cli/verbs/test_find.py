@@ -1,7 +1,5 @@
 """`kb find`: rankings, forms of output, species by name, queries that mean nothing, and methods with models."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

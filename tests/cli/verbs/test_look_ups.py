@@ -1,7 +1,5 @@
 """`kb search`, `show`, `species`, `status` and `taxa`: look-ups of species, terms, names and counts."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Web pages as sources: `kb build --pages`, `kb add --page`, and the verbs that update, export and remove them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime

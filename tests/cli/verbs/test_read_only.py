@@ -1,7 +1,5 @@
 """Read-only disks: a knowledge base without cache and Chroma is read, and writers say why they stop and what helps."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

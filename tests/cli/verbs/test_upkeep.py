@@ -1,7 +1,5 @@
 """`kb update`, `verify`, `remove`, `lint`, `export`, `import`, `bench`, `credits` and `index-images`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Names of other lists: spellings, parts of scientific names, tables of names, and birds among species."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """AviList as the checklist; names matched with it, with checklists of any group, and with the species of pages."""
 
-from __future__ import annotations
-
 import pytest
 
 from data.records import Taxon, taxon_id

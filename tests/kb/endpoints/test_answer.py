@@ -1,7 +1,5 @@
 """Replies in the answers of chat servers: ends, tokens, log-probabilities, reasoning, citations, streamed answers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

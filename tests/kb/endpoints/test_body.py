@@ -1,7 +1,5 @@
 """Bodies of requests, by the settings of an endpoint and the form that its server takes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from data.records import ChatMessage, ChatRequest
@@ -115,4 +113,7 @@ def test_settings_that_change_replies_are_in_the_name_of_a_model() -> None:
     assert len({plain.name, *(Endpoint(model="m", **settings).name for settings in changes)}) == 8
     assert plain.name == Endpoint(model="m", max_tokens=9_000, timeout=5, image_px=9, price_in=1).name
     assert plain.name == "m@api.openai.com"
+    local = Endpoint(model="m", base_url="http://[::1]:8000/v1")
+    assert (local.name, local.address) == ("m@::1", "m@[::1]:8000"), "the port of this machine may change"
+    assert Endpoint(model="m", base_url="https://a.example:8443/v1").name == "m@a.example:8443"
     assert Endpoint(model="m", **changes[0]).name == "m@api.openai.com (reasoning_effort=low)"

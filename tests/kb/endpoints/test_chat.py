@@ -1,7 +1,5 @@
 """Requests, replies and errors of the real SDK against a real HTTP server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -296,17 +294,6 @@ def test_a_prompt_of_which_the_server_counts_few_tokens_is_warned_of(caplog: pyt
         ask(server, request("word " * 1_000))
     assert "counts 380 tokens for a prompt of 5,000 characters" in caplog.text
     assert "OLLAMA_CONTEXT_LENGTH" in caplog.text
-
-
-def test_names_of_endpoints_ignore_the_port_of_this_machine() -> None:
-    for url, name, address in (
-        ("https://api.example.org/v1", "m@api.example.org", "m@api.example.org"),
-        ("https://models.example.org:8443/v1", "m@models.example.org:8443", "m@models.example.org:8443"),
-        ("http://localhost:8000/v1", "m@localhost", "m@localhost:8000"),
-        ("http://[::1]:8000/v1", "m@::1", "m@[::1]:8000"),
-    ):
-        endpoint = Endpoint(model="m", base_url=url)
-        assert (endpoint.name, endpoint.address) == (name, address)
 
 
 def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:

@@ -1,7 +1,5 @@
 """Replies that are cut off: asked for again with more tokens up to a bound, never passed on, and paid for once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

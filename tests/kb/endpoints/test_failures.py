@@ -1,7 +1,5 @@
 """Errors of servers: every form of body is read, waits are found wherever they stand, hints fit."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

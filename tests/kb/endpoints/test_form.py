@@ -1,7 +1,5 @@
 """A server that refuses parts of requests is asked in the form nearest to the full one, found once and remembered."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

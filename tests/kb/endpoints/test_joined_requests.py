@@ -1,7 +1,5 @@
 """Equal requests at once are sent once, share the reply and are paid once; replies are kept by address and model."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The reply cache: keyed by the whole request, shared between processes, safe against kills."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os

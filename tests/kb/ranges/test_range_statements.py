@@ -1,7 +1,5 @@
 """Reader of range statements: places, roles, months, negations, and names that are no places."""
 
-from __future__ import annotations
-
 from data.records import RangeFact
 from kb.ranges.range_statements import range_facts
 

@@ -1,7 +1,5 @@
 """A made-up wiki and an ugly site over real HTTP, running."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The text, title, language and licence of ugly documents."""
 
-from __future__ import annotations
-
 import pytest
 from bs4 import BeautifulSoup
 

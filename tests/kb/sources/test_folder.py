@@ -1,7 +1,5 @@
 """A folder of the user's texts and photos as a source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The shipped knowledge as a source of articles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The client of pages is polite, keeps to public addresses and gives up with a clear error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

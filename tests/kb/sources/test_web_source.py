@@ -1,7 +1,5 @@
 """Pages of the web and local files as a source, and sources opened again."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`kb build` of any group from a real MediaWiki, and pages that are no species."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

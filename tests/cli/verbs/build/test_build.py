@@ -1,7 +1,5 @@
 """`kb build` from the starter, a folder and wikis: reports, exit codes, options of wikis, and Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

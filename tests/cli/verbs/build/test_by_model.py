@@ -1,7 +1,5 @@
 """`kb build --distiller model...` against a scripted server: output, model calls and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

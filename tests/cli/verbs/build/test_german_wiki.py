@@ -1,7 +1,5 @@
 """`kb build --language de` from a real MediaWiki in German: names, titles and links to other languages."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Forty coloured photos in four folders, a home that keeps their index, and scripted captions."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

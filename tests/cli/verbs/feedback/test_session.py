@@ -1,7 +1,5 @@
 """`kb feedback` by typed lines: marks, edits, undo, resuming, files, settings, bad input."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

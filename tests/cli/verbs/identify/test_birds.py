@@ -1,7 +1,5 @@
 """`kb identify` with the detector: several birds, no bird, and `--fast`."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

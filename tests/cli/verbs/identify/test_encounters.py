@@ -1,7 +1,5 @@
 """One answer per burst or per value of a column."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """`kb identify`: inputs, output formats, unreadable photos, resumed runs, calibration and species lists."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

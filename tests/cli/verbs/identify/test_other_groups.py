@@ -1,7 +1,5 @@
 """A knowledge base of drawn butterflies, as a user makes it: built and identified; and pictures of others."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kb identify --place`: two species with the same photo, told apart by the range in their texts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

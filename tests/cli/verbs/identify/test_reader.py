@@ -1,7 +1,5 @@
 """`kb identify --reader` against a scripted server, and `--cards`: mechanics, not quality."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Rows as text: safe for terminals and spreadsheets, always writable, and typed for pandas."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

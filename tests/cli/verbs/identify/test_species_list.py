@@ -1,7 +1,5 @@
 """Messages about a species list on stderr."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

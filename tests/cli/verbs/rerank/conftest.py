@@ -1,7 +1,5 @@
 """A small knowledge base, coloured photos, a job over them, and endpoints for `kb rerank`."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`kb rerank` with servers that refuse or misreport parts of the protocol, as public bug reports tell of them."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

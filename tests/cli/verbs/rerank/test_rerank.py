@@ -1,7 +1,5 @@
 """`kb rerank`: folders, job files, both outputs, exit codes, and a run that is killed and resumed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

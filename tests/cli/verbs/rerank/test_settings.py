@@ -1,7 +1,5 @@
 """Settings of `kb rerank`: each one changes the requests on the wire, or the ranking."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`kb rerank --method visret` and its baselines, with scripted models; tests/rerank/recorded has rows and requests."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

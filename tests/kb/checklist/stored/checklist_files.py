@@ -1,7 +1,5 @@
 """Checklist files in several formats with the same few taxa."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

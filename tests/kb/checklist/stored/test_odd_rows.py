@@ -1,7 +1,5 @@
 """Rows of checklist files that are unusual: names in parts, words of status and rank, line ends, open names."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

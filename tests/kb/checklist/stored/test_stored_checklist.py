@@ -1,7 +1,5 @@
 """Checklists from files of all formats, the shelf of them, and the part that a knowledge base keeps."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path

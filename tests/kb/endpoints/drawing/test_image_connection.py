@@ -1,7 +1,5 @@
 """Drawings behind an images API, with scripted servers: several forms of answers, refusals, costs, cache and kills."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
@@ -152,12 +150,6 @@ def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
         assert server.n_calls == 0
         with pytest.raises(UsageError, match=r"price of m@127\.0\.0\.1 is unknown"):
             draw(server, tmp_path, 3, limit=0.05)
-
-
-def test_a_deleted_file_is_drawn_again(tmp_path: Path) -> None:
-    with OpenAIServer(one_each) as server:
-        draw(server, tmp_path, 1).paths[0].unlink()
-        assert draw(server, tmp_path, 1).n_cached == 0 and server.n_calls == 2
 
 
 @pytest.mark.integration

@@ -1,8 +1,6 @@
 """Parsing of small pages in the HTML of different MediaWiki versions, and of 26 saved pages."""
 
 # ruff: noqa: E501 (HTML and headings stay as they come)
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Walks through categories, and articles on genera and families for species without a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Photos of articles over real HTTP: licences, credits, reasons for skipped photos, and damaged downloads."""
 
-from __future__ import annotations
-
 from data.records import Article, Failure, Figure, LeftOut, Source
 from kb.sources.article_source import AnchorBatch
 from kb.sources.http_client import RetryPolicy

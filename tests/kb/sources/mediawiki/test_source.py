@@ -1,8 +1,6 @@
 """A wiki as a source: pages of taxa, request counts and reasons for left-out pages; odd pages in the words of editors."""
 
 # ruff: noqa: E501 (wikitext stays as editors write it)
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

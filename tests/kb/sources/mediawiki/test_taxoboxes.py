@@ -1,7 +1,5 @@
 """The taxon that a page states, by its taxobox in HTML or wikitext, of any group and language, or by its lead."""
 
-from __future__ import annotations
-
 from data.records import Article, Infobox, Source, Taxon
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page

@@ -1,7 +1,5 @@
 """Builds of the whole test wiki through a proxy, which counts requests and injects faults."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

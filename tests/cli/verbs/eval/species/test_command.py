@@ -1,7 +1,5 @@
 """`kb eval species` on folders and tables of photos, against a knowledge base of drawings."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
