@@ -50,6 +50,11 @@ class ChatModel(Protocol):
         """
 
 
+def replies_of(chat: ChatModel) -> str:
+    """Return what decides the replies of a model beside the request: its name, and the whole address of its server."""
+    return str(getattr(chat, "key", chat.name))
+
+
 class Detector(Protocol):
     """Finds animals in photos."""
 

@@ -178,11 +178,16 @@ class ReplyLost(SourceUnavailable):
 
 
 class BadRequest(SourceError):
-    """A model server refuses a request; `may_adapt`: perhaps it takes the request without an optional part."""
+    """A model server refuses a request.
 
-    def __init__(self, message: str, *, hint: str | None = None, may_adapt: bool = False) -> None:
+    `may_adapt`: perhaps it takes the request without an optional part; `may_be_of_length`: or with fewer tokens.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, may_adapt: bool = False, may_be_of_length: bool = False
+    ) -> None:
         super().__init__(message, hint=hint)
-        self.may_adapt = may_adapt
+        self.may_adapt, self.may_be_of_length = may_adapt, may_be_of_length or may_adapt
 
 
 class TooFewTokens(BadRequest):

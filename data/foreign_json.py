@@ -24,10 +24,6 @@ def parse_json(content: str | bytes, *, text: Callable[[str], str] = str) -> obj
 
     Raises:
         ValueError: if it is not JSON, nested deeper than `MAX_DEPTH`, or has a number beyond all bounds.
-
-    Example:
-        >>> parse_json('{"a": "\\ud83d", "b": [1, 2.5]}')
-        {'a': '\ufffd', 'b': [1, 2.5]}
     """
     whole = content.decode("utf-8-sig") if isinstance(content, bytes) else content
     found, end = parse_json_at(whole, len(whole) - len(whole.lstrip()), text=text)
@@ -102,14 +98,6 @@ def json_object(text: str) -> tuple[dict[str, object] | None, bool]:
     r"""Return the last complete JSON object in a text; and whether other text surrounds it.
 
     None without one, or if two objects give different values of the same key: two answers are none.
-
-    Example:
-        >>> json_object('Here it is:\n```json\n{"ranking": [2, 1]}\n```')
-        ({'ranking': [2, 1]}, True)
-        >>> json_object('{"answer": "A"} No, {"answer": "B"}')
-        (None, True)
-        >>> json_object('{"a": {"b": 1}}'), json_object("[1]")
-        (({'a': {'b': 1}}, False), (None, False))
     """
     try:
         whole = parse_json(text)

@@ -16,7 +16,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 from zlib import crc32
 
 from cli.common.csv_and_parquet import ParquetTable
@@ -63,6 +63,9 @@ class _Line:
     file."""
     checksum: int
     """Of name and rows, to find changed bytes."""
+
+
+MOST_MOVED: Final = 64  # rows that are compared where those of a photo are not at their place
 
 
 class ResumableOutput:
@@ -171,21 +174,18 @@ class ResumableOutput:
         has_rows = any(path.exists() and path.stat().st_size for path in (self.path, self._final))
         finished = self._finished() if has_rows else []
         kept: list[_Line] = []
-        n_held = 0
         with ExitStack() as stack:
             # A table that starts over is not read: it may have other columns.
             held: Iterator[str] = self._held_rows(stack) if has_rows and not self._start_over else iter(())
             out = stack.enter_context(_replaced(self.path))
             out.write(self._header)
+            rows_at = _Rows(held)
             for line in finished:
-                n_held += sum(1 for _ in islice(held, max(0, line.first - n_held)))
-                rows = list(islice(held, line.rows))
-                n_held += len(rows)
-                if _checksum(line.image, "".join(rows)) == line.checksum:
+                if (rows := rows_at.of(line)) is not None:
                     out.writelines(rows)
                     kept.append(replace(line, first=self._n_rows))
                     self._n_rows += len(rows)
-            n_held += sum(1 for _ in held)
+            n_held = rows_at.n_read + sum(1 for _ in held)
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])
@@ -271,6 +271,29 @@ def _line_of(entry: dict[str, Any]) -> _Line:
     if len(photos) != len(states):
         raise ValueError("expected a state of each photo")
     return _Line(**{**entry, "photos": photos, "states": states})
+
+
+class _Rows:
+    """Rows of a file in turn, found by their place, or near it where a row was removed or a run was killed."""
+
+    def __init__(self, rows: Iterator[str]) -> None:
+        self._rows, self._waiting, self._drift = rows, list[str](), 0
+        self.n_read = 0
+
+    def of(self, line: _Line) -> list[str] | None:
+        """Return the rows of a journal line; None if they are not there."""
+        at = self.n_read - len(self._waiting)
+        expected = max(0, line.first + self._drift - at)
+        for skipped in (expected, *range(MOST_MOVED)):
+            more = list(islice(self._rows, max(0, skipped + line.rows - len(self._waiting))))
+            self.n_read += len(more)
+            self._waiting += more
+            rows = self._waiting[skipped : skipped + line.rows]
+            if len(rows) == line.rows and _checksum(line.image, "".join(rows)) == line.checksum:
+                self._waiting = self._waiting[skipped + line.rows :]
+                self._drift = at + skipped - line.first
+                return rows
+        return None
 
 
 def _checksum(image: str, rows: str) -> int:

@@ -68,15 +68,6 @@ def find_marks(text: str, group: str = BIRDS) -> tuple[Mark, ...]:
     """Return the marks that a text on a species of a group mentions, each once, in order.
 
     Marks that are denied ("no crest"), or belong to a bird in a comparison ("unlike", "than"), do not count.
-
-    Example:
-        >>> [str(mark) for mark in find_marks("A scarlet cap, long bill and white-tipped wings; females have no cap.")]
-        ['red crown', 'long bill', 'white tips of the wings']
-        >>> [str(mark) for mark in find_marks("Females have a white patch on the wings.")]
-        ['white patch on the wings of the female']
-        >>> text = "Above, the wings are orange; the underside is brown. The larva is green."
-        >>> [str(mark) for mark in find_marks(text, "lepidoptera")]
-        ['orange wings on the upperside', 'brown wings on the underside', 'green body of the larva']
     """
     found = every_mark(text, group)
     named = {mark.look for mark in found if mark.part}
@@ -102,12 +93,7 @@ def _marks_of_sentences(text: str, group: str) -> list[list[Mark | None]]:
 
 
 def mark_words(text: str, marks: Collection[Mark], group: str = BIRDS) -> tuple[tuple[str, bool], ...]:
-    """Return the text in pieces, each with whether it is a word of one of the marks.
-
-    Example:
-        >>> mark_words("Red cap, white rump.", [Mark(look="red", part="crown")])
-        (('Red', True), (' cap, white rump.', False))
-    """
+    """Return the text in pieces, each with whether it is a word of one of the marks."""
     pieces: list[tuple[str, bool]] = [("", False)]
     named = [mark in marks for found in _marks_of_sentences(text, group) for mark in found]
     for sentence in _SENTENCE.findall(text):

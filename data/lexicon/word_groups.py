@@ -58,14 +58,7 @@ def _group_of(group: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1 << 17)  # articles repeat their words
 def group_of(word: str, group: str = BIRDS) -> str | None:
-    """Return the word group of a lower-case word or plural for a group of organisms, None for a word in none.
-
-    Example:
-        >>> group_of("feathers"), group_of("yellowish"), group_of("and")
-        ('part', 'colour', None)
-        >>> group_of("leaves", "plants"), group_of("leaves", "lepidoptera")
-        ('part', 'behaviour')
-    """
+    """Return the word group of a lower-case word or plural for a group of organisms, None for a word in none."""
     table = _group_of(group)
     for form in (word, *_singulars(word)):
         if form in table:
@@ -77,12 +70,7 @@ def group_of(word: str, group: str = BIRDS) -> str | None:
 
 
 def variants(word: str) -> tuple[str, ...]:
-    """Return guesses at the base form of a plural, a comparative or a shade; some are not words.
-
-    Example:
-        >>> variants("wings"), variants("whitish")
-        (('wing',), ('whit', 'white'))
-    """
+    """Return guesses at the base form of a plural, a comparative or a shade; some are not words."""
     return (*_singulars(word), *_positives(word))
 
 

@@ -24,14 +24,7 @@ _ENDING = re.compile(rf"(?:{'|'.join(filter(None, ENDINGS))})$")
 
 @lru_cache(maxsize=1 << 16)  # the tables repeat their names, and titles are compared again and again
 def fold(name: str) -> str:
-    """Return a name for comparison: without case, accents, spaces, hyphens and apostrophes, `grey` for `gray`.
-
-    Example:
-        >>> fold("Black-crowned Night-Heron") == fold("black crowned night heron")
-        True
-        >>> fold("Rüppell’s Gray Parrot")
-        'ruppellsgreyparrot'
-    """
+    """Return a name for comparison: without case, accents, spaces, hyphens and apostrophes, `grey` for `gray`."""
     lowered = name.lower()
     if not lowered.isascii():
         decomposed = unicodedata.normalize("NFKD", lowered.translate(_FOLDED_LETTERS))

@@ -254,19 +254,7 @@ class Reconciled:
 
 
 class Reconciler:
-    """Matches names with species; made once for many names.
-
-    Example:
-        >>> found = load_reconciler().reconcile(
-        ...     ["067.Anna_Hummingbird", "Accipiter badius_Shikra", "Gray Heron", "Turdus sp."]
-        ... )
-        >>> [match.taxon.scientific_name for match in found.matched]
-        ['Calypte anna', 'Tachyspiza badia', 'Ardea cinerea']
-        >>> [(match.rule, match.matched_name) for match in found.matched[:2]]
-        [('English name (possessive)', "Anna's Hummingbird"), ('synonym (inside)', 'Accipiter badius')]
-        >>> [(name.name, name.reason) for name in found.unmatched]
-        [('Turdus sp.', 'genus only')]
-    """
+    """Matches names with species; made once for many names."""
 
     def __init__(self, checklist: Checklist) -> None:
         """Index the names of the checklist, unless it is indexed."""

@@ -79,16 +79,7 @@ class ScientificName(NamedTuple):
 
 
 def parse_name(name: str) -> ScientificName:
-    """Return the parts of a scientific name.
-
-    Example:
-        >>> [parse_name(name)[:2] for name in ("VANESSA ATALANTA (LINNAEUS, 1758)", "Pelophylax kl. esculentus")]
-        [('Vanessa atalanta', 'species'), ('Pelophylax esculentus', 'species')]
-        >>> [parse_name(name)[:2] for name in ("Bufo bufo agg.", "Amanita sect. Phalloideae (Fr.) Quél.")]
-        [('Bufo bufo', 'species'), ('Amanita sect. Phalloideae', 'section')]
-        >>> [parse_name(name).rank for name in ("Aus sp.", "Rosa 'Peace'", "Rosa canina × Rosa gallica")]
-        ['unnamed', 'cultivar', 'hybrid']
-    """
+    """Return the parts of a scientific name."""
     if _PLAIN.fullmatch(name) and NO_EPITHETS.isdisjoint(words := name.split()):
         return ScientificName(name, _BY_NUMBER[len(words)])
     if (usual := _WITH_YEAR.fullmatch(name)) and NO_EPITHETS.isdisjoint(words := usual[1].split()):

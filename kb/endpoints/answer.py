@@ -24,12 +24,7 @@ THINKING_HINT: Final = (
 
 
 def end_of(finish: object) -> End:
-    """Return how a reply ended, by its `finish_reason`; words that are not known are failures.
-
-    Example:
-        >>> [end_of(word) for word in (None, "stop", "MAX_TOKENS", "content_filter: RECITATION", "error")]
-        ['complete', 'complete', 'cut off', 'refused', 'failed']
-    """
+    """Return how a reply ended, by its `finish_reason`; words that are not known are failures."""
     word = str(finish or "").strip().lower()
     if word in _COMPLETE:
         return "complete"

@@ -32,6 +32,8 @@ def body_of(endpoint: Endpoint, request: ChatRequest, form: Form | None = None) 
     if request.in_one or not form.neighbours:
         messages = _joined(messages, [True] * len(messages))
     body: Body = {"model": endpoint.model, "messages": messages, "stream": form.stream or endpoint.stream}
+    if body["stream"] and form.stream_usage:
+        body["stream_options"] = {"include_usage": True}
     if request.temperature is not None and form.temperature:
         body["temperature"] = request.temperature
     if request.max_tokens is not None:

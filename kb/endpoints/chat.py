@@ -80,12 +80,13 @@ class Connection(Closing):
                 hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
             )
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
+        self.key = endpoint.key
         self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
         self._tries = Tries(endpoint, retry, warns=warns)
         self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
-        self._refused_in_all_forms: set[tuple[Form, str]] = set()
+        self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
         self._room = 0
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
         self._asked_now: set[str] | None = set() if fresh and not offline else None
@@ -193,7 +194,9 @@ class Connection(Closing):
                     self._asked_now.add(request_key(key, request))
                 raise
             if cache is not None and (request.usable is None or request.usable(reply)):
-                await _to_its_end(partial(cache.put, key, request, reply=reply, replaces=is_fresh))
+                # What is stored may be of no use to this request, or it would not have been asked.
+                replaces = is_fresh or request.usable is not None
+                await _to_its_end(partial(cache.put, key, request, reply=reply, replaces=replaces))
                 if self._asked_now is not None:
                     self._asked_now.add(request_key(key, request))
             return reply
@@ -208,14 +211,16 @@ class Connection(Closing):
         paid: ChatReply | None = None  # with the tokens and cost of all tries
         refused: BadRequest | None = None
         while limits:
-            limit = limits.pop(0)
+            limit, is_reply = limits.pop(0), True
+            is_least = limit is None or limit <= least
             try:
-                paid = _added(paid, await self._answered(replace(request, max_tokens=limit)))
+                paid = _added(paid, await self._answered(replace(request, max_tokens=limit), is_least=is_least))
             except TooFewTokens:
                 paid = _added(paid, ChatReply(text="", model=self.name, cost_usd=0.0, finish="length"))
+                is_reply = False
             except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
-                if limit is None or limit <= least:
-                    if first != limit:
+                if limit is None or is_least or not error.may_be_of_length:
+                    if first != limit and error.may_be_of_length:
                         error.hint = f"{least:,} tokens for the reply are refused, too."
                     raise
                 fewer = max(limit // 2, least)
@@ -229,7 +234,7 @@ class Connection(Closing):
             self.budget.meter.cut_off += 1
             if limit is not None:
                 cut_at = limit
-                if self._cache is not None:
+                if self._cache is not None and is_reply:
                     await asyncio.to_thread(self._cache.store_cut_off, key, request, limit)
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
@@ -250,22 +255,31 @@ class Connection(Closing):
     def _start(self, request: ChatRequest) -> int:
         return max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
 
-    async def _answered(self, request: ChatRequest) -> ChatReply:
-        """Ask until the server answers: again after a failure that passes, in another form after a refusal."""
+    async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
+        """Ask until the server answers: again after a failure that passes, in another form after a refusal.
+
+        `is_least`: the request asks for no more tokens than its method needs, so that these are no reason to refuse it.
+        """
         if request.max_tokens is None and self.budget.limit_usd is not None:
             request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
-        form = self._form
+        form, n_faults = self._form, 0
 
         async def ask() -> ChatReply:
             nonlocal form
             form = self._form
             return await self._sent(request, form)
 
-        async def mend(error: FieldmarkError, n_failed: int) -> ChatReply | None:
-            # A fault of the server may pass: first the same request again.
-            is_time = getattr(error, "may_adapt", False) and (n_failed > 1 or not isinstance(error, ServerFault))
-            is_of_contents = _optional_parts(body_of(self.endpoint, request, form)) in self._taken
-            return await self._adapted(request, form, error) if is_time and not is_of_contents else None
+        async def mend(error: FieldmarkError) -> ChatReply | None:
+            nonlocal n_faults
+            if isinstance(error, ServerFault):
+                n_faults += 1
+                if n_faults == 1:  # it may pass: first the same request
+                    return None
+            if not getattr(error, "may_adapt", False):
+                return None
+            if _optional_parts(body_of(self.endpoint, request, form)) in self._taken:
+                return None
+            return await self._adapted(request, form, error, is_least=is_least)
 
         return await self._tries.result(ask, mend)
 
@@ -293,31 +307,41 @@ class Connection(Closing):
             self._tries.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
         return reply
 
-    async def _adapted(self, request: ChatRequest, form: Form, error: FieldmarkError) -> ChatReply | None:
+    async def _adapted(
+        self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
+    ) -> ChatReply | None:
         """Return the reply in the form that the server takes, which is remembered; None if it takes none."""
         mark = "".join(letter for letter in str(error) if not letter.isdigit())
         async with self._ladder:  # one request looks for the form, the others use it
             is_known = self._form != form
-            ladder = [] if is_known else list(rungs(form, request, self.endpoint))
+            # With more tokens than needed, the name of their limit is not tried: their number may be what is refused,
+            # and a server that does not know the other name would write without a limit.
+            ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
+            is_new = not is_known and (form, mark, is_least) not in self._refused_in_all_forms
 
             async def attempt(tried: Form) -> ChatReply | None:
                 try:
-                    return await self._sent(request, tried)
+                    reply = await self._sent(request, tried)
+                    # A server that does not know the other name of the limit may take it for nothing.
+                    is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
+                    if tried.tokens == form.tokens or not (is_unlimited and not reply.reasons):
+                        return reply
+                    return None
                 except (BadRequest, ServerFault, KeyRejected) as again:
                     if not getattr(again, "may_adapt", False):
                         raise
                     return None
 
-            if ladder and (form, mark) not in self._refused_in_all_forms:
+            if ladder and is_new:
                 is_of_key = isinstance(error, KeyRejected) and await attempt(changed(form, *ladder)) is None
                 found = None if is_of_key else await least_change(form, ladder, attempt)
                 if found is not None:
-                    self._form, reply = found
-                    if self._cache is not None and self._form != form:
+                    self._form, reply, is_sure = found
+                    if self._cache is not None and is_sure and self._form != form:
                         await asyncio.to_thread(self._cache.store_form, self.endpoint.key, self._form)
                     return reply
-                self._refused_in_all_forms.add((form, mark))
-        return await self._answered(request) if is_known else None
+                self._refused_in_all_forms.add((form, mark, is_least))
+        return await self._answered(request, is_least=is_least) if is_known else None
 
 
 def _optional_parts(body: Body) -> str:

@@ -88,8 +88,12 @@ class Client(Closing):
                 raise error
             return answer
         # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
-        except (TimeoutError, openai.APITimeoutError):
-            failure = ReplyLost(f"{where}: no reply within {endpoint.timeout:g} s")
+        except (TimeoutError, openai.APITimeoutError) as error:
+            cause = type(error.__cause__).__name__
+            if cause in _NOT_SENT:
+                failure = SourceUnavailable(f"{where}: not reachable ({cause})")
+            else:
+                failure = ReplyLost(f"{where}: no reply within {endpoint.timeout:g} s")
         except openai.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             failure = error_of(where, error.status_code, headers, error.response.text, **about)

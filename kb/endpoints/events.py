@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
     choice: dict[str, Any] = {}
     tokens: list[object] = []
     is_done = False
-    for line in content.splitlines():
+    for line in re.split(r"\r\n|\r|\n", content):  # JSON may hold other ends of lines
         name, _, data = line.partition(":")
         if name.strip() != "data" or not data.strip():
             continue
@@ -33,7 +34,7 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
         event = parse_json(data)
         if not isinstance(event, Mapping):
             continue
-        if "error" in event and not event.get("choices"):
+        if event.get("error") and not event.get("choices"):
             return dict(event)
         whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
         for part in event.get("choices") or ():

@@ -44,7 +44,8 @@ _CONTEXT: Final = _words(
     r"|too many (?:input )?tokens"
 )
 _TOO_FEW: Final = _words(
-    r"(?:higher|increas\w*|rais\w*|larger)\b.{0,40}(?:max|output)\w*[ _]tokens|model output limit was reached"
+    r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens|(?:increase|raise) (?:the )?max_"
+    r"|model output limit was reached"
 )
 _ONE_IMAGE: Final = _words(
     r"at most (?:1|one) image|only (?:1|one|a single) image|multiple images (?:are )?not supported"
@@ -59,9 +60,10 @@ _LOADING: Final = _words(
 )
 _ENDPOINT: Final = _words(r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)")
 _WAIT: Final = _words(
-    r"(?:try again|retry)(?: after| in)?:? (\d+(?:\.\d+)?) ?(ms|millisecond|m|min|s|sec)?(?:[a-z]*)\b"
+    r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*) ?(milliseconds?|ms|minutes?|min|hours?|seconds?)?"
 )
 _DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
+_SECONDS: Final = {"m": 60, "h": 3600}
 _EPOCH_S: Final = 1e9  # larger numbers are moments, not durations
 
 _ONE_IMAGE_HINT: Final = (
@@ -127,7 +129,7 @@ def error_of(
 def error_in_answer(where: str, answer: object, content: str, *, key: str, key_name: str | None, base_url: str
                     ) -> FieldmarkError | None:  # fmt: skip
     """Return the error in an answer with status 200, or None if it is not an error."""
-    if not isinstance(answer, Mapping) or "error" not in answer or answer.get("choices"):
+    if not isinstance(answer, Mapping) or not answer.get("error") or answer.get("choices"):
         return None
     codes = codes_of(answer)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 0)
@@ -146,7 +148,8 @@ def _permanent(text: str, told: str) -> FieldmarkError | None:
     if _TOO_FEW.search(told):
         return TooFewTokens(text)
     if _CONTEXT.search(told):
-        return BadRequest(text, hint="Give the server a larger context, or use a model that has one.")
+        hint = "Give the server a larger context, or use a model that has one."
+        return BadRequest(text, hint=hint, may_be_of_length=True)
     if _ONE_IMAGE.search(told):
         return BadRequest(text, hint=_ONE_IMAGE_HINT)
     if _NO_IMAGES.search(told):
@@ -203,9 +206,9 @@ def _wait_s(status: int, headers: Mapping[str, str], body: object, told: str) ->
     if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 12:
         return int(milliseconds) / 1000
     found = [parse_retry_after(headers.get("retry-after")), _duration_s(_value(body, "retryDelay"))]
-    if match := _WAIT.search(told):
-        unit = (match[2] or "s").lower()
-        found.append(float(match[1]) * (0.001 if unit.startswith(("ms", "milli")) else 60 if unit[0] == "m" else 1))
+    if (match := _WAIT.search(told)) and (stated := _duration_s(match[1].rstrip("."))) is not None:
+        unit = (match[2] or "").lower()
+        found.append(stated * (0.001 if unit[:2] in ("mi", "ms") and unit[:3] != "min" else _SECONDS.get(unit[:1], 1)))
     if status == 429 and not any(each is not None for each in found):
         for name, value in headers.items():
             if name.startswith("x-ratelimit-reset") and headers.get(name.replace("reset", "remaining"), "0") in (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
+from data.errors import FieldmarkError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 
@@ -32,6 +33,8 @@ class Form:
     neighbours: bool = True
     """Whether messages of one role may follow each other; if not, they are joined."""
     stream: bool = False
+    stream_usage: bool = True
+    """Whether a streamed answer is asked for its tokens."""
 
 
 Rung = tuple[str, object]
@@ -52,7 +55,7 @@ def rungs(form: Form, request: ChatRequest, endpoint: Endpoint) -> Iterator[Rung
     if request.temperature is not None and form.temperature:
         yield "temperature", False
     if request.max_tokens is not None and form.tokens == "max_tokens":
-        yield "tokens", "max_completion_tokens"
+        yield "tokens", "max_completion_tokens"  # never without a limit: the cost would have none
     if endpoint.reasoning_effort is not None and form.effort:
         yield "effort", False
     if "system" in roles and form.system and endpoint.system_role != "user":
@@ -62,6 +65,8 @@ def rungs(form: Form, request: ChatRequest, endpoint: Endpoint) -> Iterator[Rung
         yield "neighbours", False
     if not form.stream:
         yield "stream", True
+    if form.stream_usage:
+        yield "stream_usage", False
 
 
 def changed(form: Form, *changes: Rung) -> Form:
@@ -69,11 +74,12 @@ def changed(form: Form, *changes: Rung) -> Form:
     return replace(form, **dict(changes))  # type: ignore[arg-type]
 
 
-async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tuple[Form, ChatReply] | None:
-    """Return the form nearest to `form` that the server takes, with its reply; None if it takes none.
+async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tuple[Form, ChatReply, bool] | None:
+    """Return the form nearest to `form` that the server takes, its reply, and whether that is sure; None without one.
 
     The parts go one after the other until the server answers. What went before the last may not have been needed, so
-    each is tried again, all of them first. Then `form` is: if the server takes it now, it was refused by accident.
+    each is tried again, all of them first. Then `form` is: if the server takes it now, it was refused by accident. A
+    failure of another kind, such as a busy server, ends this without losing the reply, which is paid for.
     """
     for n in range(1, len(ladder) + 1):
         reached = changed(form, *ladder[:n])
@@ -84,6 +90,17 @@ async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tupl
         return None
     last = ladder[n - 1]
     others = [rung for rung in ladder[:n] if rung[0] != last[0]]
+    try:
+        return *await _nearest(form, last, others, (reached, reply), attempt), True
+    except FieldmarkError:
+        return reached, reply, False
+
+
+async def _nearest(
+    form: Form, last: Rung, others: list[Rung], found: tuple[Form, ChatReply], attempt: Attempt
+) -> tuple[Form, ChatReply]:
+    """Return the form nearest to `form` and its reply, from the first one found: `last` went last, `others` before."""
+    reached, reply = found
     if others and (again := await attempt(alone := changed(form, last))) is not None:
         reached, reply, others = alone, again, []
     for other in dict.fromkeys(field for field, _ in others):

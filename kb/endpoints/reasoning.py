@@ -40,12 +40,6 @@ def separated(text: str) -> tuple[str, str | None]:
 
     The answer follows the last closing tag, or is before the reasoning if nothing follows. An opening tag after it, or
     without one at the start of a line, begins reasoning that was cut off. JSON is an answer, whatever it contains.
-
-    Example:
-        >>> separated("<think>Yes? A crest.</think>\n\nNo"), separated("Yes?</think>No"), separated("No")
-        (('Yes? A crest.', 'No'), ('Yes?', 'No'), ('', 'No'))
-        >>> separated("<think>Yes? It")
-        ('Yes? It', None)
     """
     if _is_json(text):
         return "", text
@@ -64,11 +58,6 @@ def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[Toke
     r"""Return the tokens of the answer at the end of a reply with reasoning; None if they cannot be told apart.
 
     Servers count the tokens of the reasoning in, wherever they put its text.
-
-    Example:
-        >>> tokens = [TokenLogprobs(token=text, logprob=0.0) for text in ("Hm", ".", "</think>", "\n", "No", ".")]
-        >>> [token.token for token in tokens_of_answer(tokens, "No.")]
-        ['No', '.']
     """
     rest = answer.strip()
     last = len(tokens) - 1

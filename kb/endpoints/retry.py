@@ -58,13 +58,13 @@ class Tries:
     async def result(
         self,
         ask: Callable[[], Awaitable[ResultT]],
-        mend: Callable[[FieldmarkError, int], Awaitable[ResultT | None]] | None = None,
+        mend: Callable[[FieldmarkError], Awaitable[ResultT | None]] | None = None,
     ) -> ResultT:
         """Return the result of the first try that succeeds.
 
         Args:
             ask: one try.
-            mend: another way to the result after an error and a number of failures; None if there is none.
+            mend: another way to the result after an error; None if there is none.
 
         Raises:
             KeyRejected: if the key is rejected.
@@ -82,7 +82,7 @@ class Tries:
                 self._has_answered = self._has_answered or not isinstance(error, ConnectionRefused)
                 failure: FieldmarkError = error
                 try:
-                    if mend is not None and (mended := await mend(error, n_failed)) is not None:
+                    if mend is not None and (mended := await mend(error)) is not None:
                         return mended
                 except (SourceError, KeyRejected) as other:  # such as of a server that is busy by now
                     failure = other
@@ -111,7 +111,7 @@ class Tries:
         if not (error.retryable or isinstance(error, MalformedAnswer)):
             return None
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
-        if asked_s is not None:
+        if asked_s:  # 0 is as good as no time
             if asked_s > left_s or n_failed >= 10 * policy.tries:
                 error.hint = (
                     error.hint or f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from PIL.Image import Image
 
-from data.contracts import ChatModel
+from data.contracts import ChatModel, replies_of
 from data.errors import MalformedAnswer
 from data.files import file_state
 from data.images import MAX_SIDE
@@ -82,7 +82,7 @@ class VisionCaptioner:
     @property
     def name(self) -> str:
         """The model and the prompt."""
-        return f"{self._chat.name} prompt {self._prompts.digest(self._prompt)}"
+        return f"{replies_of(self._chat)} prompt {self._prompts.digest(self._prompt)}"
 
     async def caption(self, path: Path) -> PhotoText:
         """Return the caption of a photo."""

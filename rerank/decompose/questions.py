@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from data.codec import dumps, loads
-from data.contracts import ChatModel
+from data.contracts import ChatModel, replies_of
 from data.errors import MalformedAnswer
 from data.foreign_json import json_object
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, QueryPart, Question
@@ -53,7 +53,7 @@ class QuestionWriter:
 
     def name_for(self, task: Task) -> str:
         """Return the model and the prompt for queries of a task."""
-        return f"{self._chat.name} prompt {self._prompts.digest(_prompt_for(task))}"
+        return f"{replies_of(self._chat)} prompt {self._prompts.digest(_prompt_for(task))}"
 
     async def write(
         self, query: str, *, context: str = "", task: Task = "text"

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from PIL import Image
 
-from data.contracts import ChatModel, SeenImage
+from data.contracts import ChatModel, SeenImage, replies_of
 from data.errors import CutOff, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
@@ -68,7 +68,7 @@ class VisionJudge:
     def name(self) -> str:
         """The model, the settings and the prompts."""
         names = tuple(name for name in PLACEHOLDERS if name == "direct" or name.startswith("question"))
-        return f"vision {self._chat.name} {self._settings} prompts {self._prompts.digest(*names)}"
+        return f"vision {replies_of(self._chat)} {self._settings} prompts {self._prompts.digest(*names)}"
 
     def look(self, path: Path) -> SeenImage:
         """Return the photo as a JPEG, scaled and encoded once for all questions."""

@@ -210,24 +210,6 @@ def test_rows_of_inquire_become_a_job_for_each_query_and_pictures_are_written_on
     assert {path: path.stat().st_mtime_ns for path in images.iterdir()} == before
 
 
-def test_damaged_files_and_cells_of_inquire_are_named(tmp_path: Path) -> None:
-    cells: dict[str, Any] = {"query": KNOWN, "relevant": "1", "clip_score": 0.5, "inat24_image_id": "1"}
-    file = tmp_path / "test.parquet"
-    for change, why in (
-        ({"clip_score": float("nan")}, "expected a number as clip_score and 0 or 1"),
-        ({"query": " "}, "expected text as query"), ({"inat24_image_id": "../../x"}, "invalid image id"),
-    ):  # fmt: skip
-        pq.write_table(pa.table({name: [cell] for name, cell in (cells | change).items()}), file)
-        with pytest.raises(BadInput, match=why):
-            read_rerank(file)
-    write_parquet(file, drop=("clip_score",))
-    with pytest.raises(BadInput, match="has no column clip_score"):
-        read_rerank(file)
-    file.write_bytes(b"PAR1 cut off")
-    with pytest.raises(BadInput, match="as a Parquet file"):
-        read_rerank(file)
-
-
 N_IMAGES = 60
 NAMES = [f"dev-{i}-img0" for i in range(N_IMAGES)]
 

@@ -173,8 +173,6 @@ class ImageConnection(Closing):
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
             is_used = self._asked_now is None or prompt in self._asked_now
             paths = self._cache.get(self.endpoint.key, prompt, n) if is_used else []
-            if self._asked_now is not None:
-                self._asked_now.add(prompt)
             n_cached, costs = len(paths), list[float | None]()
             problem: FieldmarkError | None = None
             self.budget.meter.cached += n_cached > 0
@@ -191,6 +189,8 @@ class ImageConnection(Closing):
                     costs.append(cost)
                     for content in images:
                         paths.append(self._cache.put(self.endpoint.key, prompt, len(paths), content))
+                    if self._asked_now is not None:
+                        self._asked_now.add(prompt)
             cost = None if None in costs else sum(cost or 0.0 for cost in costs)
             return Drawings(paths=tuple(paths), cost_usd=cost, n_cached=n_cached, problem=problem)
 
@@ -199,7 +199,7 @@ class ImageConnection(Closing):
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
 
-        async def one_at_a_time(error: FieldmarkError, _: int) -> tuple[list[bytes], float | None] | None:
+        async def one_at_a_time(error: FieldmarkError) -> tuple[list[bytes], float | None] | None:
             if self._most == 1 or n == 1 or not (isinstance(error, BadRequest) and error.may_adapt):
                 return None
             found = await self._sent(prompt, 1)

@@ -75,7 +75,8 @@ def test_each_part_is_left_out_or_replaced_as_the_form_says() -> None:
         (Form(logprobs=5), {"top_logprobs": 5}),
         (Form(logprobs=0), {"logprobs": None, "top_logprobs": None}),
         (Form(tokens="max_completion_tokens"), {"max_tokens": None, "max_completion_tokens": 5}),
-        (Form(stream=True), {"stream": True}),
+        (Form(stream=True), {"stream": True, "stream_options": {"include_usage": True}}),
+        (Form(stream=True, stream_usage=False), {"stream": True}),
         (Form(json="object"), {"response_format": {"type": "json_object"}, "messages": "in words"}),
         (Form(json="text"), {"response_format": None, "messages": "in words"}),
     )

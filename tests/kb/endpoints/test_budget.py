@@ -91,17 +91,6 @@ def test_a_cost_limit_requires_a_known_price() -> None:
     assert (budget.meter.calls, budget.meter.unpriced) == (1, 1)
 
 
-def test_several_connections_share_one_budget() -> None:
-    budget = Budget(0.035)
-    with OpenAIServer(Answer(text="ok", input_tokens=3, output_tokens=9)) as server:
-        endpoint = Endpoint(model="m", base_url=server.base_url, **PRICED)
-        with Connection(endpoint, budget=budget) as first, Connection(endpoint, budget=budget) as second:
-            wait_for(first.reply(request("000")))
-            with pytest.raises(CostStop):
-                wait_for(second.reply(request("000")))
-        assert server.n_calls == 1
-
-
 def test_concurrent_requests_use_up_but_never_exceed_the_limit() -> None:
     """Each reply costs 12 tokens (1.2 cents) but could cost up to 29; the limit is 50 cents; one request fails."""
 

@@ -81,14 +81,6 @@ def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: 
         assert tokens_of(server) == [20, 2_068, 8_212, 9_692], "the last from the cache, though it was for 20 tokens"
 
 
-def test_a_server_that_allows_no_more_tokens_is_named() -> None:
-    served = with_context(4_096, partial(thinks, 7_000))
-    with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        with pytest.raises(CutOff, match="at 2,068 tokens, in its reasoning, and the server allows no more"):
-            say_hello(chat)
-        assert tokens_of(server) == [20, 2_068, 8_212, 4_106]
-
-
 def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() -> None:
     served = with_context(9_000, partial(thinks, 3_000))
     long = ChatRequest(messages=(ChatMessage(role="user", text="word " * 3_000),), max_tokens=1_500)

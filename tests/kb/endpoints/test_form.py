@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import BadRequest, KeyRejected, ServerFault
+from data.errors import BadRequest, KeyRejected, RateLimited, ServerFault
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
@@ -27,7 +27,18 @@ ASKED = ChatRequest(
 QUICK = RetryPolicy(first_wait_s=0.001)
 FULL = Form()
 LADDER = list(rungs(FULL, ASKED, Endpoint(model="m", reasoning_effort="low")))
-NAMES = ["json", "logprobs", "seed", "temperature", "tokens", "effort", "system", "neighbours", "stream"]
+NAMES = [
+    "json",
+    "logprobs",
+    "seed",
+    "temperature",
+    "tokens",
+    "effort",
+    "system",
+    "neighbours",
+    "stream",
+    "stream_usage",
+]
 
 
 def test_the_parts_go_in_a_fixed_order() -> None:
@@ -35,7 +46,7 @@ def test_the_parts_go_in_a_fixed_order() -> None:
     levels = [value for name, value in LADDER if name in ("json", "logprobs")]
     assert levels == ["plain schema", "object", "text", 5, 0]
     bare = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), temperature=None)
-    assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["stream"]
+    assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["stream", "stream_usage"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.integers(0, 2)))
@@ -54,7 +65,8 @@ def test_no_part_is_given_up_that_the_server_takes(refused: dict[str, int]) -> N
 
     found = asyncio.run(least_change(FULL, LADDER, attempt))
     assert found is not None
-    form, reply = found
+    form, reply, is_sure = found
+    assert is_sure
     assert {name: getattr(form, name) for name in NAMES} == {name: values[name][level[name]] for name in NAMES}
     assert reply.text == repr(form)
     assert len(asked) <= 3 * len(LADDER)
@@ -155,3 +167,33 @@ def test_a_fault_of_the_server_is_first_repeated_unchanged() -> None:
         pytest.raises(ServerFault, match="tried 3 times"),
     ):
         wait_for(chat.reply(ASKED))
+
+
+def test_a_reply_that_is_paid_for_is_kept_though_the_server_is_busy_by_now() -> None:
+    """The form is used in this run, and not remembered beyond it."""
+
+    async def attempt(form: Form) -> ChatReply | None:
+        if form == FULL:
+            raise RateLimited("busy")
+        return ChatReply(text="paid", model="m") if not form.seed else None
+
+    found = asyncio.run(least_change(FULL, LADDER, attempt))
+    assert found is not None and (found[1].text, found[2]) == ("paid", False)
+
+
+def test_a_number_of_tokens_that_the_server_refuses_is_no_reason_to_send_no_limit() -> None:
+    """The other name of the limit may mean nothing to a server, and a reply without a limit has no bound of cost."""
+
+    def script(call: Call) -> Reaction:
+        if call.payload.get("max_tokens", 0) > 8192:
+            return Status(status=400, error={"message": "max_tokens (16384) must not be larger than 8192"})
+        return "Yes"
+
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=16_384), retry=QUICK) as chat,
+    ):
+        assert [wait_for(chat.reply(ASKED)).text for _ in range(2)] == ["Yes", "Yes"]
+        assert chat.form == FULL
+        assert all("max_tokens" in call.payload for call in server.calls)
+        assert server.calls[-1].payload["max_tokens"] == 8192

@@ -39,7 +39,6 @@ MODES: dict[str, tuple[int, int, str]] = {
     "stream-only": (0, 40, ""),
     "sse-anyway": (0, 20, ""),
     "sse-if-omitted": (0, 16, ""),
-    "finish-null": (0, 16, ""),
     "legacy-logprobs": (0, 20, ""),
     "logprob-null": (0, 16, ""),
     "finish:abort": (6, 27, "ended with 'abort'"),

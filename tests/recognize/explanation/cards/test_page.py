@@ -242,22 +242,6 @@ def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Pa
     assert "stored as vectors only: similarity 0.25" in html
 
 
-def test_only_a_species_answer_is_tagged_the_answer_unless_the_entry_is_a_genus(photo: Path) -> None:
-    genus = Candidate(
-        taxon_id="cyanocitta", scientific_name="Cyanocitta", common_name="Crested jays", score=9.0, taxon_rank="genus"
-    )
-    of_genus = Answer(rank="genus", name="Cyanocitta", common_name="Crested jays", confidence=0.6)
-    for changes, tags in (
-        ({"answer": species()}, ["the answer"]),
-        ({"answer": higher("genus", "Cyanocitta", None, None)}, ["the best match"]),
-        ({"answer": of_genus, "candidates": (genus,)}, ["genus", "the answer"]),
-    ):
-        found = page(photo, **changes)
-        assert re.findall("<span class=.?tag.*?>(.*?)</span>", found.html) == tags, changes
-    assert "Identified to genus Crested jays Cyanocitta sp. 60 % sure." in found.text
-    assert "no description of this genus" in found.text
-
-
 def test_a_missing_photo_and_an_error_are_stated(photo: Path, tmp_path: Path) -> None:
     row = Identification(image=str(tmp_path / "gone.jpg"), answer=Answer(rank="none", name=""))
     assert "(the photo cannot be read)" in Page(card(row, None, [], lambda _: photo)).text
