@@ -96,7 +96,7 @@ class FairChat:
 
     @property
     def key(self) -> str:
-        """What decides the replies of the model."""
+        """The identity of the replies of the model."""
         return replies_of(self._chat)
 
     async def reply(self, request: ChatRequest) -> ChatReply:
