@@ -1,7 +1,5 @@
 """Cost limits are never exceeded, even by concurrent requests, and are used as fully as possible."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

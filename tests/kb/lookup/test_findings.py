@@ -22,6 +22,8 @@ def test_terms_and_species_are_found_by_name_or_clear_description_each_with_its_
         found = context(STORE, query, ENCODER)
         assert (found.passage, found.sources) == (PASSAGE, (AMPLEXUS.source,)), query
         assert [(note.name, note.look_for) for note in found.terms] == [("amplexus", AMPLEXUS.look_for)]
+    twins = ShelfStore([], [*TERMS, replace(AMPLEXUS, term_id="term:zorb", name="zorb")], ENCODER)
+    assert not context(twins, "mating embrace of frogs", ENCODER).terms, "of two equal ones, neither"
     for query in ("Two Northern Cardinals at a feeder", "northern cardinal's nest", "Cardinalis cardinalis in snow"):
         found = context(STORE, query, ENCODER)
         assert (found.passage, found.sources) == (LOOKS, (CARDINAL.source,)), query

@@ -12,6 +12,7 @@ from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.checklist.avilist import load_checklist
 from kb.pipeline.settings import BuildSettings
+from kb.pipeline.update_notes import _photo_changes
 from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
@@ -75,6 +76,12 @@ def test_only_changed_pages_are_reported_fetched_and_distilled(
         assert tuple(change.kind for change in found.changes if change.name in ("Amplexus", "Avis 003")) == changes
         with kb.open(path) as store:
             assert store.terms() == [] and "avis-003" not in store.taxon_ids
+
+
+def test_photos_with_another_author_or_licence_are_named() -> None:
+    before = {"a": ["a.jpg", "Ann", "CC0"], "b": ["b.jpg", None, "CC0"]}
+    now = {"a": ["a.jpg", "Bob", "CC0"], "c": ["c.jpg", None, "CC0"]}
+    assert _photo_changes(before, now) == "new: c.jpg; gone: b.jpg; credit: a.jpg"
 
 
 def test_an_update_that_fails_leaves_what_was_there_and_is_completed_by_the_next(

@@ -1,7 +1,5 @@
 """`kb doctor`: probes of model endpoints and encoders, and advice on missing abilities."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The wiki client over real HTTP: politeness, retries, hosts, limits, messages, and the journal of look-ups."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
