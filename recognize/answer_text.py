@@ -19,12 +19,9 @@ def answer_lines(row: Identification) -> list[str]:
         return [f"No bird found.{seen_text(row)}"]
     answer = row.answer
     if is_reader_choice(row):
-        is_none = answer is None or answer.rank == "none"
-        return [
-            "None of the candidates, according to the reader"
-            if answer is None or is_none
-            else f"{answer_name(answer)}, chosen by the reader"
-        ]
+        if answer is None or answer.rank == "none":
+            return ["None of the candidates, according to the reader"]
+        return [f"{answer_name(answer)}, chosen by the reader"]
     if is_strange(row):
         lines = [f"Probably not in the knowledge base: unlike its reference photos.{seen_text(row)}"]
         return [*lines, "Closest matches:"] if row.candidates else lines
