@@ -117,9 +117,7 @@ TEXTS = ["A red cap.", "", "the long bill of a heron is yellow and sharp at its 
 
 @pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
 def test_vectors_match_the_library_and_do_not_depend_on_the_batch(tmp_path: Path) -> None:
-    pytest.importorskip(
-        "sentence_transformers", reason="a package of the extra `models` is not installed (CI installs it)"
-    )
+    pytest.importorskip("sentence_transformers", reason="one of the extra `models` is not installed (CI installs it)")
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
