@@ -36,7 +36,7 @@ def test_species_and_terms_are_many_sorted_and_unique_as_the_documentation_says(
         assert names == sorted(set(names))
     readme, tutorial = (Path(name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorials/birder.md"))
     assert f"{len(SPECIES):,} species that ship" in readme
-    assert f"For {len(read_vectors().rows):,} of them\nwhat ships was computed from reference photos" in readme
+    assert f"for {len(read_vectors().rows):,} what ships was computed from reference photos" in readme
     assert f"knowledge of {len(SPECIES):,} species" in tutorial
 
 
