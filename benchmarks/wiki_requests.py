@@ -15,7 +15,7 @@ from pathlib import Path
 import kb
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
-from kb.sources.http_client import RetryPolicy, Timeouts
+from kb.http import RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import Rates, WikiProxy
 from tests.toy.encoders import toy_encoders

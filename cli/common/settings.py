@@ -33,10 +33,10 @@ from annotated_types import Ge
 
 from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
+from kb.addresses import PAUSE_S, PageSettings
 from kb.distill.distiller_names import DistillerName
 from kb.endpoints.endpoint import Endpoint
 from kb.lookup.context_settings import ContextSettings
-from kb.sources.page_keys import PAUSE_S, PageSettings
 from recognize.settings import Profile
 
 if TYPE_CHECKING:

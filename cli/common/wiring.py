@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
     from kb.lookup.gathering import Explainer
-    from kb.sources.web.web_source import WebSource
+    from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
 
@@ -127,8 +127,7 @@ def required_path(settings: Settings) -> Path:
 
 def open_web(settings: Settings, stack: ExitStack) -> WebSource:
     """Open the source of web pages, and close it with the stack."""
-    from kb.sources.web.page_client import PageClient
-    from kb.sources.web.web_source import WebSource
+    from kb.sources.web_pages import PageClient, WebSource
 
     source = WebSource(PageClient(contact=settings.contact, settings=settings.pages))
     stack.callback(source.close)

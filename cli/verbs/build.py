@@ -136,7 +136,7 @@ def _selected(
 
     profile = profile_to_build(path, settings.profile)
     spaces = load_encoders(profile).anchor_spaces if given.kind == "starter" else ()
-    journal = stack.enter_context(kept_look_ups(settings, path))
+    journal = stack.enter_context(kept_look_ups(given, settings, path))
     selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
     if profile is None and given.kind != "starter":
         profile, selection = with_profile(selection)

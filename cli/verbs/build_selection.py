@@ -19,7 +19,7 @@ from kb.checklist.wiki_checklist import WIKI
 if TYPE_CHECKING:
     from data.contracts import Checklist
     from kb.pipeline.selection import Selection
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
+    from kb.sources.mediawiki.wiki_pages import LookupJournal
 
 SourceKind = Literal["wikipedia", "folder", "starter", "pages"]
 
@@ -129,10 +129,13 @@ class BuildArguments:
 
 
 @contextmanager
-def kept_look_ups(settings: Settings, path: Path) -> Iterator[LookupJournal]:
-    """Open the journal of look-ups of this knowledge base; it stays only for a build that is stopped in its course."""
+def kept_look_ups(given: BuildArguments, settings: Settings, path: Path) -> Iterator[LookupJournal | None]:
+    """Open the journal of look-ups of a wiki; it stays only for a build that is stopped in its course."""
+    if given.kind != "wikipedia":
+        yield None
+        return
     from data.files import sha256_hex
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
+    from kb.sources.mediawiki.wiki_pages import LookupJournal
 
     wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
     name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
@@ -161,7 +164,7 @@ def select(
     from kb.pipeline import selection
 
     if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
-        from kb.sources.own import OwnSource
+        from kb.sources.folder import OwnSource
 
         return selection.Selection(source=OwnSource(), located=(), name="")
     if given.kind == "starter":
@@ -200,7 +203,7 @@ def _from_wiki(
     """Return the selection from a wiki; a taxon that the default checklist lacks is looked for in its taxoboxes."""
     from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
     from kb.pipeline import selection
-    from kb.sources.mediawiki.lookup_journal import LookupJournal
+    from kb.sources.mediawiki.wiki_pages import LookupJournal
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:

@@ -24,6 +24,7 @@ from data.errors import BadInput, SpaceMismatch, StoreError
 from data.files import writer_lock
 from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon
 from kb import reasons
+from kb.addresses import is_web_address
 from kb.bundle import manifest as bundle
 from kb.bundle.checklist import import_checklist
 from kb.bundle.manifest import REPEATED_STAGES, Manifest, read_manifest
@@ -31,7 +32,7 @@ from kb.bundle.read_table import check_tables, read_rows
 from kb.bundle.tables import LEFT_OUT, STEPS, SUBJECTS
 from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.page_keys import is_page, is_web_address
+from kb.sources.article_source import is_page
 from kb.sources.reopen import FROM_BUNDLE
 from kb.store.additions import STAGE, Addition, held_pages
 from kb.store.calibrations import is_calibration, keep_calibration

@@ -24,7 +24,7 @@ from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import SMALLEST_SIDE_PX
-from kb.sources.own import OwnSource, read_own_photo
+from kb.sources.folder import OwnSource, read_own_photo
 from kb.sources.plain_text import parse_text
 from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_names
 from kb.store.layout import Layout

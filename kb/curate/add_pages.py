@@ -17,7 +17,7 @@ from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
 from kb.pipeline.builder import build
 from kb.pipeline.selection import held_species
-from kb.sources.web.web_source import WebSource, page_of
+from kb.sources.web_pages import WebSource, page_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, ledger_so_far
 

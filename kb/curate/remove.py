@@ -17,7 +17,7 @@ from data.words import nearest
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.lookup_index import shipped_terms
-from kb.sources.page_keys import owner_of
+from kb.sources.article_source import owner_of
 from kb.store.additions import STAGE, Addition
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger

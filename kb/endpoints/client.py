@@ -15,7 +15,7 @@ from data.foreign_json import parse_json
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.events import chat_of_events
 from kb.endpoints.failures import error_in_answer, error_of, shortened, without_key
-from kb.http_bodies import at_most
+from kb.http import at_most
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from data.errors import ConfigError
 from data.files import sha256_hex
-from kb.http import is_loopback
+from kb.addresses import is_loopback
 
 JsonMode = Literal["schema", "object", "text"]
 SystemRole = Literal["system", "developer", "user"]

@@ -24,7 +24,7 @@ from data.errors import (
     TooFewTokens,
 )
 from data.foreign_json import parse_json
-from kb.http import parse_retry_after
+from kb.addresses import parse_retry_after
 
 _TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "metadata", "raw", "details")
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")

@@ -10,11 +10,11 @@ from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import LeftOut, PageRef, Taxon
 from kb import reasons
+from kb.addresses import is_web_address
 from kb.checklist.name_files import columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
 from kb.checklist.selection import species_named
-from kb.sources.page_keys import is_web_address
-from kb.sources.web.web_source import page_of
+from kb.sources.web_pages import page_of
 
 _ADDRESS = frozenset(("address", "url", "page", "link", "file"))
 _NAME = "name"

@@ -32,7 +32,7 @@ from kb.store.ledger import ledger_so_far
 
 if TYPE_CHECKING:
     from kb.sources.mediawiki.wiki_source import WikipediaSource
-    from kb.sources.web.web_source import WebSource
+    from kb.sources.web_pages import WebSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

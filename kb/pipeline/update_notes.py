@@ -12,7 +12,7 @@ from data.records import Change, Failure, LeftOut, PageRef, Taxon
 from kb.pipeline.stages.anchor import asked_again
 from kb.pipeline.stages.resolve import left_out_steps, page_mark, resolved_step, term_left_out
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.page_keys import is_page
+from kb.sources.article_source import is_page
 from kb.store.ledger import Ledger, Step
 from kb.store.stage_outputs import anchors_of
 

@@ -27,8 +27,7 @@ from kb.pipeline.stages.fetch import fetched_pages
 from kb.pipeline.stages.resolve import located_pages
 from kb.pipeline.stages.run import BuildRun
 from kb.pipeline.update_notes import FACT, Findings, Subject, all_changes, note
-from kb.sources.article_source import ArticleSource
-from kb.sources.page_keys import is_page, owner_of
+from kb.sources.article_source import ArticleSource, is_page, owner_of
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger

@@ -1,4 +1,4 @@
-"""The contract of a source of articles and photos."""
+"""The contract of a source of articles and photos, and ids of several pages of one subject."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from data.arrays import FloatArray
+from data.files import sha256_hex
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb import reasons
 
 SMALLEST_SIDE_PX = 64  # smaller photos are useless to a model
 MAX_PIXELS = 50_000_000
+_SIGN = "#"  # in no id of a species or term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,3 +146,18 @@ def left_out(taxon: Taxon, reason: str, title: str = "") -> LeftOut:
     return LeftOut(
         name=taxon.scientific_name, reason=reason, detail="; ".join(filter(None, (english, title and f"page {title}")))
     )
+
+
+def page_key(subject_id: str, address: str) -> str:
+    """Return the id of a page of a species or term."""
+    return f"{subject_id}{_SIGN}{sha256_hex(address)[:12]}"
+
+
+def is_page(key: str) -> bool:
+    """Return whether an id is that of a page."""
+    return _SIGN in key
+
+
+def owner_of(key: str) -> str:
+    """Return the species or term of a page; any other id unchanged."""
+    return key.partition(_SIGN)[0]

@@ -1,4 +1,4 @@
-"""A folder of your own texts and photos as a source of articles.
+"""A user's own texts and photos: a folder of them as a source of articles, and single additions.
 
     my-birds/
       Northern Cardinal/        named by common or scientific name of the species
@@ -22,7 +22,9 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
+from data.images.decode import media_type_of, read_image
 from data.records import (
+    Anchor,
     AnchorImage,
     Article,
     Failure,
@@ -36,9 +38,7 @@ from data.records import (
 from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
-from kb.sources.article_source import SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
-from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.own import read_own_photo
+from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
 from kb.sources.plain_text import parse_text
 
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
@@ -47,6 +47,7 @@ PHOTO_SUFFIXES = frozenset(
 )
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
+MAX_PHOTO_BYTES = 100_000_000
 
 
 class FolderSource(ArticleSource):
@@ -157,6 +158,8 @@ class FolderSource(ArticleSource):
         files = [name for name in fetched.properties.get("photos", "").split("\n") if name]
         figures = tuple(Figure(file=name, role="lead" if i == 0 else "body") for i, name in enumerate(files))
         if fetched.media_type == "text/html":
+            from kb.sources.mediawiki.article_parser import parse_article
+
             article = parse_article(fetched.body, source=fetched.source)
             return replace(article, figures=figures, categories=(), is_disambiguation=False)
         text, sections = parse_text(fetched.body)
@@ -301,3 +304,43 @@ def _digest(file: Path) -> str:
         return sha256_hex(file.read_bytes())
     except OSError as error:
         return str(error.strerror)
+
+
+class OwnSource(ArticleSource):
+    """A source without pages."""
+
+    name = "own additions"
+    parser = "plain-text/1"
+
+    def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
+        """Yield for each page that it does not exist."""
+        return ((page, LeftOut(name=page.title, reason=reasons.NO_PAGE)) for page in pages)
+
+    def parse(self, fetched: FetchedPage) -> Article:
+        """Return the body as an article without sections."""
+        return Article(source=fetched.source, text=fetched.body)
+
+
+def read_own_photo(
+    file: Path, subject_id: str, *, url: str | None, author: str | None, licence: str | None
+) -> tuple[Anchor, bytes, tuple[int, int]]:
+    """Return a photo of the user as an anchor, with its bytes, and its width and height in pixels.
+
+    Raises:
+        BadImage: if it is not an image, or too large.
+        OSError: if it cannot be read.
+    """
+    size = read_image(file, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES).size
+    content = file.read_bytes()
+    sha256 = sha256_hex(content)
+    anchor = Anchor(
+        anchor_id=sha256,
+        subject_id=subject_id,
+        sha256=sha256,
+        file=file.name,
+        page_url=url,
+        author=author,
+        licence=licence,
+        media_type=media_type_of(content) or "application/octet-stream",
+    )
+    return anchor, content, size

@@ -1,4 +1,4 @@
-"""Text with sections: parsing of plain and Markdown texts, cleaning, joining."""
+"""Text with sections: parsing of plain and Markdown texts and of HTML, cleaning, joining."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from data.records import Section
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")
@@ -94,3 +98,14 @@ def visible(text: str) -> str:
 def title_of(text: str) -> str:
     """Return a title in one line of at most 300 characters."""
     return " ".join(visible(text.replace("\n", " ")).split())[:MAX_TITLE]
+
+
+def soup_of(html: str, parser: str = "html.parser") -> BeautifulSoup:
+    """Return parsed HTML, by Python's own parser or one that Beautiful Soup knows by name.
+
+    A text without tags gets a line end: else Beautiful Soup warns at length of texts that look like addresses or names
+    of files, such as the credit of a photo.
+    """
+    from bs4 import BeautifulSoup
+
+    return BeautifulSoup(html if "<" in html else f"{html}\n", parser)

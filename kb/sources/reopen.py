@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from kb.addresses import PageSettings
 from kb.sources.article_source import ArticleSource
-from kb.sources.page_keys import PageSettings
 
 FROM_BUNDLE = "from_bundle"
 """Key of a source that a bundle named: it may not be on this machine or its network. A build of one's own drops it."""
@@ -39,8 +39,7 @@ def reopened(
 
         yield StarterSource(spaces=spaces)
     elif origin["kind"] == "web":
-        from kb.sources.web.page_client import PageClient
-        from kb.sources.web.web_source import WebSource
+        from kb.sources.web_pages import PageClient, WebSource
 
         web = WebSource(PageClient(contact=contact, settings=pages or PageSettings()))
         try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from data.batches import grouped
 from data.records import Anchor, LeftOut, Source, Span, Statement, Summary, Taxon, Term
 from kb import reasons
-from kb.sources.page_keys import owner_of
+from kb.sources.article_source import owner_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput

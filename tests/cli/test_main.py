@@ -12,7 +12,7 @@ import pytest
 from cli.main import VERBS, commands
 from data import errors
 from data.errors import FieldmarkError
-from kb.sources.http_client import user_agent
+from kb.http import user_agent
 
 ROOT = Path(__file__).resolve().parents[2]
 x = errors

@@ -11,12 +11,12 @@ from data.contracts import ChatModel
 from data.errors import FieldmarkError
 from data.event_loop import wait_for
 from data.records import Taxon
+from kb import http as of_wikis
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
-from kb.sources import http_client as of_wikis
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
 from tests.faults.bench import write_pages

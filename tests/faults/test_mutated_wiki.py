@@ -8,8 +8,8 @@ import pytest
 from data.errors import FieldmarkError
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb.checklist.avilist import load_checklist
+from kb.http import RetryPolicy
 from kb.sources.article_source import AnchorBatch
-from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.faults.draw import Draw
 from tests.servers.faulty_wiki import File, jpeg

@@ -14,14 +14,13 @@ import pytest
 
 from data.errors import MalformedAnswer, TooLarge
 from data.event_loop import wait_for
+from kb.addresses import PageSettings
 from kb.endpoints.client import MAX_ANSWER_BYTES, Client
 from kb.endpoints.endpoint import Endpoint
-from kb.http_bodies import PIECE_BYTES, unpack_in_pieces
-from kb.sources.http_client import RetryPolicy
+from kb.http import PIECE_BYTES, RetryPolicy, unpack_in_pieces
 from kb.sources.mediawiki.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
 from kb.sources.mediawiki.wiki_client import WikiClient
-from kb.sources.page_keys import PageSettings
-from kb.sources.web.page_client import PageClient
+from kb.sources.web_pages import PageClient
 from tests.servers.loopback import LoopbackServer
 
 ONCE = RetryPolicy(tries=1)

@@ -15,7 +15,7 @@ from kb.distill.distillers import AsyncDistiller, kind_of, name_for
 from kb.distill.terms import term_from_article
 from kb.pipeline.stages.fetch import fetched_pages, lost_body, read_article
 from kb.pipeline.stages.run import BuildRun, Tracker
-from kb.sources.page_keys import owner_of
+from kb.sources.article_source import owner_of
 from kb.store.ledger import Step, fingerprint
 from kb.store.rows import term_of
 from kb.store.stage_outputs import FACT, DistilOutput, FetchOutput

@@ -17,8 +17,7 @@ from data.records import HIGHER_RANKS, Article, Failure, FetchedPage, LeftOut, P
 from kb.pipeline.stages.group_articles import checked_group
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.article_source import ArticleSource
-from kb.sources.page_keys import is_page, owner_of
+from kb.sources.article_source import ArticleSource, is_page, owner_of
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.stage_outputs import FetchOutput, note_origin

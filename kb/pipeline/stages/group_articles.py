@@ -6,7 +6,7 @@ from data.codec import loads
 from data.records import FetchedPage, LeftOut, Taxon
 from kb import reasons
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.mediawiki.taxobox_html import stated_taxon
+from kb.sources.mediawiki.taxoboxes import stated_taxon
 from kb.store.additions import additions
 
 GROUPS = ("genus", "family")

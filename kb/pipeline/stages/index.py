@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.page_keys import is_page, owner_of
+from kb.sources.article_source import is_page, owner_of
 from kb.store.additions import held_pages
 from kb.store.ledger import Entry
 from kb.store.project import GROUP, project

@@ -11,7 +11,7 @@ from data.records import LeftOut, PageRef, Taxon, Term
 from kb import reasons
 from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
-from kb.sources.page_keys import is_page
+from kb.sources.article_source import is_page
 from kb.store.additions import additions, with_own_names
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import removed

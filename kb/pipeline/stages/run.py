@@ -13,7 +13,7 @@ from kb.distill.distillers import AnyDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.sources.article_source import ArticleSource
-from kb.sources.own import OwnSource
+from kb.sources.folder import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger, Step
 

@@ -14,10 +14,9 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Figure, Source
-from kb.http import split_address
-from kb.sources.mediawiki.taxobox_html import find_taxobox, plain, read_taxobox
-from kb.sources.parsers import soup_of
-from kb.sources.plain_text import Passage, clean, join_passages
+from kb.addresses import split_address
+from kb.sources.mediawiki.taxoboxes import find_taxobox, plain, read_taxobox
+from kb.sources.plain_text import Passage, clean, join_passages, soup_of
 
 CONTENT_ROOTS = (
     "#mw-content-text .mw-parser-output",

@@ -12,8 +12,7 @@ from typing import Final
 from data.records import Article, Taxon
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
-from kb.sources.mediawiki.taxobox_html import stated_taxon
-from kb.sources.mediawiki.taxon_names import (
+from kb.sources.mediawiki.taxoboxes import (
     BELOW_SPECIES,
     NO_TAXON,
     RANKS,
@@ -25,6 +24,7 @@ from kb.sources.mediawiki.taxon_names import (
     rank_named,
     rank_of_group,
     section_of_rows,
+    stated_taxon,
     taxon_of_rows,
 )
 

@@ -17,11 +17,20 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
-from kb.sources.mediawiki.api_answers import Json, number, record, records, text
 from kb.sources.mediawiki.article_parser import is_map_or_icon, is_photo
-from kb.sources.mediawiki.wiki_client import MAX_PHOTO_BYTES, TITLES_PER_REQUEST, check_redirect, wiki_workers
+from kb.sources.mediawiki.wiki_client import (
+    MAX_PHOTO_BYTES,
+    TITLES_PER_REQUEST,
+    Json,
+    check_redirect,
+    number,
+    record,
+    records,
+    text,
+    wiki_workers,
+)
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
-from kb.sources.parsers import soup_of
+from kb.sources.plain_text import soup_of
 
 MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images

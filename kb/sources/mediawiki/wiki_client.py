@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
 import httpx
@@ -15,8 +17,8 @@ from wikipediaapi import Wikipedia
 
 from data.errors import MalformedAnswer, PageNotFound, PrivateAddress, SourceError, SourceUnavailable, UsageError
 from data.foreign_json import parse_json
-from kb.http import host_of, is_loopback, port_of, split_address
-from kb.sources.http_client import (
+from kb.addresses import host_of, is_loopback, port_of, split_address
+from kb.http import (
     Refusal,
     Retrier,
     RetryPolicy,
@@ -30,7 +32,6 @@ from kb.sources.http_client import (
     status_problem,
     user_agent,
 )
-from kb.sources.mediawiki.api_answers import Answer, Json, merged
 
 TITLES_PER_REQUEST = 50  # the API's limit for clients without bot rights
 N_CONCURRENT = 3  # Wikimedia's limit for one client
@@ -39,6 +40,8 @@ MAX_PHOTO_BYTES = 30_000_000
 MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
+Json: TypeAlias = dict[str, Any]
+LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -304,3 +307,83 @@ def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+# answers in known types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The merged answer to a query: each page is an object with a title (text) and a namespace (number)."""
+
+    fields: Json
+    pages: tuple[Json, ...]
+
+    def steps(self, *keys: str) -> dict[str, str]:
+        """Return from -> to of normalised and redirected titles."""
+        return {text(step, "from"): text(step, "to") for key in keys for step in records(self.fields, key)}
+
+
+# Each raises MalformedAnswer if the item has something else there.
+
+
+def record(item: Json, key: str) -> Json:
+    """Return an object of an item, empty if missing; the API writes empty ones as lists."""
+    value = item.get(key, {})
+    if value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise _unexpected("an object", key, value)
+    return value
+
+
+def records(item: Json, key: str) -> list[Json]:
+    """Return a list of objects of an item, empty if missing."""
+    value = item.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _unexpected("a list of objects", key, value)
+    return value
+
+
+def text(item: Json, key: str) -> str:
+    """Return a text of an item, empty if missing."""
+    value = item.get(key, "")
+    if not isinstance(value, str):
+        raise _unexpected("a text", key, value)
+    return value
+
+
+def number(item: Json, key: str) -> int | None:
+    """Return a whole number of an item, None if missing."""
+    value = item.get(key)
+    if (value is None and key not in item) or (type(value) is int and abs(value) <= LARGEST_NUMBER):
+        return value
+    raise _unexpected("a whole number", key, value)
+
+
+def merged(parts: Iterable[Json]) -> Answer:
+    """Return the parts of a continued query as one answer: lists joined, pages merged by title."""
+    fields: Json = {}
+    pages: dict[tuple[int, str], Json] = {}
+    for part in parts:
+        _join(fields, {key: value for key, value in part.items() if key != "pages"})
+        for page in records(part, "pages"):
+            page["ns"] = number(page, "ns") or 0
+            if not text(page, "title").split():
+                raise MalformedAnswer("Expected a title of each page in the wiki's answer")
+            _join(pages.setdefault((page["ns"], page["title"]), {}), page)
+    return Answer(fields=fields, pages=tuple(pages.values()))
+
+
+def _join(known: Json, fresh: Json) -> None:
+    for name, field in fresh.items():
+        held = known.get(name)
+        if isinstance(field, list) and isinstance(held, list):
+            known[name] = held + [item for item in field if item not in held]
+        else:
+            known[name] = field
+
+
+def _unexpected(expected: str, key: str, value: object) -> MalformedAnswer:
+    kind = "null" if value is None else type(value).__name__
+    return MalformedAnswer(f"Expected {expected} as {key!r} in the wiki's answer, got {kind}")

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import re
+import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urljoin
 
 from bs4 import Tag
 
 from data.codec import from_json, to_json
 from data.errors import BadInput
-from kb.http import split_address
+from kb.addresses import split_address
 from kb.sources.licences import short_licence
-from kb.sources.mediawiki.api_answers import Answer, Json, merged, number, record, records, text
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
-from kb.sources.mediawiki.lookup_journal import LookupJournal
-from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST, WikiClient, wiki_workers
-from kb.sources.parsers import soup_of
+from kb.sources.mediawiki.wiki_client import (
+    TITLES_PER_REQUEST,
+    Answer,
+    Json,
+    WikiClient,
+    merged,
+    number,
+    record,
+    records,
+    text,
+    wiki_workers,
+)
+from kb.sources.plain_text import soup_of
 
 PAGES_PER_LISTING = 500
+OLDEST_S: Final = 24 * 3600
+"""Age at which the answers of an interrupted build are too old to go on with."""
 SHOWN_FROM = 20
 """Requests or categories from which a look-up shows its progress."""
 Report = Callable[[str, int, int], None]
@@ -86,6 +102,41 @@ class WikiPage:
     def titles(self) -> tuple[str, ...]:
         """Its own title first."""
         return (self.title, *self.redirects)
+
+
+class LookupJournal:
+    """Answers by question, a line of JSON each in one file; without a file, nothing is kept.
+
+    An outdated file is started afresh, and damaged lines are skipped: it only saves requests.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file, self._lock = file, threading.Lock()
+        self._known: dict[str, Any] = {}
+        with suppress(OSError):
+            if file is not None and time.time() - file.stat().st_mtime > OLDEST_S:
+                self.remove()
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file else ():
+                with suppress(ValueError, TypeError, RecursionError):
+                    question, answer = json.loads(line)
+                    self._known[json.dumps(question)] = answer
+
+    def answer(self, question: object, ask: Callable[[], Any]) -> Any:  # noqa: ANN401  # JSON values
+        """Return the answer of `ask`, in JSON values, or the one of an interrupted build to the same question."""
+        if (key := json.dumps(question)) in self._known:
+            return self._known[key]
+        found = ask()
+        if self._file is not None:
+            with suppress(OSError), self._lock:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                with self._file.open("a", encoding="utf-8") as journal:
+                    journal.write(json.dumps([question, found]) + "\n")
+        return found
+
+    def remove(self) -> None:
+        """Delete the file: the build has come to its end."""
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
 
 
 class WikiPages:

@@ -12,16 +12,14 @@ from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef
 from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem, fold
+from kb.http import RetryPolicy, Timeouts
 from kb.sources.article_source import AnchorBatch, ArticleSource, left_out
-from kb.sources.http_client import RetryPolicy, Timeouts
-from kb.sources.mediawiki.api_answers import Json, number, record, records, text
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.clues import Match, clues_from_article, match_page
 from kb.sources.mediawiki.locate import Locator, assign, candidates, merged, page_ref
-from kb.sources.mediawiki.lookup_journal import LookupJournal
 from kb.sources.mediawiki.photos import PhotoFinder
-from kb.sources.mediawiki.wiki_client import N_CONCURRENT, WikiClient, wiki_workers
-from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_in_list
+from kb.sources.mediawiki.wiki_client import N_CONCURRENT, Json, WikiClient, number, record, records, text, wiki_workers
+from kb.sources.mediawiki.wiki_pages import LookupJournal, Report, WikiPage, WikiPages, links_in_list
 
 KnownPage = tuple[Taxon | str, PageRef]
 

@@ -16,7 +16,7 @@ from kb.checklist.scientific_names import name_key, parse_name
 from kb.checklist.selection import select, species_named
 from kb.checklist.stored.of_species import checklist_of_species, is_of_build
 from kb.pipeline.selection import N_ASKED, Selection, with_profile
-from kb.sources.own import OwnSource
+from kb.sources.folder import OwnSource
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 CHECKLIST = load_checklist()

@@ -8,8 +8,7 @@ from PIL import Image
 import kb
 from data.errors import StoreError
 from kb.curate.add import OwnPhoto, OwnText
-from kb.sources.web.page_client import PageClient
-from kb.sources.web.web_source import WebSource
+from kb.sources.web_pages import PageClient, WebSource
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders

@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from kb.http import RetryPolicy
 from kb.lookup.wiki_terms import WikiTerms, phrases_of
-from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 

@@ -11,9 +11,9 @@ from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.checklist.avilist import load_checklist
+from kb.http import RetryPolicy
 from kb.pipeline.settings import BuildSettings
 from kb.pipeline.update_notes import _photo_changes
-from kb.sources.http_client import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa

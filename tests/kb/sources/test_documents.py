@@ -4,9 +4,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from data.errors import BadInput
+from kb.sources.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file
 from kb.sources.licences import licence_freedom, short_licence, stated_licence
 from kb.sources.plain_text import parse_text
-from kb.sources.web.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file
 from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
 
 PAGES = {path: reply for path, reply in ugly_pages().items() if isinstance(reply, Reply)}

@@ -6,9 +6,9 @@ import pytest
 
 from data import errors
 from data.errors import Disallowed, MalformedAnswer, MissingContact, PageNotFound, PrivateAddress, SourceUnavailable
-from kb.sources.http_client import RetryPolicy, is_public
-from kb.sources.page_keys import PageSettings
-from kb.sources.web.page_client import PageClient
+from kb.addresses import PageSettings
+from kb.http import RetryPolicy, is_public
+from kb.sources.web_pages import PageClient
 from tests.servers.ugly_site import Reply, UglySite
 
 Connect = Callable[..., PageClient]
@@ -104,7 +104,7 @@ def test_private_addresses_are_refused_before_any_request(
     inner = ("10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254", "224.0.0.1", "::1")
     assert [is_public(address) for address in ("93.184.215.14", "2606:4700::1111", *inner)] == [True] * 2 + [False] * 7
     # The address that the site listens on stands for a public one.
-    monkeypatch.setattr("kb.sources.http_client.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("kb.http.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)
     assert client.fetch(site.url("/moved")).content is not None
     target = site.url("/mallard").replace("127.0.0.1", "127.0.0.2")
@@ -126,7 +126,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
         raise OSError
 
     answer = lambda host, port, **_: [(2, 1, 6, "", (next(answers), port))]  # noqa: E731
-    monkeypatch.setattr("kb.sources.http_client.socket.getaddrinfo", answer)
+    monkeypatch.setattr("kb.http.socket.getaddrinfo", answer)
     monkeypatch.setattr("httpcore.SyncBackend.connect_tcp", connect_tcp)
     with pytest.raises(OSError):
         connect(private_addresses=False).fetch("http://rebinding.example/")

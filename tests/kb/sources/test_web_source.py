@@ -10,16 +10,14 @@ import pytest
 
 from data.errors import PrivateAddress
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
-from kb.sources.article_source import AnchorBatch, ArticleSource
-from kb.sources.folder import FolderSource
-from kb.sources.http_client import RetryPolicy
+from kb.addresses import PageSettings
+from kb.http import RetryPolicy
+from kb.sources.article_source import AnchorBatch, ArticleSource, owner_of
+from kb.sources.folder import FolderSource, OwnSource
 from kb.sources.mediawiki.wiki_source import WikipediaSource
-from kb.sources.own import OwnSource
-from kb.sources.page_keys import PageSettings, owner_of
 from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
-from kb.sources.web.page_client import PageClient
-from kb.sources.web.web_source import WebSource, page_of
+from kb.sources.web_pages import PageClient, WebSource, page_of
 from tests.servers.faulty_wiki import FaultyWiki
 from tests.servers.ugly_site import HEN, LOOKS, Reply, UglySite, page
 

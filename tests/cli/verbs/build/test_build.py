@@ -15,7 +15,7 @@ import pytest
 import kb
 from cli.verbs.build_selection import BuildArguments
 from data.errors import UsageError
-from kb.sources.http_client import Timeouts
+from kb.http import Timeouts
 from tests.cli.verbs.conftest import fields
 from tests.drawn_birds import drawn_bird
 from tests.servers.chroma_server import ChromaServer

@@ -7,7 +7,7 @@ from pathlib import Path
 from data.files import sha256_hex
 from data.records import Article, Figure, Source
 from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.mediawiki.taxobox_html import stated_taxon
+from kb.sources.mediawiki.taxoboxes import stated_taxon
 
 SAVED = Path(__file__).with_name("saved_pages.jsonl")
 

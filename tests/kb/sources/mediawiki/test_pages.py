@@ -14,7 +14,7 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.sources.mediawiki import wiki_pages
 from kb.sources.mediawiki.locate import with_group_articles
-from kb.sources.mediawiki.lookup_journal import LookupJournal
+from kb.sources.mediawiki.wiki_pages import LookupJournal
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 

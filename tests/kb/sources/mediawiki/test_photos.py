@@ -1,8 +1,8 @@
 """Photos of articles over real HTTP: licences, credits, reasons for skipped photos, and damaged downloads."""
 
 from data.records import Article, Failure, Figure, LeftOut, Source
+from kb.http import RetryPolicy
 from kb.sources.article_source import AnchorBatch
-from kb.sources.http_client import RetryPolicy
 from kb.sources.licences import licence_freedom
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import WikiClient

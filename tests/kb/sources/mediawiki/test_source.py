@@ -9,7 +9,7 @@ import pytest
 from data.errors import BadInput, UnknownTaxon
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
-from kb.sources.http_client import RetryPolicy
+from kb.http import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import Fault, FaultyWiki
 

@@ -3,8 +3,7 @@
 from data.records import Article, Infobox, Source, Taxon
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.clues import Clues, Match, clues_from_article, clues_from_wikitext, match_page
-from kb.sources.mediawiki.taxobox_html import stated_taxon
-from kb.sources.mediawiki.taxon_names import rank_of_group
+from kb.sources.mediawiki.taxoboxes import rank_of_group, stated_taxon
 
 MERLIN = Taxon(
     taxon_id="falco-columbarius", scientific_name="Falco columbarius", rank="species",

@@ -12,7 +12,7 @@ from data.contracts import Encoders
 from data.records import Status
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
-from kb.sources.http_client import RetryPolicy, Timeouts
+from kb.http import RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
 from tests.toy.encoders import toy_encoders

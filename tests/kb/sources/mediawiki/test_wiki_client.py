@@ -12,10 +12,10 @@ import pytest
 
 from data import errors
 from data.errors import MalformedAnswer, RateLimited, SourceError, SourceUnavailable, UsageError
-from kb.http import parse_retry_after
-from kb.sources.http_client import Refusal, Retrier, RetryPolicy, Timeouts
-from kb.sources.mediawiki.lookup_journal import OLDEST_S, LookupJournal
+from kb.addresses import parse_retry_after
+from kb.http import Refusal, Retrier, RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_client import WikiClient, check_redirect
+from kb.sources.mediawiki.wiki_pages import OLDEST_S, LookupJournal
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 
 QUICK = RetryPolicy(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
 from bs4 import BeautifulSoup
 from bs4.dammit import EncodingDetector
 
-from data.errors import BadInput
+from data.errors import BadInput, MissingDependency
 from data.files import sha256_hex
 from kb.sources.licences import stated_licence
-from kb.sources.parsers import required, soup_of
-from kb.sources.plain_text import title_of, visible
+from kb.sources.plain_text import soup_of, title_of, visible
 
 MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
 MAX_CHARACTERS = 1_000_000
@@ -34,6 +35,10 @@ _SCRIPT = re.compile(r"\bjavascript\b", re.IGNORECASE)
 _LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
 _AS_HEADING = re.compile(r"^[#\s]+")
 _HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+
+
+_NAMES = {"pypdf": "pypdf", "protego": "Protego", "trafilatura": "trafilatura"}
+"""Module -> name on the package index."""
 
 
 class NotReadable(Exception):
@@ -202,6 +207,19 @@ def read_file(path: str, content: bytes) -> Document:
     if ending == ".pdf" and b"%PDF-" not in content[:1024]:
         raise NotReadable("expected a PDF, got something else")
     return read_document(content, kind=ending)
+
+
+def required(module: str) -> Any:  # noqa: ANN401  # a module
+    """Return a module of the extra `web`.
+
+    Raises:
+        MissingDependency: if it is not installed; the hint is the pip command.
+    """
+    logging.getLogger(module).setLevel(logging.CRITICAL)  # what is wrong with a document is reported by us
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependency(_NAMES[module], extra="web") from error
 
 
 def decoded(content: bytes, stated: str | None = None) -> str:

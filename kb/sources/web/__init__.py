@@ -1,1 +1,0 @@
-"""Pages of the web and local documents as a source of articles."""
