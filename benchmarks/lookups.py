@@ -24,12 +24,13 @@ import numpy as np
 import recognize
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
+from data.lexicon.word_groups import tokens
 from data.metrics.ranked import Measured, hit, measure, reciprocal_rank
 from data.records import Source, Taxon
 from data.starter.knowledge import read_terms
 from kb.checklist.avilist import load_checklist
 from kb.distill.extractive import ExtractiveDistiller
-from kb.lookup.bm25 import BM25, tokens
+from kb.lookup.lookup_index import WordIndex
 from kb.lookup.search import VECTOR_SHARE, WORDS_SHARE
 from kb.sources.mediawiki.article_parser import parse_article
 from training.tables import markdown
@@ -95,13 +96,11 @@ def ranks(
     documents: Sequence[str], questions: Sequence[Question], encoders: Mapping[str, TextEncoder]
 ) -> dict[str, list[int]]:
     """Return method -> rank of the right document for each question, 1 is best."""
-    held = [tokens(text) for text in documents]
     by_words = []
     for question in questions:
-        words = held
-        if question.document is not None:
-            words = [*held[: question.truth], tokens(question.document), *held[question.truth + 1 :]]
-        by_words.append(BM25(words).scores(tokens(question.text)))
+        held = list(documents)
+        held[question.truth] = question.document or held[question.truth]
+        by_words.append(WordIndex.of(held).match(tokens(question.text))[0])
     words_alone: FloatArray = np.stack(by_words)
     scores = {"words (BM25)": words_alone}
     for name, encoder in encoders.items():

@@ -99,3 +99,39 @@ def _singulars(word: str) -> tuple[str, ...]:
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, hyphenated words split, without possessive endings."""
     return [found.lower().removesuffix("'s").removesuffix("’s") for found in _WORD.findall(text)]
+
+
+WHOLE_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+"""A word of a query with its apostrophes, hyphens and full stops."""
+_WITH_ENDING = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+@cache
+def _unified() -> dict[str, str]:
+    return {stem(other): stem(word) for word, other in equations("synonym")}
+
+
+def tokens(text: str) -> list[str]:
+    """Return the content words of a text in order: lower case, stemmed, synonyms unified."""
+    words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WITH_ENDING.findall(text))
+    stop, unified = groups()["stop"], _unified()
+    stems = (stem(word) for word in words if word not in stop)
+    return [unified.get(word, word) for word in stems]
+
+
+@lru_cache(maxsize=1 << 16)  # words repeat
+def stem(word: str) -> str:
+    """Return a word without plural, -ing and -ed endings, for matching only."""
+    word = word.replace("gray", "grey").replace("colour", "color")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) >= 3 and re.search(r"[aeiouy]", root):
+            doubled = len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz"
+            return root[:-1] if doubled else root
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
-from data.lexicon.word_groups import VISUAL_GROUPS, group_of, groups
-from kb.lookup.bm25 import WHOLE_WORD, stem, tokens
+from data.lexicon.word_groups import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem, tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import group_of_noun, may_precede_a_group, word_lists

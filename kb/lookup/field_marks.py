@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
@@ -14,7 +15,6 @@ from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
 from data.lexicon.tables import BIRDS, column, near_colours, near_parts
 from data.lexicon.word_groups import groups
-from kb.lookup.bm25 import Postings
 from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
@@ -22,42 +22,49 @@ SOME_PART = 0.25  # likeness of a look on a part to the same look on another par
 MARKING = 0.6  # likeness of a marking of a colour (white tips) to the colour of the whole part
 CONFLICT = -0.3  # points of a mark that a species contradicts: a white breast where the query has a red one
 BETWEEN_SIDES = 0.8  # likeness of a look on one side of the wings to one whose side is not told
-_SEPARATOR = "\t"
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
 
 
 class MarkIndex:
-    """The marks of each species: postings of group, part and look with the likeness to a plain look."""
+    """The marks of each species: group, part and look, and for each row with it the likeness to a plain look."""
 
-    @classmethod
-    def of(cls, texts: Iterable[str], groups_of_rows: Sequence[str]) -> MarkIndex:
-        """Return the index of names and summaries."""
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """Read the database of `fill`."""
+        self._db = db
+        found = db.execute("SELECT organisms, rows FROM species").fetchall()
+        self._rows: dict[str, IntArray] = {group: np.frombuffer(rows, dtype=np.intp) for group, rows in found}
+        self.size = sum(map(len, self._rows.values()))
+        marks = db.execute("SELECT DISTINCT organisms, part FROM marks").fetchall()
+        self._parts_of_adults = {(group, _split(part)[0]) for group, part in marks if not _split(part)[2]}
 
-        def marks() -> Iterator[tuple[str, int, float]]:
-            for row, (text, group) in enumerate(zip(texts, groups_of_rows, strict=True)):
-                best: dict[str, float] = {}
-                for part, look, likeness in _marks(_without_lists(text, group), group):
-                    key = _SEPARATOR.join((group, part, look))
-                    best[key] = max(likeness, best.get(key, 0.0))
-                yield from ((key, row, likeness) for key, likeness in best.items())
-
-        return cls(Postings.of(marks()), groups_of_rows)
-
-    def __init__(self, postings: Postings, groups_of_rows: Sequence[str]) -> None:
-        self.postings, self.groups_of_rows = postings, groups_of_rows
-        self.size = len(groups_of_rows)
-        groups_of_texts = np.array(groups_of_rows, dtype=np.str_)
-        self._rows: dict[str, IntArray] = {
-            group: np.flatnonzero(groups_of_texts == group) for group in dict.fromkeys(groups_of_rows)
-        }
-        self._keys: dict[str, list[tuple[str, str, str]]] = {}
-        for key in postings.keys:
-            group, part, look = key.split(_SEPARATOR)
-            self._keys.setdefault(group, []).append((part, look, key))
-        self._parts_of_adults = {
-            group: {_split(part)[0] for part, _, _ in keys if not _split(part)[2]} for group, keys in self._keys.items()
-        }
+    @staticmethod
+    def fill(db: sqlite3.Connection, texts: Iterable[str], groups_of_rows: Sequence[str]) -> None:
+        """Write the marks of names and summaries into an empty database."""
+        held: dict[tuple[str, str, str], dict[int, float]] = {}
+        of_group: dict[str, list[int]] = {}
+        for row, (text, group) in enumerate(zip(texts, groups_of_rows, strict=True)):
+            of_group.setdefault(group, []).append(row)
+            for part, look, likeness in _marks(_without_lists(text, group), group):
+                best = held.setdefault((group, part, look), {})
+                best[row] = max(likeness, best.get(row, 0.0))
+        db.execute("CREATE TABLE species (organisms TEXT PRIMARY KEY, rows BLOB) STRICT")
+        blobs = ((group, np.array(rows, dtype=np.intp).tobytes()) for group, rows in of_group.items())
+        db.executemany("INSERT INTO species VALUES (?, ?)", blobs)
+        db.execute("CREATE TABLE marks (organisms TEXT, part TEXT, look TEXT, rows BLOB, likeness BLOB) STRICT")
+        db.executemany(
+            "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
+            (
+                (
+                    *key,
+                    np.array([*best], dtype=np.intp).tobytes(),
+                    np.array([*best.values()], dtype=np.float32).tobytes(),
+                )
+                for key, best in held.items()
+            ),
+        )
+        db.execute("CREATE INDEX by_part ON marks (organisms, part)")
+        db.execute("CREATE INDEX by_look ON marks (organisms, look)")
 
     def scores(self, description: str) -> tuple[FloatArray, FloatArray]:
         """Return the fit of each species to the marks of a description, and the share of them that its text lacks.
@@ -85,10 +92,10 @@ class MarkIndex:
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
         looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
-        for other_part, other_look, key in self._keys.get(group, ()):
-            if other_look not in looks and other_part != part:
-                continue
-            rows, shares = self.postings.rows_of(key)
+        places = ", ".join("?" * len(looks))
+        sql = f"SELECT part, look, rows, likeness FROM marks WHERE organisms = ? AND (part = ? OR look IN ({places}))"
+        for other_part, other_look, *blobs in self._db.execute(sql, (group, part, *looks)):
+            rows, shares = np.frombuffer(blobs[0], dtype=np.intp), np.frombuffer(blobs[1], dtype=np.float32)
             same_kind = kind_of(other_look) == kind_of(look)
             if other_part == part and part and same_kind and kind_of(look) != "pattern" and not is_marking:
                 differs[rows] |= shares == 1
@@ -105,7 +112,7 @@ class MarkIndex:
         """Return a part of a larva or pupa as one without a stage, if the query names none and no adult has it."""
         name, _, stage = _split(part)
         whole = appearance(group).whole
-        is_of_early_stage_only = name not in ("", whole) and not stage and name not in self._parts_of_adults[group]
+        is_of_early_stage_only = name not in ("", whole) and not stage and (group, name) not in self._parts_of_adults
         return other.partition(" of the ")[0] if is_of_early_stage_only else other
 
 

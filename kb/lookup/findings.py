@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.arrays import FloatArray, rank_descending
+from data.arrays import rank_descending
 from data.contracts import TextEncoder
-from data.errors import SpaceMismatch
-from data.lexicon.word_groups import group_of
+from data.lexicon.word_groups import group_of, tokens
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
-from kb.lookup.bm25 import tokens
-from kb.lookup.lookup_index import LookupIndex, index_of
+from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import sense_words
 from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_of
@@ -71,12 +69,6 @@ def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
     )
 
 
-def check_encoder(store: KnowledgeBase, encoder: TextEncoder) -> None:
-    """Raise `SpaceMismatch` unless the encoder made the vectors of summaries and terms."""
-    if encoder.space != store.sentence_space:
-        raise SpaceMismatch(expected=(store.sentence_space,), given=(encoder.space,))
-
-
 def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
     """Return the species, groups and terms in a query, in its order, with the looks that may hold for the variant.
 
@@ -105,12 +97,6 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
     return parts
 
 
-def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
-    """Return the unit vector of a text, or None for a zero vector."""
-    vector: FloatArray = encoder.encode_texts([text])[0]
-    return vector if bool(np.any(vector)) else None
-
-
 def _needs_no_definition(mention: Mention, query: str) -> bool:
     is_everyday = mention.kind == "term" and mention.text.lower() in sense_words("needs-no-definition")
     return is_everyday and set(tokens(mention.text)) != set(tokens(query))
@@ -130,12 +116,11 @@ def _described(store: KnowledgeBase, index: LookupIndex, query: str, encoder: Te
         return [Mention(kind="term", text=query, ids=(term,), start=0)]
     if len(words) < SPECIES_WORDS:
         return []
-    coverage = index.summaries.coverage(words)
+    scores, coverage = index.summaries.match(words)
     rows = np.flatnonzero(coverage >= SPECIES_COVERAGE)
     if not 1 <= len(rows) <= MAX_SPECIES:
         return []
-    scores = index.summaries.scores(words)[rows]
-    ids = tuple(index.taxa[rows[i]].taxon_id for i in rank_descending(scores))
+    ids = tuple(index.taxa[rows[i]].taxon_id for i in rank_descending(scores[rows]))
     return [Mention(kind="species", text=query, ids=ids, start=0)]
 
 
@@ -145,15 +130,14 @@ def _described_term(
     if not index.word_ids:
         return None
     term_ids = index.word_ids
-    coverage = index.term_words.coverage(words)
-    scores = index.term_words.scores(words)
+    scores, coverage = index.term_words.match(words)
     vector = vector_of(encoder, query)
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
     order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
     best = int(order[0])
     # Colours are too common to make a match alone.
     distinctive = [word for word in words if group_of(word) != "colour"]
-    n_shared = round(float(index.term_words.coverage(distinctive)[best]) * len(distinctive))
+    n_shared = round(float(index.term_words.match(distinctive)[1][best]) * len(distinctive))
     by_words = coverage[best] >= TERM_COVERAGE
     by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and coverage[best] >= TERM_COVERAGE_WITH_VECTOR
     if n_shared < TERM_WORDS or not (by_words or by_vector):

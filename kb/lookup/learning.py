@@ -10,7 +10,7 @@ from data.codec import dumps
 from data.contracts import TextEncoder
 from data.files import writer_lock
 from data.records import Term
-from kb.lookup.findings import check_encoder
+from kb.lookup.lookup_index import check_encoder
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name
 from kb.store.ledger import Ledger, Step, fingerprint

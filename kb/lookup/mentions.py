@@ -11,11 +11,10 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process
 
-from data.lexicon.word_groups import group_of
+from data.lexicon.word_groups import WHOLE_WORD, group_of
 from data.records import Taxon, Term
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import fold
-from kb.lookup.bm25 import WHOLE_WORD
 from kb.lookup.senses import (
     QueryWords,
     group_of_class,

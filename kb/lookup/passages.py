@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from data.lexicon.word_groups import words_of
+from data.lexicon.word_groups import tokens, words_of
 from data.records import Context, Source, SpeciesEntry, Term, TermNote
 from kb.distill.claims import NUMBERS
 from kb.distill.sentences import split_sentences
 from kb.distill.trimming import capitalised
-from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention
 from kb.lookup.senses import groups_in

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import chain
+import sqlite3
 
 import numpy as np
 
 from data.contracts import TextEncoder
 from data.lexicon.taxa import group_of_taxon
+from data.lexicon.word_groups import tokens
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
-from kb.lookup.bm25 import tokens
 from kb.lookup.coverage import is_plain
 from kb.lookup.field_marks import MarkIndex
-from kb.lookup.findings import check_encoder, vector_of
-from kb.lookup.kept import Arrays, as_arrays, as_bytes, as_postings, from_bytes, kept
-from kb.lookup.lookup_index import LookupIndex, index_of
+from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, kept, vector_of
 from kb.lookup.species_list import MAX_NAME_WORDS, relatives
 from kb.lookup.variants import words_of_any
-from kb.lookup.wording import LETTERS, in_lexicon_words, is_listed, is_one_slip
+from kb.lookup.wording import in_lexicon_words, is_listed, is_one_slip
 from kb.store.knowledge_base import KnowledgeBase
 
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more
 # than any description. Vectors count only for the marks that a summary lacks: beside known marks they add noise.
-WORDS_SHARE = 0.8
+WORDS_SHARE = 1.2
 VECTOR_SHARE = 0.4
 MARKS_SHARE = 1.0
 MIN_SIMILARITY = 0.35
@@ -40,7 +38,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     The name of a species of the checklist that the knowledge base lacks finds its nearest relatives. Misspelt and
     everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for a name in the
     text (up to 3); the fit of the field marks, part by part and near colours too (up to 1); the BM25 score of the words
-    of name and summary (up to 0.8); and, for marks that the summary lacks, the cosine of text and summary (up to 0.4).
+    of name and summary (up to 1.2); and, for marks that the summary lacks, the cosine of text and summary (up to 0.4).
 
     Raises:
         SpaceMismatch: for another encoder.
@@ -61,11 +59,10 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
         return []
     index = index_of(store)
     row_of = {taxon.taxon_id: row for row, taxon in enumerate(index.taxa)}
-    description = in_lexicon_words(text, is_known=store.derived(_words_of_names).__contains__)
+    description = in_lexicon_words(text, is_known=index.summaries.__contains__)
     fit, missing = store.derived(_mark_index).scores(description)
-    scores = (
-        WORDS_SHARE * index.summaries.scores(_telling_words(store, description)).astype(np.float64) + MARKS_SHARE * fit
-    )
+    by_words, _ = index.summaries.match(_telling_words(store, description))
+    scores = WORDS_SHARE * by_words.astype(np.float64) + MARKS_SHARE * fit
     vector = vector_of(encoder, description)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
         row = row_of.get(taxon_id)
@@ -144,27 +141,12 @@ def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) ->
 def _mark_index(store: KnowledgeBase) -> MarkIndex:
     """Return the field marks of names and summaries."""
 
-    def make() -> Arrays:
-        taxa = index_of(store).taxa
+    def fill(db: sqlite3.Connection) -> None:
+        taxa = store.taxa()
         texts = (f"{taxon.common_name}. {text}" for taxon, text in zip(taxa, store.summary_texts(), strict=True))
-        index = MarkIndex.of(texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
-        named, groups_of_rows = np.unique(np.array(index.groups_of_rows, dtype=np.str_), return_inverse=True)
-        return {**as_arrays(index.postings), "groups": as_bytes(named.tolist()), "groups_of_rows": groups_of_rows}
+        MarkIndex.fill(db, texts, [group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa])
 
-    held = kept(store, "marks", make)
-    named = from_bytes(held["groups"])
-    return MarkIndex(as_postings(held), [named[i] for i in held["groups_of_rows"].tolist()])
-
-
-def _words_of_names(store: KnowledgeBase) -> frozenset[str]:
-    """Return the words of names and summaries, which are no misspellings."""
-
-    def make() -> Arrays:
-        names = (name for taxon in index_of(store).taxa for name in (*taxon.common_names, taxon.scientific_name))
-        texts = chain(names, store.summary_texts())
-        return {"words": as_bytes(sorted({word for text in texts for word in LETTERS.findall(text.lower())}))}
-
-    return frozenset(from_bytes(kept(store, "words", make)["words"]))
+    return MarkIndex(kept(store, "marks", fill))
 
 
 MIN_LETTERS = 5  # of a misspelt name: shorter ones are one letter away from too many words

@@ -14,12 +14,11 @@ from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.foreign_json import json_object
-from data.lexicon.word_groups import group_of, words_of
+from data.lexicon.word_groups import group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source
 from kb.distill.claims import NUMBERS
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
-from kb.lookup.bm25 import tokens
 from kb.lookup.findings import Findings
 from kb.lookup.passages import described_members, name_of, term_passage, told_of
 from kb.store.knowledge_base import KnowledgeBase
